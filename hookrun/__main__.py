@@ -1,0 +1,26 @@
+"""The door: `fire` goes straight to fire.py, everything else to cli/."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line of this process and end it."""
+    argv = sys.argv[1:]
+    if argv[:1] != ["fire"]:
+        from hookrun.cli import run
+
+        sys.exit(run(argv))
+    try:
+        from hookrun.fire import main as fire
+
+        status = fire(argv[1:])
+    except KeyboardInterrupt:
+        status = 130
+    os._exit(status)  # nothing is buffered: what the interpreter would tidy up, the system does faster
+
+
+if __name__ == "__main__":
+    main()

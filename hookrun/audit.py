@@ -1,0 +1,152 @@
+"""The audit: one JSON line per hook run and one per fire, written with one append, rotated by size."""
+
+from __future__ import annotations
+
+import os
+from time import gmtime, strftime, time_ns
+
+from hookrun.fastjson import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.model import Run
+
+VERSION = 1
+MAX_BYTES = 10 << 20
+"""Bytes after which the file is put aside."""
+KEEP = 5
+"""Files put aside that are kept: audit.jsonl.1 is the newest."""
+LONGEST = 500
+"""Characters of a message, and of any other text from outside."""
+
+SUSPICIOUS = (
+    "token", "secret", "passw", "api_key", "apikey", "api-key", "access_key", "bearer", "authorization", "private key",
+    "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "akia", "asia", "eyj", "://",
+)  # fmt: skip
+"""What a credential has about it, in lower case: only a text with one of these is looked at more closely."""
+
+
+def directory(home: str) -> str:
+    """Return where an account's audit lies."""
+    return home + "/.local/state/hookrun"
+
+
+def timestamp() -> str:
+    """Return the present time in UTC as RFC 3339 with milliseconds."""
+    now = time_ns()
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(now // 1_000_000_000)) + f".{now // 1_000_000 % 1000:03d}Z"
+
+
+def record(kind: str, context: Mapping[str, object], **fields: object) -> dict[str, object]:
+    """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
+    data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
+    for name in ("request_id", "agent", "event", "session_id", "tool_name"):
+        value = context.get(name)
+        if isinstance(value, str):
+            data["tool" if name == "tool_name" else name] = _capped(value)
+    for name, field in fields.items():
+        if field is not None and field != [] and field != "" and field is not False:
+            data[name] = _capped(field) if isinstance(field, str) else field
+    return data
+
+
+def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
+    """Return the record of one hook run. Arguments are not in it, only the paths of those that were changed."""
+    outcome, hook = run.outcome, run.hook
+    return record(
+        "hook",
+        context,
+        hook=hook.name,
+        layer=hook.layer,
+        source=hook.where(),
+        action=run.verdict.action,
+        failure=run.failure.kind if run.failure else None,
+        detail=_safe(run.failure.detail) if run.failure else None,
+        mode=hook.mode if hook.mode != "enforce" else None,
+        background=hook.background,
+        recheck=run.recheck,
+        exit=outcome.exit_code,
+        ms=round(outcome.ms, 1),
+        bytes_in=outcome.bytes_in,
+        bytes_out=outcome.bytes_out,
+        bytes_err=outcome.bytes_err,
+        truncated=outcome.truncated,
+        left_running=outcome.left or None,
+        changed=[_capped(path) for path in run.changed[:50]],
+        message=_safe(run.verdict.message),
+        notes=[_capped(_safe(note) or "") for note in run.notes],
+    )
+
+
+def _capped(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+
+
+def _safe(text: str | None) -> str | None:
+    """Return a text with what looks like a credential taken out."""
+    if text is None:
+        return None
+    text = text[: LONGEST * 4]
+    low = text.lower()
+    if any(sign in low for sign in SUSPICIOUS):
+        from hookrun.redact import redact
+
+        text = redact(text)
+    return text
+
+
+def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
+    """Append the records to the account's audit in one write; return what is wrong if that fails, it raises nothing.
+
+    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
+    """
+    if settings is False:
+        return None
+    lines = "".join(dumps(record) + "\n" for record in records).encode("ascii")
+    path = directory(home) + "/audit.jsonl"
+    try:
+        fd = _open(path)
+        try:
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                lines = b"\n" + lines  # a full disk once cut a line short: this one begins on its own
+            if os.write(fd, lines) != len(lines):
+                return f"{path}: only a part of the record could be written"
+        finally:
+            os.close(fd)
+        limits = settings if isinstance(settings, dict) else {}
+        if size + len(lines) > limits.get("max_bytes", MAX_BYTES):
+            _rotate(path, limits.get("max_bytes", MAX_BYTES), limits.get("keep", KEEP))
+    except OSError as error:
+        return f"{error.filename or path}: {error.strerror}"
+    return None
+
+
+def _open(path: str) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
+
+
+def _rotate(path: str, max_bytes: int, keep: int) -> None:
+    """Put the file aside as .1, the one before as .2, and so on, unless another process is at it or has done it."""
+    import fcntl
+
+    fd = os.open(os.path.dirname(path) + "/audit.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.stat(path).st_size <= max_bytes:
+            return
+        for number in range(keep, 0, -1):
+            older = f"{path}.{number - 1}" if number > 1 else path
+            if os.path.exists(older):
+                os.replace(older, f"{path}.{number}")
+    except BlockingIOError:
+        return
+    finally:
+        os.close(fd)

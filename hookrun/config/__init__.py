@@ -1,0 +1,1 @@
+"""Declarations: finding, reading, checking, layering and compiling them."""

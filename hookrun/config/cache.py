@@ -1,0 +1,165 @@
+"""The compiled declarations as `fire` reads them: one small file, indexed by event, believed only while nothing changed.
+
+Line 1 is the header; after it come, for each event, a table of what selects each hook, and the hooks themselves. Only
+the header, one table and the hooks that run are ever parsed. Format: JSON in ASCII, so that offsets are characters.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import __version__
+from hookrun.config.find import identity
+from hookrun.fastjson import scan
+from hookrun.match import selects
+from hookrun.model import Hook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.config.find import Found
+
+    Row = tuple[
+        int, int, list[str] | None, dict[str, list[str]] | None, dict[str, list[str]] | None, list[str] | None, int
+    ]
+
+FORMAT = 1
+PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
+"""What a hook's row in the table says of it without parsing the hook."""
+
+
+class Compiled:
+    """The declarations in force. `problems` are the troubles of whole files, `root` where the project's file lies.
+
+    `events` are the host program's own event names; `settings` hold `on_error`, `audit`, `record_context` where set.
+    """
+
+    def __init__(self, text: str) -> None:
+        header, end = scan(text, 0)
+        if not isinstance(header, dict) or header["format"] != FORMAT or header["version"] != __version__:
+            msg = "not a cache file of this version"
+            raise ValueError(msg)
+        self._text = text
+        self._base = end + 1
+        self._index: dict[str, int] = header["index"]
+        self.sources: list[list[object]] = header["sources"]
+        self.also: list[list[object]] = header["also"]
+        self.problems: list[str] = header["problems"]
+        self.settings: dict[str, object] = header["settings"]
+        self.events: list[str] = header["events"]
+        self.root: str | None = header["root"]
+
+    def candidates(self, event: str) -> Declared:
+        """Return the hooks declared for an event, in running order. Raises ValueError when the text is damaged."""
+        offset = self._index.get(event)
+        if offset is None:
+            return Declared([], self)
+        rows, _ = scan(self._text, self._base + offset)
+        if not isinstance(rows, list):
+            msg = "damaged cache"
+            raise ValueError(msg)
+        return Declared(rows, self)
+
+    def hook(self, offset: int) -> Hook:
+        """Return the hook that begins at an offset. Raises ValueError when the text is damaged."""
+        data, _ = scan(self._text, self._base + offset)
+        if not isinstance(data, dict):
+            msg = "damaged cache"
+            raise ValueError(msg)
+        return Hook.from_dict(data)
+
+
+class Declared:
+    """The hooks declared for one event: the engine's candidates. A hook is parsed when it is asked for."""
+
+    def __init__(self, rows: list[Row], compiled: Compiled) -> None:
+        self._rows = rows
+        self._compiled = compiled
+        self._hooks: dict[int, Hook] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def layer(self, index: int) -> int:
+        """Return the layer's number in LAYERS."""
+        return self._rows[index][0]
+
+    def parallel(self, index: int) -> bool:
+        """Tell whether the hook may run beside its neighbours."""
+        return bool(self._rows[index][1] & PARALLEL)
+
+    def always(self, index: int) -> bool:
+        """Tell whether the hook runs even when the chain has ended."""
+        return bool(self._rows[index][1] & ALWAYS)
+
+    def enforcing(self, index: int) -> bool:
+        """Tell whether the hook's word can change what happens."""
+        return bool(self._rows[index][1] & ENFORCING)
+
+    def selects(self, index: int, context: Mapping[str, object]) -> bool:
+        """Tell whether the hook applies in this context."""
+        row = self._rows[index]
+        return selects(row[2], row[3], row[4], row[5], context)
+
+    def hook(self, index: int) -> Hook:
+        """Return the hook itself."""
+        if index not in self._hooks:
+            self._hooks[index] = self._compiled.hook(self._rows[index][6])
+        return self._hooks[index]
+
+
+def directory(home: str) -> str:
+    """Return where the compiled declarations of an account lie."""
+    return home + "/.cache/hookrun"
+
+
+def path_for(found: Found) -> str:
+    """Return the cache file for these declaration files. Two sets of files that share one only take turns in it."""
+    names = "\0".join(f"{layer}:{path}" for layer, path, _ in found.files).encode("utf-8", "surrogateescape")
+    return f"{directory(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
+
+
+def load(found: Found) -> Compiled | None:
+    """Return the compiled declarations, from the cache while it can be believed, else compiled now; None without any."""
+    if not found.files:
+        return None
+    try:
+        compiled = Compiled(_read(path_for(found)))
+        if compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files] and _unchanged(compiled):
+            return compiled
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        pass
+    from hookrun.config.store import build
+
+    return Compiled(build(found))
+
+
+def _read(path: str) -> str:
+    """Return the text of a cache file. Raises ValueError when somebody else could have written it."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            msg = "a foreign cache file"
+            raise ValueError(msg)
+        data = os.read(fd, status.st_size + 1)
+        while len(data) < status.st_size:
+            more = os.read(fd, status.st_size - len(data))
+            if not more:
+                break
+            data += more
+    finally:
+        os.close(fd)
+    return data.decode("ascii")
+
+
+def _unchanged(compiled: Compiled) -> bool:
+    for path, state in compiled.also:
+        try:
+            now: list[int] | None = [*identity(str(path))]
+        except OSError:
+            now = None
+        if now != state:
+            return False
+    return True

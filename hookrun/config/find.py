@@ -1,0 +1,103 @@
+"""Which declaration files are in force here: managed, user, and the project's, by looking only at names."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Identity = tuple[int, int, int, int, int]
+
+MANAGED_DIRECTORY = "/etc/hookrun"
+LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
+PROJECT_FILES = ("coder.json", "hookrun.yaml", "hookrun.yml")
+LOCAL_FILE = "coder.local.json"
+
+
+class Found:
+    """What is there: `files` are (layer, path, identity), in the order of the layers, the project's nearest first.
+
+    `repository` is the root of the git repository around `cwd`, None when there is none.
+    """
+
+    __slots__ = ("cwd", "files", "home", "repository")
+
+    def __init__(self, cwd: str | None, home: str) -> None:
+        self.cwd = cwd
+        self.home = home
+        self.repository: str | None = None
+        self.files: list[tuple[str, str, Identity]] = []
+
+    def add(self, layer: str, path: str) -> None:
+        """Take the file in if it exists. One that is there but cannot be looked at is taken in too: it is not silence."""
+        try:
+            self.files.append((layer, path, identity(path)))
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            self.files.append((layer, path, (0, 0, 0, 0, 0)))
+
+
+def identity(path: str) -> Identity:
+    """Return what tells one state of a file from another: device, inode, size, mtime and ctime in nanoseconds.
+
+    Raises OSError when the file cannot be looked at.
+    """
+    status = os.stat(path)
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def config_directory(home: str) -> str:
+    """Return the directory of the user layer."""
+    return home + "/.config/hookrun"
+
+
+def find(cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None) -> Found:
+    """Find the declaration files in force for a process that works in `cwd`.
+
+    `config` is one named file that stands in for the project's own; it is taken in whether it exists or not.
+    `cwd` None means that the working directory is gone: then there is no project to look for.
+    """
+    found = Found(cwd, home)
+    for name in LAYER_FILES:
+        found.add("managed", f"{managed or MANAGED_DIRECTORY}/{name}")
+    user = config_directory(home)
+    for name in LAYER_FILES:
+        found.add("user", f"{user}/{name}")
+    if cwd is not None:
+        directories = _up_to_repository(found, cwd)
+        if config is None:
+            for directory in directories:
+                base = "" if directory == "/" else directory
+                for name in PROJECT_FILES:
+                    found.add("project", f"{base}/{name}")
+                found.add("local", f"{base}/{LOCAL_FILE}")
+    if config is not None:
+        try:
+            found.files.append(("project", config, identity(config)))
+        except OSError:
+            found.files.append(("project", config, (0, 0, 0, 0, 0)))
+    return found
+
+
+def _up_to_repository(found: Found, cwd: str) -> list[str]:
+    """Return `cwd` and its parents up to the repository's root, which is noted; only `cwd` outside a repository."""
+    directories = []
+    directory = cwd
+    while True:
+        directories.append(directory)
+        if _exists((directory if directory != "/" else "") + "/.git"):
+            found.repository = directory
+            return directories
+        parent = directory.rpartition("/")[0] or "/"
+        if parent == directory:
+            return [cwd]
+        directory = parent
+
+
+def _exists(path: str) -> bool:
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""One thing that is wrong with a declaration, said in full: where, what was found, what was expected, what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.config.parsed import KeyPath
+
+SHOWN = 60
+"""How many characters of a value a message shows."""
+
+PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong (`severity` error) or doubtful (warning) at one place of a file; lines and columns are from 1."""
+
+    path: str
+    line: int
+    column: int
+    key: str
+    found: str
+    expected: str
+    advice: str
+    nearest: str | None = None
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        """Return the problem as one line that is safe to print."""
+        key = f"{self.key}: " if self.key else ""
+        nearest = f"; did you mean {shown(self.nearest)}?" if self.nearest is not None else ""
+        what = f"{key}found {self.found}, expected {self.expected}{nearest}; {self.advice}"
+        return printable(f"{self.path}:{self.line}:{self.column}: {what}")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return every part by its name, and the whole as `text`."""
+        return {
+            "severity": self.severity,
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "key": self.key,
+            "found": self.found,
+            "expected": self.expected,
+            "nearest": self.nearest,
+            "advice": self.advice,
+            "text": str(self),
+        }
+
+
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would not simply show: controls, line breaks, escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def shown(value: object) -> str:
+    """Return the value as JSON on one line, made printable and cut to SHOWN characters."""
+    if isinstance(value, str):
+        value = value[: SHOWN + 1]
+    text = printable(json.dumps(value, ensure_ascii=False, default=repr))
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def kind(value: object) -> str:
+    """Return what sort of JSON value this is, with its article."""
+    names: dict[type, str] = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), "nothing")
+
+
+def key_text(path: KeyPath) -> str:
+    """Return a key path as people write it: `hooks[2].when["tool_args.command"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif PLAIN_KEY.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{shown(step)}]"
+    return text
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the one of the valid names that comes nearest to what was written, None when none is near."""
+    names = list(names)
+    by_lower = {valid.lower(): valid for valid in names}
+    near = get_close_matches(name[:SHOWN].lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None

@@ -1,0 +1,139 @@
+"""Reads one JSON or YAML file into plain data, and knows the line and column of every key and value in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from hookrun.config import json_text
+from hookrun.config.parsed import Parsed, ParseError
+from hookrun.config.problem import Problem, key_text
+
+if TYPE_CHECKING:
+    from hookrun.config.parsed import KeyPath
+
+MAX_BYTES = 16 << 20
+"""The largest file that is read, in bytes."""
+
+YAML_SUFFIXES = (".yaml", ".yml")
+BLANK = re.compile(r"[\s\ufeff]*")
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class SourceError(Exception):
+    """The file cannot be read as declarations: its `problem` says where and why."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Keep the problem; its one-line text is the message."""
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Document:
+    """One file that was read: its `path`, its plain `data`, and where each part of it stands."""
+
+    __slots__ = ("_parsed", "_text", "data", "path")
+
+    def __init__(self, path: str, text: str, parsed: Parsed) -> None:
+        """Keep the data, and the text to count lines in."""
+        self.path = path
+        self.data = parsed.data
+        self._text = text
+        self._parsed = parsed
+
+    def position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return line and column, from 1, of the value at `key_path`, or of the nearest value around it."""
+        return place(self._text, self._parsed.offset(key_path))
+
+    def key_position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return line and column, from 1, of the key that leads to the value at `key_path`."""
+        return place(self._text, self._parsed.offset(key_path, key=True))
+
+    def problem(  # noqa: PLR0913  # the parts of a message; the rare ones are keywords
+        self,
+        key_path: KeyPath,
+        found: str,
+        expected: str,
+        advice: str,
+        *,
+        at_key: bool = False,
+        nearest: str | None = None,
+        severity: str = "error",
+    ) -> Problem:
+        """Return a problem with the value (or, `at_key`, with the key) at `key_path`."""
+        line, column = self.key_position(key_path) if at_key else self.position(key_path)
+        return Problem(self.path, line, column, key_text(key_path), found, expected, advice, nearest, severity)
+
+
+def place(text: str, offset: int) -> tuple[int, int]:
+    """Return line and column, from 1, of a character of the text."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def read(path: str) -> Document:
+    """Return what the file holds: YAML if its name ends like that, JSON otherwise. Raises SourceError."""
+    text = _decode(path, _bytes(path))
+    blank = BLANK.match(text)
+    if blank and blank.end() == len(text):
+        raise _trouble(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
+    is_yaml = path.endswith(YAML_SUFFIXES)
+    try:
+        parsed = _parse_yaml(text) if is_yaml else json_text.parse(text)
+    except ParseError as error:
+        line, column = place(text, error.offset)
+        raise SourceError(Problem(path, line, column, "", error.found, error.expected, error.advice)) from error
+    if is_yaml and parsed.data is None:
+        raise _trouble(path, "a file without data", "a mapping with hooks", 'write "hooks: []", or remove the file')
+    return Document(path, text, parsed)
+
+
+def _parse_yaml(text: str) -> Parsed:
+    from hookrun.config import yaml_text  # noqa: PLC0415  # PyYAML takes 19 ms to import, and most files are JSON
+
+    return yaml_text.parse(text)
+
+
+def _trouble(path: str, found: str, expected: str, advice: str) -> SourceError:
+    return SourceError(Problem(path, 1, 1, "", found, expected, advice))
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise _trouble(path, "no such file", "a file with hooks", "create it, or correct the path") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
+            raise _trouble(path, found, "a regular file", "name a JSON or YAML file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_BYTES:
+        raise _trouble(path, f"more than {MAX_BYTES >> 20} MiB", "a smaller file", "split it with hookrun.include")
+    return data
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return _trouble(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
+
+
+def _decode(path: str, data: bytes) -> str:
+    advice = "save the file as UTF-8"
+    if data.startswith(WIDE_MARKS):
+        raise _trouble(path, "UTF-16 text", "UTF-8 text", advice)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = place(data[: error.start].decode("utf-8"), len(data[: error.start].decode("utf-8")))
+        found = f"the byte 0x{data[error.start]:02x}"
+        raise SourceError(Problem(path, line, column, "", found, "UTF-8 text", advice)) from error
+    return text.removeprefix("\ufeff")

@@ -1,0 +1,115 @@
+"""Compiles the declarations into the text that `cache` reads, and keeps it where the next fire finds it."""
+
+from __future__ import annotations
+
+import os
+from time import time_ns
+
+from hookrun import __version__
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, directory, path_for
+from hookrun.config.compile import compile_declarations
+from hookrun.config.find import identity
+from hookrun.fastjson import dumps
+from hookrun.model import LAYERS, Hook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.config.declarations import Declarations
+    from hookrun.config.find import Found, Identity
+
+YOUNG = 2_000_000_000
+"""Nanoseconds: a file that changed so shortly before can change again without its times showing it (2 s on FAT)."""
+
+MOST_FILES = 256
+"""Cache files kept; beyond that the oldest go."""
+
+DEFAULTS = Hook(name="", events=()).to_dict()
+
+
+def build(found: Found) -> str:
+    """Compile the declarations, keep the text for the next fire where that can be trusted, and return it.
+
+    That it cannot be kept (a full disk, a read-only home) is no failure: the next fire compiles again.
+    """
+    declarations = compile_declarations(found)
+    known = {path for _, path, _ in found.files}
+    also = [(path, _identity(path)) for path in declarations.files if path not in known]
+    text = encode(declarations, found, also)
+    states = [state for _, _, state in found.files] + [state for _, state in also if state is not None]
+    now = time_ns()
+    if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
+        try:
+            _keep(text, path_for(found), directory(found.home))
+        except OSError:
+            pass
+    return text
+
+
+def encode(declarations: Declarations, found: Found, also: list[tuple[str, Identity | None]]) -> str:
+    """Return the compiled text of some declarations."""
+    parts: list[str] = []
+    length = 0
+    tables: dict[str, list[object]] = {}
+    for hook in declarations.hooks:
+        for event in hook.events:
+            tables.setdefault(event, []).append(_row(hook, length))
+        parts.append(dumps({name: value for name, value in hook.to_dict().items() if value != DEFAULTS[name]}) + "\n")
+        length += len(parts[-1])
+    index: dict[str, int] = {}
+    for event, rows in tables.items():
+        index[event] = length
+        parts.append(dumps(rows) + "\n")
+        length += len(parts[-1])
+    header = {
+        "format": FORMAT,
+        "version": __version__,
+        "sources": [[layer, path, list(state)] for layer, path, state in found.files],
+        "also": [[path, None if state is None else list(state)] for path, state in also],
+        "problems": declarations.problems,
+        "settings": declarations.settings,
+        "events": declarations.events,
+        "root": declarations.root,
+        "index": index,
+    }
+    return "".join((dumps(header), "\n", *parts))
+
+
+def _row(hook: Hook, offset: int) -> list[object]:
+    flags = PARALLEL * hook.parallel | ALWAYS * hook.always
+    if hook.mode == "enforce" and not hook.background:
+        flags |= ENFORCING
+    return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, offset]
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        return identity(path)
+    except OSError:
+        return None
+
+
+def _keep(text: str, path: str, where: str) -> None:
+    """Write the file whole or not at all: two processes may do so at once."""
+    os.makedirs(where, 0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb", buffering=0) as file:
+            data = memoryview(text.encode("ascii"))
+            while data:
+                data = data[file.write(data) :]
+        os.replace(temporary, path)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+    _prune(where)
+
+
+def _prune(where: str) -> None:
+    with os.scandir(where) as entries:
+        files = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in entries]
+    for _, path in sorted(files)[:-MOST_FILES]:
+        os.unlink(path)

@@ -1,0 +1,189 @@
+"""The context of a fire: read from a file or from stdin, checked, and completed to what every hook may count on."""
+
+from __future__ import annotations
+
+import os
+import select
+from time import monotonic
+
+from hookrun import audit
+from hookrun.fastjson import loads
+from hookrun.model import file_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+BOM = b"\xef\xbb\xbf"
+PAUSE = 0.02
+"""Seconds without more on stdin after which a whole object is taken for all there is."""
+SILENCE = 60.0
+"""Seconds to wait for more of a context that is not yet whole."""
+CHUNK = 1 << 20
+
+TEXTS = (
+    "session_id",
+    "tool_name",
+    "tool_result_output",
+    "tool_result_error",
+    "user_prompt",
+    "assistant_response",
+    "root_session_id",
+    "file_path",
+    "working_dir",
+    "agent",
+    "agent_event",
+    "agent_tool_name",
+)
+"""The fields that hold a string or null. Those of the first engine are always there, and `agent` with its two."""
+OBJECTS = ("tool_args", "metadata")
+OURS = frozenset({"version", "event", "hook", "request_id"})
+"""What hookrun says itself, whatever the context says."""
+
+
+class ContextError(ValueError):
+    """The context cannot be read; the message says where it came from, what was found, what was expected."""
+
+
+def from_file(path: str) -> dict[str, object]:
+    """Return the context that a file holds. Raises ContextError."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            data = file.read()
+    except OSError as error:
+        msg = f"{path}: {error.strerror}: expected a file with a JSON context, or - for stdin"
+        raise ContextError(msg) from None
+    return parse(data, path)
+
+
+def from_stdin(deadline: float) -> dict[str, object]:
+    """Return the context on stdin, complete at its end or when a whole object is there and nothing follows for PAUSE.
+
+    It is parsed in pauses only, and after a vain try not before a pause of several times what the try took.
+    Raises ContextError when it is not whole by `deadline` (monotonic) or after SILENCE.
+    """
+    if os.isatty(0):
+        os.write(2, b"hookrun: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    chunks: list[bytes] = []
+    tried = 0
+    last, pause = monotonic(), PAUSE
+    while True:
+        now = monotonic()
+        give_up = min(deadline, last + SILENCE)
+        untried = sum(map(len, chunks)) > tried if chunks else False
+        until = min(give_up, last + pause) if untried else give_up
+        if poll.poll(max(0, int((until - now) * 1000) + 1)):
+            chunk = os.read(0, CHUNK)
+            if not chunk:
+                return parse(b"".join(chunks), "stdin")
+            chunks.append(chunk)
+            last = monotonic()
+            continue
+        now = monotonic()
+        if untried and now >= last + pause:
+            data = b"".join(chunks)
+            chunks, tried = [data], len(data)
+            if data.rstrip().endswith(b"}"):
+                try:
+                    return parse(data, "stdin")
+                except ContextError:
+                    pause = max(PAUSE, 4 * (monotonic() - now))
+        if now >= give_up:
+            if not chunks:
+                msg = "stdin: nothing came: expected a JSON context, give one with --ctx FILE"
+                raise ContextError(msg)
+            return parse(b"".join(chunks), "stdin")
+
+
+def drain_stdin() -> None:
+    """Read away what is on stdin, until its end or a pause, so that whoever writes to it is not cut off."""
+    if os.isatty(0):
+        return
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    until = monotonic() + 1
+    try:
+        while monotonic() < until and poll.poll(int(PAUSE * 1000)) and os.read(0, CHUNK):
+            pass
+    except OSError:
+        return
+
+
+def parse(data: bytes, where: str) -> dict[str, object]:
+    """Return the JSON object that the bytes are, one or two byte-order marks before it allowed. Raises ContextError."""
+    text = data.removeprefix(BOM).removeprefix(BOM)
+    try:
+        value = loads(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        msg = f"{where}: the context is not UTF-8 (byte {error.start}): expected one JSON object"
+        raise ContextError(msg) from None
+    except ValueError as error:
+        found = "the context is empty" if not text.strip() else f"the context is not JSON ({error})"
+        msg = f"{where}: {found}: expected one JSON object"
+        raise ContextError(msg) from None
+    if not isinstance(value, dict):
+        msg = f"{where}: the context is {_kind(value)}, expected one JSON object"
+        raise ContextError(msg)
+    for name in TEXTS:
+        if not isinstance(value.get(name), (str, type(None))):
+            msg = f"{where}: {name} is {_kind(value[name])}, expected a string or null"
+            raise ContextError(msg)
+    for name in OBJECTS:
+        if not isinstance(value.get(name), (dict, type(None))):
+            msg = f"{where}: {name} is {_kind(value[name])}, expected an object or null"
+            raise ContextError(msg)
+    return value
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "a number")
+
+
+def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
+    """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
+    context: dict[str, object] = {
+        "version": VERSION,
+        "event": event,
+        "session_id": None,
+        "tool_name": None,
+        "tool_args": None,
+        "tool_result_output": None,
+        "tool_result_error": None,
+        "user_prompt": None,
+        "assistant_response": None,
+        "root_session_id": None,
+        "file_path": None,
+        "working_dir": None,
+        "agent": None,
+        "agent_event": None,
+        "agent_tool_name": None,
+        "request_id": request_id,
+        "timestamp": None,
+        "metadata": None,
+    }
+    context.update({name: value for name, value in data.items() if name not in OURS})
+    context["working_dir"] = context["working_dir"] or cwd
+    context["timestamp"] = context["timestamp"] or audit.timestamp()
+    context["metadata"] = context["metadata"] or {}
+    context["file_path"] = file_path(context)
+    return context
+
+
+def doubts(data: Mapping[str, object], event: str) -> list[str]:
+    """Return what looks like a mistake in a context that can be read, in the words of a warning."""
+    found = []
+    if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
+        found.append("the context looks like an agent's own message: its tool_input and the like are not read as they are")
+    given = data.get("event")
+    if isinstance(given, str) and given != event:
+        from hookrun.events import canonical
+
+        if canonical(given) != event:
+            found.append(f"the context is one of {given}, it was fired as {event}")
+    return found

@@ -1,0 +1,214 @@
+"""Select the hooks that apply, run them in order, combine their verdicts. Knows no agent, no file and no process."""
+
+from __future__ import annotations
+
+from hookrun import verdict as verdicts
+from hookrun.events import can_modify
+from hookrun.fastjson import dumps
+from hookrun.model import ENDING, LAYERS, Failure, Outcome, Run, Verdict, file_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol
+
+    from hookrun.model import Hook
+
+    class Candidates(Protocol):
+        """The hooks declared for one event, in running order; a hook itself is only built when it is asked for.
+
+        `layer` counts from the layer with the first word down; `enforcing` hooks can refuse or change something.
+        """
+
+        def __len__(self) -> int: ...
+        def layer(self, index: int) -> int: ...
+        def parallel(self, index: int) -> bool: ...
+        def always(self, index: int) -> bool: ...
+        def enforcing(self, index: int) -> bool: ...
+        def selects(self, index: int, context: Mapping[str, object]) -> bool: ...
+        def hook(self, index: int) -> Hook: ...
+
+    Runner = Callable[[list[tuple[Hook, bytes]]], list[Outcome]]
+    Group = list[tuple[int, Hook]]
+
+
+class Chain:
+    """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
+
+    `runner` runs hooks side by side, each with its stdin, and returns their outcomes in the same order; `off` says why
+    a hook is switched off, if it is. `steps` notes what became of each candidate: index -> text.
+    """
+
+    def __init__(
+        self,
+        event: str,
+        context: dict[str, object],
+        candidates: Candidates,
+        runner: Runner,
+        *,
+        off: Callable[[Hook], str | None],
+    ) -> None:
+        self.event = event
+        self.context = context
+        self.runs: list[Run] = []
+        self.notes: list[str] = []
+        self.steps: dict[int, str] = {}
+        self.ended_by: str | None = None
+        self.changed = False
+        self._candidates = candidates
+        self._runner = runner
+        self._off = off
+        self._lowest_change = 0
+        self._encoded: dict[bool, str] = {}
+
+    def run(self) -> Verdict:
+        """Run the chain and return the combined verdict.
+
+        Where a layer has changed the arguments, the enforcing hooks of the layers above it run once more on the
+        result, the nearest layer first, so that the first layer has the last word.
+        """
+        everything = range(len(self._candidates))
+        self._pass(everything, recheck=False)
+        for layer in range(self._lowest_change - 1, -1, -1):
+            if self.ended_by is not None:
+                break
+            guards = [i for i in everything if self._candidates.layer(i) == layer and self._candidates.enforcing(i)]
+            self._pass(guards, recheck=True)
+        return self.combined()
+
+    def combined(self) -> Verdict:
+        """Return the verdict of all runs so far, conflicts told in its system message."""
+        args = self.context.get("tool_args")
+        verdict = verdicts.combine(self.runs, args if isinstance(args, dict) else {}, changed=self.changed)
+        if self.notes:
+            verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
+        return verdict
+
+    def _pass(self, indices: Sequence[int], *, recheck: bool) -> None:
+        """Run the candidates once, in order. One that a group passed over is looked at again if the group changed things."""
+        pending = list(indices)
+        while pending:
+            group, passed_over, pending = self._next_group(pending)
+            if group and self._run_group(group, recheck=recheck):
+                pending = passed_over + pending
+
+    def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
+        """Return the next hook that runs, with the neighbours of its layer that run beside it; who was passed over after
+        the first of them; and who is left."""
+        declared = self._candidates
+        group: Group = []
+        passed_over: list[int] = []
+        for position, index in enumerate(pending):
+            hook = self._selected(index)
+            if hook is None:
+                if group:
+                    passed_over.append(index)
+                continue
+            first = group[0][0] if group else index
+            if group and not (declared.parallel(index) and declared.layer(index) == declared.layer(first)):
+                return group, passed_over, pending[position:]
+            group.append((index, hook))
+            if not declared.parallel(index):
+                return group, passed_over, pending[position + 1 :]
+        return group, passed_over, []
+
+    def _selected(self, index: int) -> Hook | None:
+        """Return the hook if it runs now: it applies, it is not off, and the chain has not ended or it runs always."""
+        if not self._candidates.selects(index, self.context):
+            return None
+        if self.ended_by is not None and not self._candidates.always(index):
+            self.steps.setdefault(index, f"not run: {self.ended_by} had ended the chain")
+            return None
+        hook = self._candidates.hook(index)
+        why = "mode is off" if hook.mode == "off" else self._off(hook)
+        if why is not None:
+            self.steps[index] = f"not run: {why}"
+            return None
+        return hook
+
+    def _run_group(self, group: Group, *, recheck: bool) -> bool:
+        """Run hooks side by side and take over what they answered, in order. Tell whether the context has changed.
+
+        Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
+        """
+        before = self.context
+        outcomes = self._runner([(hook, self._stdin(hook)) for _, hook in group])
+        together: list[tuple[Run, list[verdicts.Change]]] = []
+        for (index, hook), outcome in zip(group, outcomes, strict=True):
+            run = self._settled(hook, outcome)
+            run.recheck = recheck
+            self.steps[index] = "ran again on the changed arguments" if recheck else "ran"
+            self.runs.append(run)
+            try:
+                changes = self._changes(run, before)
+                self._take_over(run, changes, together)
+            except RecursionError:
+                run.failure = Failure("bad_verdict", "its answer is nested too deeply")
+                run.verdict = verdicts.settle(hook, run.failure)
+                changes = []
+            together.append((run, changes))
+            if run.verdict.action in ENDING and self.ended_by is None:
+                self.ended_by = hook.name
+        return self.context is not before
+
+    def _settled(self, hook: Hook, outcome: Outcome) -> Run:
+        """Return the run of a hook that has ended: what it answered, and what that comes to."""
+        notes: list[str] = []
+        answer: Verdict | Failure
+        if hook.background:
+            answer = outcome.failure or Verdict()
+        else:
+            args = self.context.get("tool_args")
+            allowed = can_modify(self.event, args if isinstance(args, dict) else None)
+            answer, notes = verdicts.read(hook, outcome, can_modify=allowed)
+        failure = answer if isinstance(answer, Failure) else None
+        run = Run(hook, verdicts.settle(hook, answer), outcome=outcome, failure=failure)
+        run.notes = notes
+        return run
+
+    def _changes(self, run: Run, before: dict[str, object]) -> list[verdicts.Change]:
+        """Return what the run's answer changes in the arguments that its hook saw."""
+        saw = before.get("tool_args")
+        base = saw if isinstance(saw, dict) else {}
+        wanted: object = run.verdict.modified_args
+        if run.verdict.args_patch is not None:
+            wanted = verdicts.merge_patch(base, run.verdict.args_patch)
+        if not isinstance(wanted, dict):
+            return []
+        self.changed = True
+        return list(verdicts.diff(base, wanted))
+
+    def _take_over(self, run: Run, changes: list[verdicts.Change], together: list[tuple[Run, list[verdicts.Change]]]) -> None:
+        """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
+        for other, other_changes in together:
+            for path in verdicts.conflicts(other_changes, changes):
+                self._conflict(other, run, "tool_args." + ".".join(path))
+            theirs = other.verdict.modified_context or {}
+            for key, value in (run.verdict.modified_context or {}).items():
+                if key in theirs and not verdicts.same(theirs[key], value):
+                    self._conflict(other, run, f"metadata.{key}")
+        if changes:
+            run.changed = [".".join(path) for path, _, _ in changes]
+            self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
+            args = self.context.get("tool_args")
+            self._change("tool_args", verdicts.apply(args if isinstance(args, dict) else {}, changes))
+            self.context["file_path"] = file_path(self.context)
+        if run.verdict.modified_context:
+            metadata = self.context.get("metadata")
+            self._change("metadata", {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context})
+
+    def _change(self, field: str, value: object) -> None:
+        self.context = {**self.context, field: value}
+        self._encoded = {}
+
+    def _conflict(self, earlier: Run, later: Run, what: str) -> None:
+        note = f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
+        later.notes.append(note)
+        self.notes.append(note)
+
+    def _stdin(self, hook: Hook) -> bytes:
+        """Return what the hook reads: the context as one line of JSON, with the hook's own name in it."""
+        if hook.payload not in self._encoded:
+            fields = self.context if hook.payload else {k: v for k, v in self.context.items() if k != "payload"}
+            self._encoded[hook.payload] = dumps(fields)
+        return f'{{"hook":{dumps(hook.name)},{self._encoded[hook.payload][1:]}\n'.encode("ascii")

@@ -1,0 +1,102 @@
+"""Canonical event names, every alias the agents and older engines use for them, and what each event can carry."""
+
+from __future__ import annotations
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "session_start": ("SessionStart", "sessionStart", "agentSpawn", "TaskStart", "session.created"),
+    "session_end": ("SessionEnd", "sessionEnd", "session.deleted"),
+    "user_prompt_submit": (
+        "UserPromptSubmit",
+        "userPromptSubmit",
+        "userPromptSubmitted",
+        "BeforeAgent",
+        "beforeSubmitPrompt",
+        "PromptSubmit",
+        "pre_user_prompt",
+        "chat.message",
+    ),
+    "assistant_response": ("AssistantResponse", "assistantResponse", "afterAgentResponse", "post_cascade_response"),
+    "pre_tool_use": (
+        "PreToolUse",
+        "preToolUse",
+        "BeforeTool",
+        "beforeTool",
+        "pre_tool_execution",
+        "BeforeToolExecution",
+        "before_tool_execution",
+        "tool.execute.before",
+        "tool.call",
+    ),
+    "post_tool_use": (
+        "PostToolUse",
+        "postToolUse",
+        "AfterTool",
+        "afterTool",
+        "post_tool_execution",
+        "AfterToolExecution",
+        "after_tool_execution",
+        "tool.execute.after",
+        "tool.result",
+    ),
+    "post_tool_failure": (
+        "PostToolUseFailure",
+        "postToolUseFailure",
+        "post_tool_use_failure",
+        "PostToolFailure",
+        "postToolFailure",
+    ),
+    "tool_call_requested": ("ToolCallRequested", "toolCallRequested"),
+    "tool_call_aborted": ("ToolCallAborted", "toolCallAborted"),
+    "permission_request": ("PermissionRequest", "permissionRequest", "permission.asked"),
+    "file_changed": ("FileChanged", "fileChanged", "post_file_edit", "PostFileEdit", "afterFileEdit", "file.edited"),
+    "stop": ("Stop", "AfterAgent", "agentStop", "TurnEnd", "session.idle", "agent.end"),
+    "subagent_start": ("SubagentStart", "subagentStart"),
+    "subagent_stop": ("SubagentStop", "subagentStop"),
+    "pre_compact": ("PreCompact", "preCompact", "PreCompress"),
+    "post_compact": ("PostCompact", "postCompact", "PostCompaction", "session.compacted"),
+    "notification": ("Notification", "notify"),
+    "error": ("Error", "post_error", "PostError", "errorOccurred", "ErrorOccurred", "session.error"),
+    "before_request": ("BeforeRequest", "beforeRequest"),
+    "after_request": ("AfterRequest", "afterRequest"),
+    "before_inference": ("BeforeInference", "beforeInference", "BeforeModel", "PreModelRequest"),
+    "after_inference": ("AfterInference", "afterInference", "AfterModel", "PostModelRequest"),
+    "pre_checkpoint": ("PreCheckpoint", "preCheckpoint"),
+    "post_checkpoint": ("PostCheckpoint", "postCheckpoint"),
+    "pre_reflection_store": ("PreReflectionStore", "preReflectionStore"),
+    "pre_search_query": ("PreSearchQuery", "preSearchQuery"),
+    "pre_session_end": ("PreSessionEnd", "preSessionEnd"),
+}
+"""Canonical event -> the other names it goes by."""
+
+EVENTS: dict[str, str] = {alias: event for event, aliases in ALIASES.items() for alias in (event, *aliases)}
+"""Every name an event goes by -> its canonical name."""
+
+WITH_TOOL = frozenset(
+    {
+        "pre_tool_use",
+        "post_tool_use",
+        "post_tool_failure",
+        "tool_call_requested",
+        "tool_call_aborted",
+        "permission_request",
+        "file_changed",
+        "error",
+    }
+)
+"""The events that can carry a tool: on any other a `matcher` never matches."""
+
+WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"})
+"""The events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
+
+
+def canonical(name: str) -> str | None:
+    """Return the canonical name of an event given by any of its names, or None when no event is called that."""
+    return EVENTS.get(name)
+
+
+def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:
+    """Tell whether a hook of this event may change the arguments.
+
+    A host program's own event (one that is not in the table) has arguments when its context carries some.
+    """
+    return event in WITH_ARGUMENTS or (event not in ALIASES and tool_args is not None)

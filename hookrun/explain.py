@@ -1,0 +1,72 @@
+"""What `fire --explain` tells: every hook considered, why it ran or did not, what it answered, how long it took."""
+
+from __future__ import annotations
+
+from hookrun.match import shown, why_not
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.fire import Fire
+    from hookrun.model import Hook, Run, Verdict
+
+
+def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
+    """Yield the lines of the explanation of a fire that is over."""
+    yield f"{fire.event}: request {fire.request_id}"
+    yield from _files(fire)
+    chain, candidates = fire.chain, fire.candidates
+    count = len(candidates) if candidates is not None else 0
+    if candidates is None or not count:
+        yield "  no hook is declared for this event"
+    else:
+        context = chain.context if chain is not None else fire.context
+        for index in range(count):
+            hook = candidates.hook(index)
+            step = chain.steps.get(index) if chain is not None else None
+            runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
+            yield _headline(index, hook)
+            if not runs:
+                yield f"      {step or 'does not apply: ' + (why_not(hook, context) or 'it did when the chain was there')}"
+            for run in runs:
+                yield from _run(run)
+    yield f"  verdict: {_said(verdict)}"
+
+
+def _files(fire: Fire) -> Iterator[str]:
+    files = fire.found.files if fire.found is not None else []
+    if not files:
+        where = fire.found.cwd if fire.found is not None else None
+        root = fire.found.repository if fire.found is not None else None
+        yield f"  no declaration file for {where}" + (f" or above it up to {root}" if root else " (no repository)")
+    for layer, path, _ in files:
+        yield f"  {layer} declarations: {path}"
+
+
+def _headline(index: int, hook: Hook) -> str:
+    marks = [hook.layer, f"priority {hook.priority}"]
+    marks += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
+    if hook.mode != "enforce":
+        marks.append(f"mode {hook.mode}")
+    return f"  {index + 1}. {hook.name} ({', '.join(marks)}; {hook.where()})"
+
+
+def _run(run: Run) -> Iterator[str]:
+    again = " once more, on the changed arguments" if run.recheck else ""
+    failed = f", failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
+    yield f"      ran{again} in {run.outcome.ms:.1f} ms: {_said(run.verdict)}{failed}"
+    if run.changed:
+        yield f"      changed: {', '.join(run.changed)}"
+    for note in run.notes:
+        yield f"      note: {note}"
+
+
+def _said(verdict: Verdict) -> str:
+    said = verdict.action
+    for name, value in verdict.to_dict().items():
+        if name != "action":
+            said += f", {name} {shown(value, 200)}"
+    return said
+
+

@@ -1,0 +1,125 @@
+"""JSON for the one-shot `fire`: the C scanner and encoder that lie under `json`, without the package around them.
+
+`import json` costs half as much again as starting Python, nearly all of it `re`. On any exception whatever, malformed
+input included, the text is handed to `json` itself, so that the answer or the error is always that of `json`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WHITESPACE = " \t\n\r"
+
+
+def _reject_constant(name: str) -> object:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+class _Scanning:
+    """What the C scanner asks of the decoder it believes to serve."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_reject_constant)
+
+
+def _c_scanner() -> Callable[[str, int], tuple[object, int]] | None:
+    try:
+        from _json import make_scanner
+
+        scan: Callable[[str, int], tuple[object, int]] = make_scanner(_Scanning)  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001  # another Python: `json` does it all
+        return None
+    return scan
+
+
+def _c_encoder() -> Callable[[object, int], tuple[str, ...]] | None:
+    try:
+        from _json import encode_basestring_ascii, make_encoder
+
+        encode: Callable[[object, int], tuple[str, ...]] = make_encoder(
+            None, _not_serializable, encode_basestring_ascii, None, ":", ",", False, False, False
+        )
+    except Exception:  # noqa: BLE001  # another Python: `json` does it all
+        return None
+    return encode
+
+
+def _not_serializable(value: object) -> object:
+    msg = f"Object of type {type(value).__name__} is not JSON serializable"
+    raise TypeError(msg)
+
+
+_scan = _c_scanner()
+_encode = _c_encoder()
+
+
+def loads(text: str) -> object:
+    """Return the one JSON value that `text` is, white space around it allowed.
+
+    Raises ValueError (json.JSONDecodeError where a place can be named) for anything else: NaN and Infinity,
+    nesting too deep to be read and numbers too long to be converted included.
+    """
+    if _scan is not None:
+        try:
+            start = 0
+            while text[start] in WHITESPACE:
+                start += 1
+            value, end = _scan(text, start)
+            if end == len(text) or not text[end:].strip(WHITESPACE):
+                return value
+        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+            pass
+    return _json_loads(text)
+
+
+def scan(text: str, start: int) -> tuple[object, int]:
+    """Return the JSON value that begins at `start`, and where it ends. Raises ValueError when none does."""
+    if _scan is not None:
+        try:
+            return _scan(text, start)
+        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+            pass
+    from json import JSONDecoder
+
+    try:
+        return JSONDecoder(parse_constant=_reject_constant).raw_decode(text, start)
+    except RecursionError:
+        msg = "nested too deeply"
+        raise ValueError(msg) from None
+
+
+def dumps(value: object) -> str:
+    """Return `value` as compact JSON in ASCII.
+
+    Raises TypeError for what has no JSON form, ValueError for NaN, Infinity and nesting too deep.
+    """
+    if _encode is not None:
+        try:
+            return "".join(_encode(value, 0))
+        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+            pass
+    import json
+
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        msg = "nested too deeply"
+        raise ValueError(msg) from None
+
+
+def _json_loads(text: str) -> object:
+    import json
+
+    try:
+        value: object = json.loads(text, parse_constant=_reject_constant)
+    except RecursionError:
+        msg = "nested too deeply"
+        raise ValueError(msg) from None
+    return value

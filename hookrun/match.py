@@ -1,0 +1,232 @@
+"""Does this hook apply here? Globs, matchers, `when` and `unless`: decided on names and values, before anything runs."""
+
+from __future__ import annotations
+
+from hookrun.fastjson import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from hookrun.model import Hook
+
+    One = Callable[[str], bool]
+
+SPECIAL = frozenset("*?[")
+
+
+def glob(pattern: str, text: str) -> bool:
+    """Tell whether the shell-style `pattern` describes the whole of `text`, case-sensitively.
+
+    `*` is any run of characters, `/` and newlines included, `?` any one, `[seq]` and `[!seq]` one in or not in a set:
+    the rules of Python's `fnmatch.fnmatchcase`.
+    """
+    if SPECIAL.isdisjoint(pattern):
+        return pattern == text
+    pieces = _split(pattern)
+    if len(pieces) == 1:
+        return _fits(pieces[0], text, 0, len(text))
+    first, last = pieces[0], pieces[-1]
+    start, end = len(first), len(text) - len(last)
+    if end < start or not _fits(first, text, 0, start) or not _fits(last, text, end, len(text)):
+        return False
+    for piece in pieces[1:-1]:
+        found = _find(piece, text, start, end)
+        if found < 0:
+            return False
+        start = found + len(piece)
+    return True
+
+
+def _split(pattern: str) -> list[Sequence[str | One]]:
+    """Cut a pattern at its stars. A piece without `?` and `[` is a string, any other a list of tests for one character."""
+    pieces: list[Sequence[str | One]] = []
+    literal: list[str] = []
+    tests: list[str | One] = []
+    plain = True
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        position += 1
+        if char == "*":
+            pieces.append("".join(literal) if plain else tests)
+            literal, tests, plain = [], [], True
+            continue
+        one: str | One = char
+        if char == "?":
+            one, plain = _any, False
+        elif char == "[" and (close := _closing(pattern, position)) >= 0:
+            one, plain = _character_set(pattern[position:close]), False
+            position = close + 1
+        literal.append(char)
+        tests.append(one)
+    pieces.append("".join(literal) if plain else tests)
+    return pieces
+
+
+def _any(char: str) -> bool:  # noqa: ARG001  # one of the tests for one character
+    return True
+
+
+def _closing(pattern: str, position: int) -> int:
+    """Return where the set that was opened before `position` closes, -1 when it does not: then `[` is itself."""
+    start = position + 1 if pattern[position : position + 1] == "!" else position
+    return pattern.find("]", start + 1 if pattern[start : start + 1] == "]" else start)
+
+
+def _character_set(body: str) -> One:
+    """Return the test for `[body]`: `!` first negates, `a-z` is a range, a range that runs backwards is empty."""
+    negate = body.startswith("!")
+    if negate:
+        body = body[1:]
+    singles: set[str] = set()
+    ranges: list[tuple[str, str]] = []
+    position = 0
+    while position < len(body):
+        if body[position + 1 : position + 2] == "-" and position + 2 < len(body):
+            ranges.append((body[position], body[position + 2]))
+            position += 3
+        else:
+            singles.add(body[position])
+            position += 1
+
+    def test(char: str) -> bool:
+        return (char in singles or any(low <= char <= high for low, high in ranges)) is not negate
+
+    return test
+
+
+def _fits(piece: Sequence[str | One], text: str, start: int, end: int) -> bool:
+    """Tell whether `piece` describes exactly text[start:end]."""
+    if end - start != len(piece):
+        return False
+    if isinstance(piece, str):
+        return text.startswith(piece, start)
+    return all(
+        one == text[start + offset] if isinstance(one, str) else one(text[start + offset])
+        for offset, one in enumerate(piece)
+    )
+
+
+def _find(piece: Sequence[str | One], text: str, start: int, end: int) -> int:
+    """Return where `piece` first stands in text[start:end], -1 when it does not."""
+    if isinstance(piece, str):
+        return text.find(piece, start, end)
+    for position in range(start, end - len(piece) + 1):
+        if _fits(piece, text, position, position + len(piece)):
+            return position
+    return -1
+
+
+def values(context: Mapping[str, object], path: str) -> Iterator[object]:
+    """Yield every value at the dotted `path` of a context: a list on the way stands for each of its elements."""
+    yield from _values(context, path)
+
+
+def _values(value: object, path: str) -> Iterator[object]:
+    if isinstance(value, list):
+        head, _, rest = path.partition(".")
+        if head.isdecimal() and int(head) < len(value):
+            yield from _values(value[int(head)], rest) if rest else _elements(value[int(head)])
+            return
+        for element in value:
+            yield from _values(element, path)
+    elif isinstance(value, dict):
+        if path in value:
+            yield from _elements(value[path])
+            return
+        cut = path.find(".")
+        while cut >= 0:
+            if path[:cut] in value:
+                yield from _values(value[path[:cut]], path[cut + 1 :])
+                return
+            cut = path.find(".", cut + 1)
+
+
+def _elements(value: object) -> Iterator[object]:
+    if isinstance(value, list):
+        for element in value:
+            yield from _elements(element)
+    else:
+        yield value
+
+
+def as_text(value: object) -> str | None:
+    """Return what a glob is tried on: a string as it is, a number or boolean as JSON; null and objects never match."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (int, float)) else None
+
+
+def holds(conditions: Mapping[str, Sequence[str]], context: Mapping[str, object]) -> bool:
+    """Tell whether every one of the conditions (dotted path -> globs) holds in the context."""
+    return all(_one_holds(path, globs, context) for path, globs in conditions.items())
+
+
+def _one_holds(path: str, globs: Sequence[str], context: Mapping[str, object]) -> bool:
+    for value in values(context, path):
+        text = as_text(value)
+        if text is not None and any(glob(pattern, text) for pattern in globs):
+            return True
+    return False
+
+
+def applies(hook: Hook, context: Mapping[str, object]) -> bool:
+    """Tell whether the hook, which is declared for this event, applies in this context."""
+    return selects(hook.matcher, hook.when, hook.unless, hook.agents, context)
+
+
+def selects(
+    matcher: Sequence[str] | None,
+    when: Mapping[str, Sequence[str]] | None,
+    unless: Mapping[str, Sequence[str]] | None,
+    agents: Sequence[str] | None,
+    context: Mapping[str, object],
+) -> bool:
+    """Tell whether these four conditions of a hook let it run in this context."""
+    if agents is not None and context.get("agent") not in agents:
+        return False
+    if matcher is not None and not _tool_matches(matcher, context):
+        return False
+    if when is not None and not holds(when, context):
+        return False
+    return unless is None or not holds(unless, context)
+
+
+def _tool_matches(matcher: Sequence[str], context: Mapping[str, object]) -> bool:
+    for field in ("tool_name", "agent_tool_name"):
+        name = context.get(field)
+        if isinstance(name, str) and any(glob(pattern, name) for pattern in matcher):
+            return True
+    return False
+
+
+def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
+    """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
+    if hook.agents is not None and context.get("agent") not in hook.agents:
+        return f"agents: {_quoted(hook.agents)} does not hold {shown(context.get('agent'))}"
+    if hook.matcher is not None and not _tool_matches(hook.matcher, context):
+        return f"matcher: {_quoted(hook.matcher)} does not match the tool {shown(context.get('tool_name'))}"
+    for path, globs in (hook.when or {}).items():
+        if not _one_holds(path, globs, context):
+            return f"when: {path} is {_found(path, context)}, which {_quoted(globs)} does not match"
+    if hook.unless is not None and holds(hook.unless, context):
+        return f"unless: {', '.join(f'{path} is {_found(path, context)}' for path in hook.unless)}"
+    return None
+
+
+def _found(path: str, context: Mapping[str, object]) -> str:
+    found = list(values(context, path))
+    return " or ".join(shown(value) for value in found[:3]) if found else "missing"
+
+
+def _quoted(patterns: Sequence[str]) -> str:
+    return " | ".join(shown(pattern) for pattern in patterns)
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Return `value` for people's eyes: as JSON in ASCII, control characters escaped, cut at `limit` characters."""
+    text = dumps(value[:limit] if isinstance(value, str) else value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,293 @@
+"""The plain data every other module speaks of: hooks, contexts, verdicts, failures, runs. No I/O, no imports of ours."""
+
+from __future__ import annotations
+
+from os.path import join, normpath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+LAYERS = ("managed", "user", "project", "local")
+"""Where a declaration comes from, the one with the first word first."""
+
+STRENGTH = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
+"""Every action and how strong it is: of several answers the strongest wins."""
+
+ENDING = frozenset({"skip", "block", "stop"})
+"""The actions that end the chain: nothing after them runs but `always` hooks."""
+
+FAILURES = {
+    "bad_verdict": "it ended well but its answer cannot be read as a verdict",
+    "exit_code": "it ended with an exit status other than 0 and 2",
+    "signal": "a signal ended it",
+    "timeout": "it did not answer within its timeout or the fire's deadline",
+    "spawn": "it could not be started",
+    "missing": "its program or script does not exist or is not executable",
+    "untrusted": "nobody has approved it",
+    "declaration": "it is declared wrongly",
+    "http": "the HTTP exchange failed",
+}
+"""Every way in which a hook fails, and what it means. A failure is no verdict: `on_failure` says what follows."""
+
+
+class Failure:
+    """What went wrong with one run of a hook: a `kind` out of FAILURES and a `detail` for people."""
+
+    __slots__ = ("detail", "kind")
+
+    def __init__(self, kind: str, detail: str) -> None:
+        self.kind = kind
+        self.detail = detail
+
+    def __repr__(self) -> str:
+        return f"Failure({self.kind!r}, {self.detail!r})"
+
+
+class Verdict:
+    """What one hook, or all of them together, answered. The fields are those of the JSON a hook prints."""
+
+    __slots__ = (
+        "action",
+        "additional_context",
+        "args_patch",
+        "message",
+        "modified_args",
+        "modified_context",
+        "system_message",
+    )
+
+    def __init__(
+        self,
+        action: str = "continue",
+        message: str | None = None,
+        *,
+        modified_args: dict[str, object] | None = None,
+        args_patch: dict[str, object] | None = None,
+        additional_context: str | None = None,
+        system_message: str | None = None,
+        modified_context: dict[str, object] | None = None,
+    ) -> None:
+        self.action = action
+        self.message = message
+        self.modified_args = modified_args
+        self.args_patch = args_patch
+        self.additional_context = additional_context
+        self.system_message = system_message
+        self.modified_context = modified_context
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object of this verdict: `action` and every other field that is set."""
+        data: dict[str, object] = {"action": self.action}
+        for name in VERDICT_TEXTS:
+            if (text := getattr(self, name)) is not None:
+                data[name] = text
+        for name in VERDICT_OBJECTS:
+            if (value := getattr(self, name)) is not None:
+                data[name] = value
+        return data
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.to_dict()!r})"
+
+
+VERDICT_TEXTS = ("message", "additional_context", "system_message")
+VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
+
+
+class Hook:
+    """One declaration, checked, with every default filled in.
+
+    `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
+    `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
+    `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
+    """
+
+    __slots__ = (
+        "agents",
+        "allowed_env",
+        "always",
+        "background",
+        "cwd",
+        "description",
+        "dialect",
+        "env",
+        "env_policy",
+        "error",
+        "events",
+        "exclusive",
+        "files",
+        "headers",
+        "interpreter",
+        "kind",
+        "layer",
+        "line",
+        "look",
+        "matcher",
+        "max_output",
+        "metadata",
+        "mode",
+        "name",
+        "on_failure",
+        "parallel",
+        "payload",
+        "priority",
+        "source",
+        "target",
+        "timeout",
+        "unless",
+        "when",
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        events: Sequence[str],
+        kind: str = "command",
+        target: str | Sequence[str] = "",
+        layer: str = "project",
+        source: str = "",
+        line: int = 0,
+        interpreter: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        allowed_env: Sequence[str] = (),
+        matcher: Sequence[str] | None = None,
+        when: Mapping[str, Sequence[str]] | None = None,
+        unless: Mapping[str, Sequence[str]] | None = None,
+        agents: Sequence[str] | None = None,
+        timeout: float = 30.0,
+        priority: int = 500,
+        parallel: bool = False,
+        always: bool = False,
+        exclusive: bool = False,
+        on_failure: str = "continue",
+        mode: str = "enforce",
+        background: bool = False,
+        dialect: str = "hookrun",
+        env: Mapping[str, str] | None = None,
+        env_policy: str = "inherit",
+        cwd: str = "project",
+        files: Sequence[str] = (),
+        payload: bool = False,
+        max_output: int = 1 << 20,
+        description: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        look: Sequence[str] = (),
+        error: str | None = None,
+    ) -> None:
+        self.name = name
+        self.events = events
+        self.kind = kind
+        self.target = target
+        self.layer = layer
+        self.source = source
+        self.line = line
+        self.interpreter = interpreter
+        self.headers = headers
+        self.allowed_env = allowed_env
+        self.matcher = matcher
+        self.when = when
+        self.unless = unless
+        self.agents = agents
+        self.timeout = timeout
+        self.priority = priority
+        self.parallel = parallel
+        self.always = always
+        self.exclusive = exclusive
+        self.on_failure = on_failure
+        self.mode = mode
+        self.background = background
+        self.dialect = dialect
+        self.env = env
+        self.env_policy = env_policy
+        self.cwd = cwd
+        self.files = files
+        self.payload = payload
+        self.max_output = max_output
+        self.description = description
+        self.metadata = metadata
+        self.look = look
+        self.error = error
+
+    def to_dict(self) -> dict[str, object]:
+        """Return every field by its name: what `from_dict` takes back, what the cache holds and `list --json` shows."""
+        return {name: getattr(self, name) for name in Hook.__slots__}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Self:
+        """Return the hook that `to_dict` gave the fields of; fields left out have their defaults."""
+        return cls(**data)  # type: ignore[arg-type]  # the fields are those of to_dict
+
+    def where(self) -> str:
+        """Return `file:line` of the declaration."""
+        return f"{self.source}:{self.line}" if self.source else "?"
+
+    def __repr__(self) -> str:
+        return f"Hook({self.name!r}, {self.kind}={self.target!r})"
+
+
+class Outcome:
+    """What is left of one process that ran a hook: how it ended and what it wrote.
+
+    `exit_code` is the exit status, or minus the number of the signal that ended it; None when it never ran.
+    `failure` is set when it could not be started or was ended by us. Times are milliseconds, sizes bytes.
+    """
+
+    __slots__ = ("bytes_err", "bytes_in", "bytes_out", "exit_code", "failure", "left", "ms", "stderr", "stdout", "truncated")
+
+    def __init__(self, failure: Failure | None = None) -> None:
+        self.exit_code: int | None = None
+        self.failure = failure
+        self.stdout = b""
+        self.stderr = b""
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.bytes_err = 0
+        self.truncated = False
+        self.left = 0
+        self.ms = 0.0
+
+
+class Run:
+    """One hook's part in a fire: what it answered, what that came to, and what it cost.
+
+    `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed.
+    """
+
+    __slots__ = ("changed", "failure", "hook", "notes", "outcome", "recheck", "started", "verdict")
+
+    def __init__(self, hook: Hook, verdict: Verdict, *, outcome: Outcome, failure: Failure | None = None) -> None:
+        self.hook = hook
+        self.verdict = verdict
+        self.outcome = outcome
+        self.failure = failure
+        self.changed: list[str] = []
+        self.notes: list[str] = []
+        self.recheck = False
+        self.started = True
+
+    def summary(self) -> dict[str, object]:
+        """Return this run as it stands in the `hooks` list of a combined verdict; `ms` is milliseconds."""
+        data: dict[str, object] = {
+            "name": self.hook.name,
+            "action": self.verdict.action,
+            "failure": self.failure.kind if self.failure else None,
+            "ms": round(self.outcome.ms, 1),
+        }
+        if self.recheck:
+            data["recheck"] = True
+        return data
+
+
+def file_path(context: Mapping[str, object]) -> str | None:
+    """Return the file that a context is about, absolute and normalised: that of its arguments, else its own; or None."""
+    args = context.get("tool_args")
+    path = args.get("file_path") if isinstance(args, dict) else None
+    if not isinstance(path, str):
+        path = context.get("file_path")
+    if not isinstance(path, str) or not path:
+        return None
+    directory = context.get("working_dir")
+    return normpath(join(directory, path)) if isinstance(directory, str) else normpath(path)

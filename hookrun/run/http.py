@@ -1,0 +1,101 @@
+"""Runs a hook that is a URL: POSTs the context, gives back the body of the answer. In a child of its own, so that
+its timeout holds for the whole exchange, name look-up included."""
+
+from __future__ import annotations
+
+import os
+import sys
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.model import Hook
+
+MOST_REDIRECTS = 5
+REDIRECTS = frozenset({301, 302, 307, 308})
+FAILED = 1
+"""Exit status of the child when the exchange failed; why is on its stderr."""
+
+
+def run(hook: Hook) -> int:
+    """POST what stdin holds to the hook's URL and write the body to stdout; return 0, or FAILED with a reason on stderr."""
+    with open(0, "rb", closefd=False) as stdin:
+        body = stdin.read()
+    try:
+        answer = _exchange(str(hook.target), body, _headers(hook), hook.max_output)
+    except (HTTPException, OSError, ValueError) as error:
+        print(f"{hook.target}: {error or type(error).__name__}", file=sys.stderr)
+        return FAILED
+    view = memoryview(answer)
+    while view:
+        view = view[os.write(1, view) :]
+    return 0
+
+
+def _headers(hook: Hook) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hookrun"}
+    for name, value in (hook.headers or {}).items():
+        headers[name] = expand(value, hook.allowed_env)
+    return headers
+
+
+def expand(value: str, allowed: object) -> str:
+    """Return a header's value with `$NAME` and `${NAME}` replaced by the variables that are `allowed`, and no others.
+
+    Raises ValueError when such a variable is not set.
+    """
+    import re
+
+    names = frozenset(allowed) if isinstance(allowed, (list, tuple)) else frozenset()
+
+    def replace(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in names:
+            return found[0]
+        if name not in os.environ:
+            msg = f"the environment variable {name}, which a header uses, is not set"
+            raise ValueError(msg)
+        return os.environ[name]
+
+    return re.sub(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", replace, value)
+
+
+def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> bytes:
+    """Return the body of the answer. Raises ValueError for a status other than 2xx, an answer of more than `most` bytes,
+    a redirect to another host, and too many redirects."""
+    first = urlsplit(url)
+    for _ in range(MOST_REDIRECTS + 1):
+        response = _post(urlsplit(url), body, headers)
+        if response.status in REDIRECTS:
+            url = urljoin(url, response.headers.get("Location") or "")
+            if _host(urlsplit(url)) != _host(first):
+                msg = f"HTTP {response.status} to another host ({_shown(url)}), which is not followed"
+                raise ValueError(msg)
+            continue
+        answer = response.read(most + 1)
+        if not 200 <= response.status < 300:  # noqa: PLR2004  # HTTP's range of success
+            msg = f"HTTP {response.status} {response.reason}: {_shown(answer[:300].decode('utf-8', 'replace'))}"
+            raise ValueError(msg)
+        if len(answer) > most:
+            msg = f"the answer is longer than max_output ({most} bytes)"
+            raise ValueError(msg)
+        return answer
+    msg = f"more than {MOST_REDIRECTS} redirects"
+    raise ValueError(msg)
+
+
+def _post(url: SplitResult, body: bytes, headers: dict[str, str]) -> HTTPResponse:
+    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+    connection = kind(url.hostname or "", url.port)
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    connection.request("POST", path, body, headers)
+    return connection.getresponse()
+
+
+def _host(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return (url.scheme, url.hostname, url.port)
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text).strip()

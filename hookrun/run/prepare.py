@@ -1,0 +1,237 @@
+"""From a declared hook to a task: its environment, its working directory, its program looked up, its failure known."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.model import Failure
+from hookrun.run import start
+from hookrun.run.process import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.model import Hook
+
+LONGEST_VALUE = 4096
+"""Bytes of a value in a hook's environment; the context has it whole."""
+
+NESTING = "HOOKRUN_CHAIN"
+"""The variable that holds a word for each hook around us: how deep we are, and whose child a process is."""
+
+CREDENTIAL_WORDS = (
+    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
+    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
+)  # fmt: skip
+CREDENTIAL_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
+"""What `env_policy: scrub` takes a credential by: a part of the variable's name, or its end."""
+
+CLEAN = frozenset(
+    {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
+)
+"""What `env_policy: clean` leaves, beside LC_* and what is hookrun's own."""
+
+
+class Surroundings:
+    """What the hooks of one fire have in common: where they run, what they are told, whose children they are."""
+
+    def __init__(self, context: Mapping[str, object], *, project: str, request_id: str) -> None:
+        self.project = project
+        self.event_directory = _directory(context.get("working_dir")) or project
+        self.request_id = request_id
+        self._outer = os.environb.get(NESTING.encode(), b"")
+        self._inherited = dict(os.environb)
+        self._told = {
+            b"HOOKRUN_EVENT": _value(context.get("event")),
+            b"HOOKRUN_AGENT": _value(context.get("agent")),
+            b"HOOKRUN_SESSION_ID": _value(context.get("session_id")),
+            b"HOOKRUN_TOOL": _value(context.get("tool_name")),
+            b"HOOKRUN_PROJECT_DIR": os.fsencode(project),
+            b"HOOKRUN_WORKING_DIR": os.fsencode(self.event_directory),
+            b"HOOKRUN_REQUEST_ID": request_id.encode(),
+        }
+        self._count = 0
+
+    def trace(self) -> bytes:
+        """Return a word that no other run of a hook carries in its environment."""
+        self._count += 1
+        return f"{self.request_id}.{self._count};".encode()
+
+    def environment(self, hook: Hook, trace: bytes) -> dict[bytes, bytes]:
+        """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
+        environment = _under_policy(self._inherited, hook.env_policy)
+        for name, value in (hook.env or {}).items():
+            environment[os.fsencode(name)] = os.fsencode(value)
+        environment.update(self._told)
+        environment[b"HOOKRUN_HOOK"] = _value(hook.name)
+        environment[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(os.path.dirname(hook.source) or self.project)
+        environment[NESTING.encode()] = self._outer + trace
+        if hook.dialect == "claude":
+            environment[b"CLAUDE_PROJECT_DIR"] = environment[b"HOOKRUN_PROJECT_DIR"]
+        return environment
+
+    def directory(self, hook: Hook) -> str:
+        """Return the working directory of a hook; a relative one is taken from the project's root."""
+        if hook.cwd == "project":
+            return self.project
+        if hook.cwd == "event":
+            return self.event_directory
+        return os.path.join(self.project, os.path.expanduser(hook.cwd))
+
+
+def depth() -> int:
+    """Return how many hooks this process runs inside of."""
+    return os.environb.get(NESTING.encode(), b"").count(b";")
+
+
+def _directory(value: object) -> str | None:
+    return value if isinstance(value, str) and os.path.isabs(value) and "\0" not in value else None
+
+
+def _value(value: object) -> bytes:
+    text = value if isinstance(value, str) else ""
+    return text[:LONGEST_VALUE].replace("\0", "").encode("utf-8", "replace")[:LONGEST_VALUE]
+
+
+def _under_policy(inherited: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
+    if policy == "clean":
+        return {name: value for name, value in inherited.items() if name in CLEAN or name.startswith(b"LC_")}
+    if policy == "scrub":
+        return {name: value for name, value in inherited.items() if not looks_like_credential(name)}
+    return dict(inherited)
+
+
+def looks_like_credential(name: bytes) -> bool:
+    """Tell by its name whether an environment variable is likely to hold a credential."""
+    upper = name.upper()
+    return upper.endswith(CREDENTIAL_ENDS) or any(word in upper for word in CREDENTIAL_WORDS)
+
+
+def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Task | Failure:
+    """Return the task that runs the hook, or the failure that is known before it is run.
+
+    `locks` is the directory for the locks of exclusive hooks.
+    """
+    if hook.error is not None:
+        return Failure("declaration", hook.error)
+    if hook.dialect == "claude":
+        return Failure("declaration", f"{hook.where()}: dialect claude is not read by this version of hookrun")
+    trace = around.trace()
+    environment = around.environment(hook, trace)
+    cwd = around.directory(hook)
+    failure = look_up(hook.look, environment, cwd)
+    if failure is not None:
+        return failure
+    begin = STARTS[hook.kind](hook, environment, cwd)
+    if isinstance(begin, Failure):
+        return begin
+    return Task(
+        begin,
+        stdin,
+        timeout=hook.timeout,
+        max_output=hook.max_output,
+        trace=trace,
+        lock=_lock(hook, around.project, locks) if hook.exclusive else None,
+    )
+
+
+def _start_command(hook: Hook, environment: Mapping[bytes, bytes], cwd: str) -> start.Start:
+    return start.program(("/bin/sh", "-c", str(hook.target)), environment, cwd)
+
+
+def _start_args(hook: Hook, environment: Mapping[bytes, bytes], cwd: str) -> start.Start | Failure:
+    argv = list(hook.target)
+    program = resolve(argv[0], environment, cwd)
+    if program is None:
+        return _missing(argv[0])
+    return start.program((program, *argv[1:]), environment, cwd)
+
+
+def _start_python(hook: Hook, environment: Mapping[bytes, bytes], cwd: str) -> start.Start | Failure:
+    from hookrun.run import python
+
+    target = str(hook.target)
+    if hook.interpreter is None:
+        return start.function(lambda: python.run(target, cwd), environment, cwd)
+    interpreter = resolve(os.path.expanduser(hook.interpreter), environment, cwd)
+    if interpreter is None:
+        return _missing(hook.interpreter)
+    return start.program((interpreter, python.__file__, target, cwd), environment, cwd)
+
+
+def _start_url(hook: Hook, environment: Mapping[bytes, bytes], cwd: str) -> start.Start:
+    from hookrun.run import http
+
+    return start.function(lambda: http.run(hook), environment, cwd)
+
+
+STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
+"""Each way to run a hook, by the field that declares it."""
+
+
+def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
+    """Look up the program and script that a declaration names plainly; return the failure if one is not there.
+
+    Without this `python3 missing.py`, which exits 2, would be taken for a veto.
+    """
+    program, script = (*words, None, None)[:2] if isinstance(words, (list, tuple)) else (None, None)
+    if isinstance(program, str) and resolve(program, environment, cwd) is None:
+        return _missing(program, cwd)
+    if isinstance(script, str):
+        path = expand(script, environment, cwd)
+        if not os.path.isfile(path):
+            return Failure("missing", f"its script {path} {_what_is_there(path)}")
+        if not os.access(path, os.R_OK):
+            return Failure("missing", f"its script {path} cannot be read: look at its permissions")
+    return None
+
+
+def expand(word: str, environment: Mapping[bytes, bytes], cwd: str) -> str:
+    """Return the path that a plain word names: `~/` is the home directory, `${NAME}` at its beginning a variable."""
+    if word.startswith("${"):
+        name, _, rest = word[2:].partition("}")
+        word = os.fsdecode(environment.get(os.fsencode(name), b"")) + rest
+    elif word.startswith("~/"):
+        word = os.fsdecode(environment.get(b"HOME", b"")) + word[1:]
+    return os.path.join(cwd, word)
+
+
+def resolve(word: str, environment: Mapping[bytes, bytes], cwd: str) -> str | None:
+    """Return the path of a program as a shell in `cwd` would find it, None when it would not."""
+    if "/" in word:
+        path = expand(word, environment, cwd)
+        return path if _executable(path) else None
+    for directory in os.fsdecode(environment.get(b"PATH", os.defpath.encode())).split(":"):
+        path = os.path.join(cwd, directory, word)
+        if _executable(path):
+            return path
+    return None
+
+
+def _executable(path: str) -> bool:
+    return os.access(path, os.X_OK) and os.path.isfile(path)
+
+
+def _missing(word: str, cwd: str = "") -> Failure:
+    if "/" not in word:
+        return Failure("missing", f"its program {word} is not on PATH")
+    path = os.path.join(cwd, word)
+    return Failure("missing", f"its program {path} {_what_is_there(path)}")
+
+
+def _what_is_there(path: str) -> str:
+    if os.path.isdir(path):
+        return "is a directory"
+    if os.path.exists(path):
+        return f"is not executable: chmod +x {path}"
+    if os.path.islink(path):
+        return f"is a link to {os.readlink(path)}, which does not exist"
+    return "does not exist"
+
+
+def _lock(hook: Hook, project: str, locks: str) -> str:
+    """Return the lock file of an exclusive hook in this project."""
+    name = f"{project}\0{hook.name}".encode("utf-8", "surrogateescape")
+    os.makedirs(locks, 0o700, exist_ok=True)
+    return f"{locks}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.lock"

@@ -1,0 +1,470 @@
+"""The one poll loop that runs hooks: starts them, feeds them, drains them, ends them in time, and reaps them all."""
+
+from __future__ import annotations
+
+import os
+import select
+from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
+from time import monotonic
+
+from hookrun.model import Failure, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MOST_AT_ONCE = 32
+CHUNK = 1 << 16
+READS_IN_A_ROW = 32
+"""Reads from one pipe before the others and the clock have their turn; more than a pipe holds."""
+LONGEST_POLL = 3_600_000
+"""Milliseconds: a longer wait is taken in parts."""
+AFTER_EXIT = 0.1
+"""Seconds that a hook's pipes are read on after it has exited: a child it left behind may hold them for ever."""
+TERM_GRACE = 0.25
+"""Seconds between TERM and KILL for a hook that is ended."""
+KILL_GRACE = 1.0
+"""Seconds to wait for a killed hook to be gone: one in an uninterruptible wait is left to the kernel."""
+LOOK_AGAIN = 0.01
+"""Seconds between looks where the kernel gives no event: a process without a pidfd, a lock held by another."""
+SLOW = 1.0
+"""Seconds after which `on_slow` is called."""
+
+SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
+"""What says that a hook cannot start now but may when another has ended."""
+
+TERM, KILL = 15, 9
+NEVER = float("inf")
+
+
+class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
+    """hookrun got a signal that ends it; every hook has been ended. `signal` is its number."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(signal)
+        self.signal = signal
+
+
+class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
+    """A hook cannot be started, and not for want of anything that another hook may give back. `failure` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+
+
+class Task:
+    """One hook ready to be run: what to start, with what on stdin, and within which bounds.
+
+    `start` starts the process with the three given descriptors as its stdin, stdout and stderr, in a session of its
+    own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the environment of
+    the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile. `timeout` is seconds,
+    `max_output` bytes of each stream.
+    """
+
+    __slots__ = ("lock", "max_output", "start", "stdin", "timeout", "trace")
+
+    def __init__(
+        self,
+        start: Callable[[int, int, int], int],
+        stdin: bytes,
+        *,
+        timeout: float,
+        max_output: int,
+        trace: bytes = b"",
+        lock: str | None = None,
+    ) -> None:
+        self.start = start
+        self.stdin = stdin
+        self.timeout = timeout
+        self.max_output = max_output
+        self.trace = trace
+        self.lock = lock
+
+
+class Process:
+    """A hook that has been started, as the loop sees it. Times are those of the monotonic clock."""
+
+    __slots__ = (
+        "closing",
+        "deadline",
+        "ending",
+        "err",
+        "err_data",
+        "exited",
+        "family",
+        "inp",
+        "lock_fd",
+        "out",
+        "out_data",
+        "outcome",
+        "pid",
+        "pidfd",
+        "started",
+        "status",
+        "stdin",
+        "task",
+    )
+
+    def __init__(self, task: Task, outcome: Outcome, started: float, deadline: float) -> None:
+        self.task = task
+        self.outcome = outcome
+        self.started = started
+        self.deadline = deadline
+        self.pid = 0
+        self.pidfd = self.inp = self.out = self.err = self.lock_fd = -1
+        self.stdin = memoryview(task.stdin)
+        self.out_data = bytearray()
+        self.err_data = bytearray()
+        self.exited = False
+        self.status: int | None = None
+        self.family: frozenset[tuple[int, int]] = frozenset()
+        self.ending = 0
+        self.closing = NEVER
+
+
+class Loop:
+    """Runs tasks to their end, at most `most` at once. `deadline` (monotonic) bounds them all.
+
+    `wake` is a descriptor from which the numbers of signals can be read; `on_slow` is called once if all this lasts.
+    """
+
+    def __init__(
+        self,
+        *,
+        deadline: float = NEVER,
+        wake: int = -1,
+        on_slow: Callable[[], None] | None = None,
+        slow_at: float = NEVER,
+        most: int = MOST_AT_ONCE,
+    ) -> None:
+        self._deadline = deadline
+        self._wake = wake
+        self._on_slow = on_slow
+        self._slow_at = slow_at
+        self._most = most
+        self._poll = select.poll()
+        self._of: dict[int, Process] = {}
+        self._live: list[Process] = []
+        self._signal = 0
+        if wake >= 0:
+            self._poll.register(wake, select.POLLIN)
+
+    def run(self, tasks: list[Task | Failure]) -> list[Outcome]:
+        """Run the tasks side by side and return their outcomes in the same order; a Failure is its own outcome.
+
+        Raises Interrupted after a signal, when all hooks have been ended.
+        """
+        outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
+        waiting = [
+            (task, outcome, monotonic() + task.timeout if task.lock else NEVER)
+            for task, outcome in zip(tasks, outcomes, strict=True)
+            if isinstance(task, Task)
+        ]
+        waiting.reverse()
+        while waiting or self._live:
+            if not self._signal:
+                self._start_some(waiting)
+            elif not self._live:
+                break
+            if self._live or waiting:
+                self._turn(retry=bool(waiting))
+        if self._signal:
+            raise Interrupted(self._signal)
+        return outcomes
+
+    # --- starting
+
+    def _start_some(self, waiting: list[tuple[Task, Outcome, float]]) -> None:
+        """Start what can be started now; what has to wait stays in `waiting`, the next one last."""
+        locked: list[tuple[Task, Outcome, float]] = []
+        while waiting and len(self._live) < self._most:
+            task, outcome, give_up = waiting.pop()
+            now = monotonic()
+            if now >= self._deadline:
+                outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+                continue
+            if now >= give_up:
+                outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
+                continue
+            process = Process(task, outcome, now, min(now + task.timeout, give_up, self._deadline))
+            try:
+                if task.lock is not None and not self._locked(process, task.lock):
+                    locked.append((task, outcome, give_up))
+                    continue
+                self._start(process)
+            except OSError as error:
+                _close(process.lock_fd)
+                if error.errno in SCARCE and self._live:
+                    waiting.append((task, outcome, give_up))
+                    break
+                outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
+            except CannotStart as error:
+                _close(process.lock_fd)
+                outcome.failure = error.failure
+        waiting.extend(reversed(locked))
+
+    @staticmethod
+    def _locked(process: Process, path: str) -> bool:
+        """Take the lock of an exclusive hook; False when another process has it."""
+        import fcntl
+
+        process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _close(process.lock_fd)
+            process.lock_fd = -1
+            return False
+        return True
+
+    def _start(self, process: Process) -> None:
+        """Make the pipes and start the process. Raises OSError and leaves nothing open when that fails."""
+        stdin, process.inp, process.out, stdout, process.err, stderr = _pipes()
+        try:
+            for fd in (process.inp, process.out, process.err):
+                os.set_blocking(fd, False)
+            self._feed(process)
+            process.pid = process.task.start(stdin, stdout, stderr)
+        except (OSError, CannotStart):
+            for fd in (process.inp, process.out, process.err):
+                _close(fd)
+            raise
+        finally:
+            for fd in (stdin, stdout, stderr):
+                os.close(fd)
+        self._live.append(process)
+        process.pidfd = _pidfd(process.pid)
+        if process.inp >= 0:
+            self._watch(process, process.inp, select.POLLOUT)
+        for fd in (process.out, process.err, process.pidfd):
+            if fd >= 0:
+                self._watch(process, fd, select.POLLIN)
+
+    # --- one turn of the loop
+
+    def _turn(self, *, retry: bool) -> None:
+        now = monotonic()
+        until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
+        if any(p.pidfd < 0 for p in self._live) or (retry and len(self._live) < self._most):
+            until = min(until, now + LOOK_AGAIN)
+        events = self._poll.poll(max(0, int(min((until - now) * 1000, LONGEST_POLL)) + 1))
+        for fd, _ in events:
+            if fd == self._wake:
+                self._interrupt()
+                continue
+            process = self._of.get(fd)
+            if process is None:
+                continue
+            if fd == process.inp:
+                self._feed(process)
+            elif fd == process.pidfd:
+                self._unwatch(fd)
+                _close(fd)
+                process.pidfd = -2
+                self._exited(process)
+            else:
+                self._drain(process, fd)
+        self._keep_time(monotonic())
+
+    def _keep_time(self, now: float) -> None:
+        if now >= self._slow_at:
+            self._slow_at = NEVER
+            if self._on_slow is not None:
+                self._on_slow()
+        for process in self._live[:]:
+            if process.pidfd == -1 and not process.exited:
+                self._look_for_exit(process)
+            streams_closed = process.out < 0 and process.err < 0
+            if process.exited and (streams_closed or now >= process.closing):
+                self._finish(process)
+            elif process.ending == KILL and now >= process.closing:
+                self._finish(process)
+            elif process.ending == TERM and now >= process.closing:
+                self._kill(process, now)
+            elif not process.exited and not process.ending and now >= process.deadline:
+                process.outcome.failure = Failure("timeout", self._out_of_time(process))
+                self._end(process, now)
+
+    def _out_of_time(self, process: Process) -> str:
+        if process.deadline >= self._deadline:
+            return "it had not answered at the fire's deadline"
+        return f"it had not answered after {process.task.timeout:g} s"
+
+    def _feed(self, process: Process) -> None:
+        """Write what the hook reads of its stdin; a hook that closes it has had enough."""
+        try:
+            while process.stdin:
+                written = os.write(process.inp, process.stdin[: CHUNK * 16])
+                process.stdin = process.stdin[written:]
+                process.outcome.bytes_in += written
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            pass
+        self._unwatch(process.inp)
+        _close(process.inp)
+        process.inp = -1
+
+    def _drain(self, process: Process, fd: int) -> None:
+        """Read what is there: of stdout the first `max_output` bytes are kept, of stderr the last; the rest is counted."""
+        outcome, most = process.outcome, process.task.max_output
+        for _ in range(READS_IN_A_ROW):
+            try:
+                data = os.read(fd, CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                self._unwatch(fd)
+                _close(fd)
+                if fd == process.out:
+                    process.out = -1
+                else:
+                    process.err = -1
+                return
+            if fd == process.out:
+                outcome.bytes_out += len(data)
+                process.out_data += data[: most - len(process.out_data)]
+            else:
+                outcome.bytes_err += len(data)
+                process.err_data += data
+                if len(process.err_data) > 2 * most:
+                    del process.err_data[:-most]
+
+    # --- the end of a process
+
+    def _look_for_exit(self, process: Process) -> None:
+        pid, status = os.waitpid(process.pid, os.WNOHANG)
+        if pid:
+            process.status = status
+            self._exited(process)
+
+    def _exited(self, process: Process) -> None:
+        """The hook itself is gone; its pipes may be held by others."""
+        process.exited = True
+        if not process.ending:
+            process.closing = monotonic() + AFTER_EXIT
+        for fd in (process.out, process.err):
+            if fd >= 0:
+                self._drain(process, fd)
+
+    def _end(self, process: Process, now: float) -> None:
+        """Ask the hook and all it has started to end."""
+        from hookrun.run.strays import family
+
+        process.ending = TERM
+        process.closing = now + TERM_GRACE
+        process.family = family(process.pid, process.task.trace)
+        _kill_group(process, TERM)
+
+    def _kill(self, process: Process, now: float) -> None:
+        """Kill the hook and all it has started, those that have left its session included where that can be seen."""
+        process.ending = KILL
+        process.closing = now + KILL_GRACE
+        self._kill_all(process)
+
+    @staticmethod
+    def _kill_all(process: Process) -> None:
+        from hookrun.run.strays import kill_family
+
+        _kill_group(process, KILL)
+        kill_family(process.pid, process.task.trace, process.family)
+
+    def _finish(self, process: Process) -> None:
+        """Reap the process and close everything of ours."""
+        outcome = process.outcome
+        if process.ending:
+            self._kill_all(process)
+        for fd in (process.out, process.err):
+            if fd >= 0:
+                self._drain(process, fd)
+        for fd in (process.inp, process.out, process.err, process.pidfd):
+            if fd >= 0:
+                self._unwatch(fd)
+                _close(fd)
+        if process.status is None:
+            pid, status = os.waitpid(process.pid, 0 if process.exited else os.WNOHANG)
+            process.status = status if pid else None
+        outcome.stdout = bytes(process.out_data)
+        outcome.stderr = bytes(process.err_data[-process.task.max_output :])
+        outcome.truncated = outcome.bytes_out > process.task.max_output
+        if process.status is not None:
+            outcome.exit_code = os.waitstatus_to_exitcode(process.status)
+        if not process.ending:
+            outcome.left = _left(process)
+        _close(process.lock_fd)
+        outcome.ms = (monotonic() - process.started) * 1000
+        self._live.remove(process)
+
+    def _interrupt(self) -> None:
+        """A signal has come: end every hook; at the second one, at once."""
+        try:
+            numbers = os.read(self._wake, CHUNK)
+        except BlockingIOError:
+            return
+        now = monotonic()
+        for process in self._live[:]:
+            if self._signal or process.ending:
+                self._kill(process, now)
+            elif not process.ending:
+                self._end(process, now)
+        self._signal = self._signal or numbers[0]
+
+    # --- descriptors
+
+    def _watch(self, process: Process, fd: int, events: int) -> None:
+        self._of[fd] = process
+        self._poll.register(fd, events)
+
+    def _unwatch(self, fd: int) -> None:
+        if self._of.pop(fd, None) is not None:
+            self._poll.unregister(fd)
+
+
+def _pidfd(pid: int) -> int:
+    """Return a descriptor that can be read when the process has exited, -1 where there is none (macOS, too many files)."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+
+
+def _kill_group(process: Process, signal: int) -> None:
+    """Signal the hook's process group, or the hook alone where it has not yet made one."""
+    try:
+        os.killpg(process.pid, signal)
+    except ProcessLookupError:
+        if process.status is None:
+            os.kill(process.pid, signal)
+    except PermissionError:
+        pass
+
+
+def _left(process: Process) -> int:
+    """Return how many processes a hook that ended by itself has left behind: at least those of its group."""
+    try:
+        os.killpg(process.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        if process.out == process.err == -1:
+            return 0
+    from hookrun.run.strays import family
+
+    return len(family(process.pid, process.task.trace))
+
+
+def _pipes() -> list[int]:
+    """Return three pipes, each as (read end, write end); raises OSError and leaves none open when one is not to be had."""
+    ends: list[int] = []
+    try:
+        for _ in range(3):
+            ends += os.pipe()
+    except OSError:
+        for fd in ends:
+            os.close(fd)
+        raise
+    return ends
+
+
+def _close(fd: int) -> None:
+    if fd >= 0:
+        os.close(fd)

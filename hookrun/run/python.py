@@ -1,0 +1,67 @@
+"""Runs `package.module:function` as a hook, in a child of its own: forked, or a script for another interpreter.
+
+Standard library only, and no import of ours: this file is also run by itself, by an interpreter without hookrun.
+"""
+
+import json
+import os
+import sys
+
+NOT_FOUND = 127
+"""Exit status, as a shell's, for a function that is not there."""
+
+
+def run(target: str, directory: str) -> int:
+    """Call the function with the context that stdin holds, print what it returns as JSON, return the exit status.
+
+    Whatever the function prints goes to stderr: stdout is the verdict's.
+    """
+    answer_to = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
+    sys.path.insert(0, directory)
+    context = json.load(sys.stdin)
+    function = _find(target)
+    if function is None:
+        return NOT_FOUND
+    answer = function(context)
+    if hasattr(answer, "__await__"):
+        import asyncio
+
+        answer = asyncio.run(_awaited(answer))  # type: ignore[no-untyped-call]
+    if answer is not None:
+        data = answer.to_dict() if hasattr(answer, "to_dict") else answer
+        with open(answer_to, "w", encoding="utf-8") as stdout:
+            stdout.write(json.dumps(data))
+    return 0
+
+
+async def _awaited(answer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever can be awaited
+    return await answer
+
+
+def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whatever the module holds
+    """Return the function `package.module:function`; None, and why on stderr, when there is none."""
+    import importlib
+
+    name, _, path = target.partition(":")
+    try:
+        found = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name + ".").startswith(error.name + "."):
+            raise
+        print(f"there is no module {name} (looked in {sys.path[0]} and the interpreter's own path)", file=sys.stderr)
+        return None
+    for part in path.split("."):
+        if not hasattr(found, part):
+            print(f"module {name} has no {path}", file=sys.stderr)
+            return None
+        found = getattr(found, part)
+    if not callable(found):
+        print(f"{target} is not a function", file=sys.stderr)
+        return None
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], sys.argv[2]))

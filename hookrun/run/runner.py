@@ -1,0 +1,79 @@
+"""Runs hooks of every kind for the engine: prepares them, puts them through the loop, names how they failed."""
+
+from __future__ import annotations
+
+from os import fsencode
+from os.path import exists
+
+from hookrun.model import Failure, Outcome
+from hookrun.run import start
+from hookrun.run.prepare import prepare, resolve
+from hookrun.run.process import Loop, Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrun.model import Hook
+    from hookrun.run.prepare import Surroundings
+
+NOT_EXECUTED = (126, 127)
+"""The exit statuses of a shell that could not start a program."""
+
+
+class Runner:
+    """Calls with [(hook, stdin), ...] run these hooks side by side and return their outcomes in order.
+
+    `on_background_end` is told, in another process, how a background hook ended.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        loop: Loop,
+        *,
+        locks: str,
+        on_background_end: Callable[[Hook, Outcome], None],
+    ) -> None:
+        self._around = around
+        self._loop = loop
+        self._locks = locks
+        self._on_background_end = on_background_end
+
+    def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
+        """Run the hooks. Raises Interrupted when a signal came; then every hook has been ended."""
+        tasks = [prepare(hook, stdin, self._around, locks=self._locks) for hook, stdin in jobs]
+        outcomes: list[Outcome | None] = [
+            self._in_background(hook, task) if hook.background and isinstance(task, Task) else None
+            for (hook, _), task in zip(jobs, tasks, strict=True)
+        ]
+        waited_for = iter(self._loop.run([t for t, o in zip(tasks, outcomes, strict=True) if o is None]))
+        return [
+            outcome or self._named(hook, next(waited_for)) for (hook, _), outcome in zip(jobs, outcomes, strict=True)
+        ]
+
+    def _in_background(self, hook: Hook, task: Task) -> Outcome:
+        from hookrun.run import background
+
+        return background.start(task, lambda outcome: self._on_background_end(hook, self._named(hook, outcome)))
+
+    def _named(self, hook: Hook, outcome: Outcome) -> Outcome:
+        """Give a failure its true name where the exit status alone would hide it."""
+        if outcome.failure is not None or not outcome.exit_code:
+            return outcome
+        said = outcome.stderr.decode("utf-8", "replace").strip()
+        if hook.kind == "url" and outcome.exit_code > 0:
+            outcome.failure = Failure("http", said)
+        elif hook.kind == "python" and outcome.exit_code == NOT_EXECUTED[1]:
+            outcome.failure = Failure("missing", said)
+        elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
+            outcome.failure = self._no_interpreter(hook)
+        return outcome
+
+    def _no_interpreter(self, hook: Hook) -> Failure | None:
+        environment = self._around.environment(hook, b"")
+        path = resolve(hook.look[0], environment, self._around.directory(hook))
+        interpreter = start.interpreter_of(path) if path is not None else None
+        if path is None or interpreter is None or exists(fsencode(interpreter)):
+            return None
+        return start.no_interpreter(path, interpreter)

@@ -1,0 +1,128 @@
+"""How a process is started: a program by posix_spawn, a Python function by fork."""
+
+from __future__ import annotations
+
+import os
+import sys
+from errno import ENOENT, ENOEXEC, ENOTDIR
+
+from hookrun.model import Failure
+from hookrun.run.process import CannotStart
+from hookrun.run.signals import RESTORED, restore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Start = Callable[[int, int, int], int]
+
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+    """Return what starts the program argv[0] (a path), for a process with one thread: it changes directory to spawn.
+
+    The new process leads a session of its own and has every signal at its default and unblocked.
+    """
+
+    def start(stdin: int, stdout: int, stderr: int) -> int:
+        enter(cwd)
+        try:
+            return os.posix_spawn(
+                argv[0],
+                argv,
+                environment,
+                file_actions=(
+                    (os.POSIX_SPAWN_DUP2, stdin, 0),
+                    (os.POSIX_SPAWN_DUP2, stdout, 1),
+                    (os.POSIX_SPAWN_DUP2, stderr, 2),
+                ),
+                setsid=True,
+                setsigmask=(),
+                setsigdef=RESTORED,
+            )
+        except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
+            return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)(stdin, stdout, stderr)
+        except OSError as error:
+            if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
+                raise CannotStart(_diagnosis(argv[0], error)) from error
+            raise
+
+    return start
+
+
+def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+    """Return what runs `child` in a forked process and ends it with the status that `child` returns."""
+
+    def start(stdin: int, stdout: int, stderr: int) -> int:
+        enter(cwd)
+        pid = os.fork()
+        if pid:
+            return pid
+        status = 1
+        try:
+            _become_child(stdin, stdout, stderr, environment)
+            status = child()
+        except SystemExit as error:
+            status = _status(error)
+        except BaseException:  # noqa: BLE001  # the hook's own error: its traceback is what the person needs
+            sys.excepthook(*sys.exc_info())
+        finally:
+            try:
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:
+                os._exit(status)
+
+    return start
+
+
+def enter(cwd: str) -> None:
+    """Change to the working directory of a hook. Raises CannotStart when that cannot be done."""
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        detail = f"its working directory {cwd} cannot be entered: {error.strerror}"
+        raise CannotStart(Failure("spawn", detail)) from error
+
+
+def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
+    """Be what a spawned program would be: own session, default signals, three descriptors, the hook's environment."""
+    os.setsid()
+    restore()
+    for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
+        os.dup2(fd, standard)
+    os.closerange(3, 1 << 20)
+    os.environ.clear()
+    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()})
+
+
+def _status(error: SystemExit) -> int:
+    if error.code is None or isinstance(error.code, int):
+        return (error.code or 0) & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _diagnosis(path: str, error: OSError) -> Failure:
+    """Say why a file that is there and executable cannot be started."""
+    interpreter = interpreter_of(path)
+    if error.errno == ENOEXEC or interpreter is None:
+        return Failure("spawn", f"{path} is no program the system can start: a script needs a #! line, or run it by `sh`")
+    return no_interpreter(path, interpreter)
+
+
+def no_interpreter(path: str, interpreter: str) -> Failure:
+    """Return the failure of a script whose #! line names a program that is not there."""
+    hint = "; the file has Windows line ends: save it with LF" if interpreter.endswith("\r") else ""
+    return Failure("missing", f"the interpreter {interpreter!r} that {path} names in its #! line does not exist{hint}")
+
+
+def interpreter_of(path: str) -> str | None:
+    """Return the program that a script names in its #! line; None when it has none or cannot be read."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            line = file.read(256).partition(b"\n")[0]
+    except OSError:
+        return None
+    if not line.startswith(b"#!"):
+        return None
+    words = line[2:].strip(b" \t").split(b" ", 1)
+    return os.fsdecode(words[0]) or None

@@ -1,0 +1,282 @@
+"""One hook's output becomes a Verdict or a Failure; many verdicts become one; changes to arguments are told apart."""
+
+from __future__ import annotations
+
+from hookrun.fastjson import dumps, loads
+from hookrun.model import ENDING, STRENGTH, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hookrun.model import Hook, Outcome, Run
+
+    Path = tuple[str, ...]
+    Change = tuple[Path, bool, object]
+
+COUNTS_ANYWAY = ENDING | {"ask"}
+"""The actions that count whatever came after them: a crash, a hang, a kill."""
+
+CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
+KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
+STDERR_LINES = 5
+STDERR_CHARACTERS = 2000
+
+
+class BadVerdictError(ValueError):
+    """A hook's output cannot be read as a verdict; the message says what was found and what was expected."""
+
+
+def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+    """Return what one run of a hook answered, by its exit status and stdout, and warnings about the answer."""
+    notes: list[str] = []
+    try:
+        answer = parse(outcome.stdout, notes, can_modify=can_modify)
+        if answer is not None and outcome.truncated:
+            answer = None
+        bad = None
+    except BadVerdictError as error:
+        answer, bad = None, error
+    if outcome.failure is None and outcome.exit_code == 0:
+        if outcome.truncated:
+            return Failure("bad_verdict", f"its output is longer than max_output ({hook.max_output} bytes)"), notes
+        if bad is not None:
+            return Failure("bad_verdict", f"{bad}{_stderr_tail(outcome)}"), notes
+        return answer or Verdict(), notes
+    if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
+        return _veto(hook, outcome, answer), notes
+    if answer is not None and answer.action in COUNTS_ANYWAY:
+        notes.append(f"its {answer.action} counts although {_how_it_ended(outcome)}")
+        return answer, notes
+    return outcome.failure or _ended_badly(outcome), notes
+
+
+def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
+    """Exit status 2: as the answer says, but never weaker than a block."""
+    said = _text(outcome.stderr)
+    if answer is None:
+        said = said or _text(outcome.stdout)
+        answer = Verdict("block")
+    elif STRENGTH[answer.action] < STRENGTH["block"]:
+        answer.action = "block"
+        answer.modified_args = answer.args_patch = None
+    if not answer.message:
+        answer.message = said or f"blocked by {hook.name} (exit 2, no reason given)"
+    return answer
+
+
+def _ended_badly(outcome: Outcome) -> Failure:
+    code = outcome.exit_code or 0
+    kind = "signal" if code < 0 else "exit_code"
+    return Failure(kind, f"{_how_it_ended(outcome)}{_stderr_tail(outcome)}")
+
+
+def _how_it_ended(outcome: Outcome) -> str:
+    if outcome.failure is not None:
+        return outcome.failure.detail
+    code = outcome.exit_code or 0
+    return f"it was killed by signal {-code}" if code < 0 else f"it exited with status {code}"
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "replace").strip()[-STDERR_CHARACTERS:]
+
+
+def _stderr_tail(outcome: Outcome) -> str:
+    lines = _text(outcome.stderr).splitlines()[-STDERR_LINES:]
+    return "; stderr: " + "\n".join(lines) if lines else ""
+
+
+def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | None:
+    """Return the verdict that stdout is, None when it is empty. Unknown keys go to `notes`.
+
+    Raises BadVerdictError for anything but nothing and one JSON object that fits.
+    """
+    try:
+        text = stdout.decode("utf-8").removeprefix("\ufeff").strip()
+        if not text:
+            return None
+        data = loads(text)
+        if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
+            dumps(data)
+    except UnicodeDecodeError as error:
+        msg = f"stdout is not UTF-8 (byte {error.start})"
+        raise BadVerdictError(msg) from None
+    except (ValueError, RecursionError) as error:
+        msg = f"stdout is not one JSON object: {_excerpt(stdout)} ({error})"
+        raise BadVerdictError(msg) from None
+    if not isinstance(data, dict):
+        msg = f"stdout is {_kind(data)}, expected one JSON object: {_excerpt(stdout)}"
+        raise BadVerdictError(msg)
+    return from_object(data, notes, can_modify=can_modify)
+
+
+def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
+    """Return the verdict that a JSON object is. Raises BadVerdictError when it does not fit."""
+    action = data.get("action")
+    if not isinstance(action, str) or action not in STRENGTH:
+        found = _excerpt(dumps(action).encode()) if "action" in data else "none"
+        msg = f"unknown action: found {found}, expected one of {', '.join(STRENGTH)}"
+        raise BadVerdictError(msg)
+    verdict = Verdict(action)
+    for name in VERDICT_TEXTS:
+        if (text := data.get(name)) is not None:
+            if not isinstance(text, str):
+                msg = f"{name} is {_kind(text)}, expected a string"
+                raise BadVerdictError(msg)
+            setattr(verdict, name, text)
+    for name in VERDICT_OBJECTS:
+        if (value := data.get(name)) is not None:
+            if not isinstance(value, dict):
+                msg = f"{name} is {_kind(value)}, expected an object"
+                raise BadVerdictError(msg)
+            setattr(verdict, name, value)
+    _check_change(verdict, notes, can_modify=can_modify)
+    if unknown := sorted(data.keys() - KNOWN_KEYS):
+        notes.append(f"unknown keys in its answer: {', '.join(unknown)}")
+    return verdict
+
+
+def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> None:
+    given = verdict.modified_args is not None or verdict.args_patch is not None
+    if verdict.action not in CAN_CARRY_ARGS:
+        if verdict.modified_args or verdict.args_patch:
+            notes.append(f"the arguments beside its action {verdict.action} were not used: a change is `modify`")
+        verdict.modified_args = verdict.args_patch = None
+        return
+    if verdict.action == "modify" and not given:
+        msg = "modify without modified_args or args_patch: expected one of them"
+        raise BadVerdictError(msg)
+    if verdict.modified_args is not None and verdict.args_patch is not None:
+        msg = "both modified_args and args_patch: expected one of them"
+        raise BadVerdictError(msg)
+    if given and not can_modify:
+        msg = "it changes the arguments of an event that has none to change"
+        raise BadVerdictError(msg)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "a number")
+
+
+def _excerpt(output: bytes, limit: int = 80) -> str:
+    text = dumps(output[:limit].decode("utf-8", "replace"))
+    return text + "..." if len(output) > limit else text
+
+
+def settle(hook: Hook, answer: Verdict | Failure) -> Verdict:
+    """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed."""
+    if isinstance(answer, Failure):
+        reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
+        answer = Verdict("block", reason) if hook.on_failure == "block" else Verdict(system_message=reason)
+    return _as_advice(hook, answer) if hook.mode == "advise" else answer
+
+
+def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
+    """A hook that only advises: what it would have done is told to the person and the model, and not done."""
+    if verdict.action == "continue":
+        return verdict
+    told = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
+    wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
+    if wanted is not None:
+        told += f" (arguments: {_excerpt(dumps(wanted).encode(), 400)})"
+    return Verdict(
+        message=told,
+        additional_context=verdict.additional_context,
+        system_message="\n".join(filter(None, (told, verdict.system_message))),
+        modified_context=verdict.modified_context,
+    )
+
+
+def combine(runs: Sequence[Run], args: dict[str, object] | None, *, changed: bool) -> Verdict:
+    """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
+
+    `args` are the arguments after the chain, put in whole when a hook `changed` them and the tool may still run.
+    """
+    strength = max((STRENGTH[run.verdict.action] for run in runs), default=0)
+    winners = [run.verdict for run in runs if STRENGTH[run.verdict.action] == strength]
+    action = winners[0].action if winners else "continue"
+    if any(verdict.action == "allow" for verdict in winners):
+        action = "allow"
+    context: dict[str, object] = {}
+    for run in runs:
+        context.update(run.verdict.modified_context or {})
+    return Verdict(
+        action,
+        _joined(verdict.message for verdict in winners),
+        modified_args=args if changed and action in CAN_CARRY_ARGS else None,
+        additional_context=_joined(run.verdict.additional_context for run in runs),
+        system_message=_joined(run.verdict.system_message for run in runs),
+        modified_context=context or None,
+    )
+
+
+def _joined(texts: Iterable[str | None]) -> str | None:
+    return "\n".join(text for text in texts if text) or None
+
+
+def merge_patch(target: object, patch: object) -> object:
+    """Return `target` with a JSON Merge Patch (RFC 7396) applied; neither is changed."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
+    """Yield what made `after` of `before`: (path, is there, value) for every key set or removed; lists are values."""
+    for key in before.keys() - after.keys():
+        yield (*path, key), False, None
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            yield from diff(old, value, (*path, key))
+        elif key not in before or not same(old, value):
+            yield (*path, key), True, value
+
+
+def same(one: object, other: object) -> bool:
+    """Tell whether two JSON values are the same: unlike `==`, true is not 1 and 1 is not 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, object]:
+    """Return `target` with the changes of `diff` made to it; `target` itself is not changed."""
+    result = dict(target)
+    for path, there, value in changes:
+        place = result
+        for key in path[:-1]:
+            inner = place.get(key)
+            place[key] = inner = dict(inner) if isinstance(inner, dict) else {}
+            place = inner
+        if there:
+            place[path[-1]] = value
+        else:
+            place.pop(path[-1], None)
+    return result
+
+
+def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
+    """Return the paths that both sets of changes touch, one within the other included, and do not leave the same."""
+    later = list(later)
+    return [
+        path
+        for path, there, value in earlier
+        for other, other_there, other_value in later
+        if path[: len(other)] == other[: len(path)]
+        and not (path == other and there == other_there and same(value, other_value))
+    ]

@@ -1,0 +1,137 @@
+"""A project to try hookrun in: real files, real processes, a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REAPER = Path(__file__).parent / "torture" / "reaper.py"
+
+
+class Fired:
+    """What came of one `hookrun fire`. `left` are the command lines of the processes that outlived it."""
+
+    def __init__(self, status: int, stdout: bytes, stderr: bytes, audit: list[dict[str, object]], report: dict[str, object]) -> None:
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr.decode("utf-8", "replace")
+        self.audit = audit
+        self.left: list[str] = [str(line) for line in _as_list(report.get("left"))]
+        self.peak_kilobytes = int(str(report.get("peak_kilobytes", 0)))
+
+    @property
+    def verdict(self) -> dict[str, object]:
+        """The one line of JSON on stdout."""
+        assert self.stdout.count(b"\n") == 1, (self.stdout[:500], self.stderr[:2000])
+        data = json.loads(self.stdout)
+        assert isinstance(data, dict)
+        return data
+
+    @property
+    def action(self) -> str:
+        """The action of the verdict."""
+        return str(self.verdict["action"])
+
+    def hook(self, name: str) -> dict[str, object]:
+        """Return what the verdict's `hooks` say of one hook, the last time it ran."""
+        found = [hook for hook in _as_list(self.verdict["hooks"]) if isinstance(hook, dict) and hook["name"] == name]
+        assert found, self.verdict
+        return found[-1]
+
+    def record(self, name: str) -> dict[str, object]:
+        """Return the audit record of one hook's run, the last one."""
+        found = [record for record in self.audit if record["kind"] == "hook" and record["hook"] == name]
+        assert found, self.audit
+        return found[-1]
+
+
+def _as_list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []
+
+
+class Project:
+    """A repository with declarations, beside a home with nothing in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "project"
+        self.home = directory / "home"
+        self.report = directory / "report.json"
+        (self.root / ".git").mkdir(parents=True)
+        self.home.mkdir()
+
+    def hooks(self, *hooks: dict[str, object], **settings: object) -> None:
+        """Declare hooks in the project; one without a name is called `hook`, one without an event is of pre_tool_use."""
+        self._declare(self.root / "coder.json", hooks, settings)
+
+    def user_hooks(self, *hooks: dict[str, object], **settings: object) -> None:
+        """Declare hooks in the user layer."""
+        self._declare(self.home / ".config" / "hookrun" / "hooks.json", hooks, settings)
+
+    @staticmethod
+    def _declare(path: Path, hooks: tuple[dict[str, object], ...], settings: dict[str, object]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        declared = [{"name": "hook", "event": "pre_tool_use", **hook} for hook in hooks]
+        path.write_text(json.dumps({"hooks": declared, **({"hookrun": settings} if settings else {})}))
+
+    def script(self, name: str, text: str, mode: int = 0o755) -> str:
+        """Write a file into the project and return its path as a hook would name it."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        path.chmod(mode)
+        return f"./{name}"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return an environment in which nothing of the account's own is seen."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOKRUN")}
+        return {**kept, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of hookrun."""
+        return [sys.executable, "-m", "hookrun", *arguments]
+
+    def fire(
+        self,
+        context: object = None,
+        *arguments: str,
+        event: str = "pre_tool_use",
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        reap: bool = False,
+        wrap: tuple[str, ...] = (),
+    ) -> Fired:
+        """Fire an event with the context on stdin (bytes as they are). `reap` looks for processes that outlive it."""
+        if context is None:
+            context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
+        stdin = context if isinstance(context, bytes) else json.dumps(context).encode()
+        command = [*wrap, *self.command("fire", event, *arguments)]
+        if reap:
+            command = [sys.executable, str(REAPER), str(self.report), *command]
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, cwd=cwd or self.root, env=self.environment(**(env or {})), check=False
+        )
+        report = json.loads(self.report.read_text()) if reap else {}
+        return Fired(done.returncode, done.stdout, done.stderr, self.audit(), report)
+
+    @property
+    def audit_path(self) -> Path:
+        """Where the audit lies."""
+        return self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
+
+    def audit(self) -> list[dict[str, object]]:
+        """Return every record of the audit."""
+        if not self.audit_path.exists():
+            return []
+        return [json.loads(line) for line in self.audit_path.read_text().splitlines()]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Return an empty project."""
+    return Project(tmp_path)
