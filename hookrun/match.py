@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     One = Callable[[str], bool]
 
-SPECIAL = frozenset("*?[")
-
 
 def glob(pattern: str, text: str) -> bool:
     """Tell whether the shell-style `pattern` describes the whole of `text`, case-sensitively.
@@ -21,9 +19,9 @@ def glob(pattern: str, text: str) -> bool:
     `*` is any run of characters, `/` and newlines included, `?` any one, `[seq]` and `[!seq]` one in or not in a set:
     the rules of Python's `fnmatch.fnmatchcase`.
     """
-    if SPECIAL.isdisjoint(pattern):
+    if "*" not in pattern and "?" not in pattern and "[" not in pattern:
         return pattern == text
-    pieces = _split(pattern)
+    pieces: Sequence[Sequence[str | One]] = _split(pattern) if "?" in pattern or "[" in pattern else pattern.split("*")
     if len(pieces) == 1:
         return _fits(pieces[0], text, 0, len(text))
     first, last = pieces[0], pieces[-1]

@@ -35,10 +35,19 @@ class Problem:
 
     def __str__(self) -> str:
         """Return the problem as one line that is safe to print."""
+        return f"{self.where}: {self.what}"
+
+    @property
+    def where(self) -> str:
+        """`path:line:column`, safe to print."""
+        return printable(f"{self.path}:{self.line}:{self.column}")
+
+    @property
+    def what(self) -> str:
+        """All but where it is, on one line that is safe to print."""
         key = f"{self.key}: " if self.key else ""
-        nearest = f"; did you mean {shown(self.nearest)}?" if self.nearest is not None else ""
-        what = f"{key}found {self.found}, expected {self.expected}{nearest}; {self.advice}"
-        return printable(f"{self.path}:{self.line}:{self.column}: {what}")
+        meant = f"; did you mean {shown(self.nearest)}?" if self.nearest is not None else ""
+        return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
 
     def to_dict(self) -> dict[str, object]:
         """Return every part by its name, and the whole as `text`."""

@@ -78,7 +78,7 @@ def _field(field: Field) -> Schema:
     return {**of_shape(field.shape), "description": field.description, **default}
 
 
-def of_shape(shape: Shape) -> Schema:  # noqa: PLR0911  # one line for each shape
+def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
     """Return the schema of the values that have this shape."""
     match shape:
         case Flag():
@@ -116,7 +116,7 @@ def _text(shape: Text) -> Schema:
 
 
 def _pattern(shape: Text) -> Schema:
-    """Return the pattern as one for the whole string: `(?!\\n)` because Python's `$` also stands before a line break."""
+    """Return the pattern, made one for the whole string. Python's `$` also stands before a line break at the end."""
     return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
 
 

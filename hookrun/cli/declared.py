@@ -1,0 +1,49 @@
+"""What the commands that look at declarations have in common: their options, and reading the declarations."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from hookrun.config.compile import Examined, examine
+from hookrun.config.find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., None]")
+
+
+def options(function: Function) -> Function:
+    """Add `--config`, `--home` and `--json` to a command."""
+    for add in (
+        click.option("--json", "as_json", is_flag=True, help="As JSON, for programs."),
+        click.option("--home", metavar="DIR", help="Whose user declarations: default HOME."),
+        click.option("--config", metavar="FILE", help="A declaration file in the place of the project's own."),
+    ):
+        function = add(function)
+    return function
+
+
+def read(config: str | None, home: str | None) -> Examined:
+    """Return the declarations that are in force in the working directory."""
+    try:
+        cwd: str | None = os.getcwd()  # noqa: PTH109  # paths are strings here
+    except OSError:
+        cwd = None
+    if config is not None:
+        config = os.path.normpath(os.path.join(cwd or "/", config))  # noqa: PTH118  # paths are strings here
+    return examine(find(cwd, _home(home), config=config))
+
+
+def _home(home: str | None) -> str:
+    if home is None:
+        from hookrun.fire import home_directory  # noqa: PLC0415  # only without --home
+
+        return home_directory()
+    if not os.path.isdir(home):  # noqa: PTH112  # paths are strings here
+        msg = f"--home {home} is no directory; name the directory that holds .config/hookrun"
+        raise click.ClickException(msg)
+    return os.path.abspath(home)  # noqa: PTH100  # paths are strings here

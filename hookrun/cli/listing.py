@@ -1,0 +1,155 @@
+"""`hookrun list`: every hook in running order, with what it runs, when, and where it is declared."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli import FAILED
+from hookrun.cli.declared import options, read
+from hookrun.config.problem import nearest, printable, shown
+from hookrun.events import EVENTS
+from hookrun.run.prepare import looks_like_credential
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.config.declarations import Declarations
+    from hookrun.model import Hook
+
+EXAMPLES = """\b
+Examples:
+  hookrun list
+  hookrun list --event PreToolUse --json
+"""
+COLUMNS = ("NAME", "EVENT", "LAYER", "MATCHER", "RUNS", "TIMEOUT", "PRIORITY", "ON_FAILURE", "FLAGS", "WHERE")
+FLAGS = ("parallel", "always", "exclusive", "background")
+MASK = "***"
+USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
+LONGEST_COMMAND = 60
+
+
+@click.command(name="list", epilog=EXAMPLES)
+@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@options
+@click.pass_context
+def command(ctx: click.Context, event: str | None, config: str | None, home: str | None, *, as_json: bool) -> None:
+    """Show every hook in force here, in the order in which they run. Runs nothing."""
+    examined = read(config, home)
+    declarations = examined.declarations
+    hooks = declarations.hooks
+    if event is not None:
+        name = _event(event, declarations)
+        hooks = [hook for hook in hooks if name in hook.events]
+    if as_json:
+        _print_json(hooks, declarations)
+    elif not hooks:
+        click.echo(f"no hooks are declared here{f' for {printable(event)}' if event else ''}")
+    elif sys.stdout.isatty():
+        _print_table(hooks)
+    else:
+        _print_plain(hooks)
+    for problem in declarations.problems:
+        click.echo(f"hookrun: {problem}", err=True)
+    ctx.exit(FAILED if declarations.problems else 0)
+
+
+def _event(given: str, declarations: Declarations) -> str:
+    known = {**EVENTS, **{own: own for own in declarations.events}}
+    if given not in known:
+        near = nearest(given, known)
+        hint = f"did you mean {near}?" if near else "see hookrun schema for those that are known"
+        msg = f"--event {shown(given)} is no event that is known or declared here; {hint}"
+        raise click.ClickException(msg)
+    return known[given]
+
+
+def to_json(hook: Hook) -> dict[str, object]:
+    """Return all fields of a hook, with what may be secret masked: header values, credentials in `env` and `url`."""
+    data = hook.to_dict()
+    if hook.headers is not None:
+        data["headers"] = dict.fromkeys(hook.headers, MASK)
+    if hook.env is not None:
+        data["env"] = _masked(hook.env)
+    if hook.kind == "url":
+        data["target"] = _runs(hook)
+    return data
+
+
+def _masked(env: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else value for name, value in env.items()
+    }
+
+
+def _runs(hook: Hook) -> str:
+    if not isinstance(hook.target, str):
+        return json.dumps(list(hook.target), ensure_ascii=False)
+    return USER_INFO.sub(f"{MASK}@", hook.target) if hook.kind == "url" else hook.target
+
+
+def _print_json(hooks: list[Hook], declarations: Declarations) -> None:
+    report = {
+        "root": declarations.root,
+        "files": declarations.files,
+        "events": declarations.events,
+        "settings": declarations.settings,
+        "problems": declarations.problems,
+        "hooks": [to_json(hook) for hook in hooks],
+    }
+    click.echo(json.dumps(report, indent=2))
+
+
+def _row(hook: Hook) -> list[str]:
+    """Return what a person wants to know of a hook, a text for each of COLUMNS, safe to print."""
+    runs = _runs(hook)
+    flags = [] if hook.mode == "enforce" else [hook.mode]
+    flags += [flag for flag in FLAGS if getattr(hook, flag)]
+    cells = (
+        hook.name,
+        ", ".join(hook.events),
+        hook.layer,
+        "|".join(hook.matcher) if hook.matcher is not None else "any",
+        runs if len(runs) <= LONGEST_COMMAND else runs[: LONGEST_COMMAND - 3] + "...",
+        f"{hook.timeout:g} s",
+        str(hook.priority),
+        hook.on_failure,
+        ", ".join(flags) or "-",
+        hook.where(),
+    )
+    return [printable(cell) for cell in cells]
+
+
+def _print_plain(hooks: list[Hook]) -> None:
+    rows = [list(COLUMNS), *map(_row, hooks)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    click.echo(_aligned(rows[0], widths))
+    for hook, row in zip(hooks, rows[1:], strict=True):
+        click.echo(_aligned(row, widths))
+        if hook.error is not None:
+            click.echo(f"  error: {printable(hook.error)}")
+
+
+def _aligned(row: list[str], widths: list[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _print_table(hooks: list[Hook]) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only for a terminal
+    from rich.table import Table  # noqa: PLC0415  # only for a terminal
+    from rich.text import Text  # noqa: PLC0415  # only for a terminal
+
+    table = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold")
+    for hook in hooks:
+        table.add_row(*map(Text, _row(hook)), style="red" if hook.error is not None else None)
+    console = Console()
+    console.print(table)
+    for hook in hooks:
+        if hook.error is not None:
+            console.print(Text(printable(f"{hook.name}: {hook.error}"), style="red"), soft_wrap=True)

@@ -1,0 +1,85 @@
+"""`hookrun validate`: every problem of every declaration file, and whether what the hooks run is there."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli import FAILED
+from hookrun.cli.declared import options, read
+from hookrun.config.problem import Problem
+from hookrun.run.prepare import Surroundings, look_up
+
+if TYPE_CHECKING:
+    from hookrun.config.declarations import Declarations
+    from hookrun.model import Hook
+
+EXAMPLES = """\b
+Examples:
+  hookrun validate
+  hookrun validate --config ci/hooks.yaml --json
+
+Exit status: 0 no errors (there may be warnings), 1 errors.
+"""
+
+
+@click.command(name="validate", epilog=EXAMPLES)
+@options
+@click.pass_context
+def command(ctx: click.Context, config: str | None, home: str | None, *, as_json: bool) -> None:
+    """Check every declaration file in force here and say what is wrong, where, and what to do. Runs nothing."""
+    examined = read(config, home)
+    problems = [*examined.problems, *_not_there(examined.declarations)]
+    files = [file.path for file in examined.files if file.has_say]
+    hooks = sum(len(file.entries) for file in examined.files)
+    errors = sum(problem.severity == "error" for problem in problems)
+    if as_json:
+        report = {
+            "ok": errors == 0,
+            "hooks": hooks,
+            "files": files,
+            "problems": [problem.to_dict() for problem in problems],
+        }
+        click.echo(json.dumps(report, indent=2))
+    else:
+        for problem in problems:
+            click.echo(f"{problem.where}: {problem.severity}: {problem.what}")
+        click.echo(_summary(hooks, files, errors, len(problems) - errors))
+    ctx.exit(FAILED if errors else 0)
+
+
+def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
+    if not files:
+        return "no declaration file is in force here: create coder.json, or name a file with --config"
+    found = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    return f"checked {_count(hooks, 'hook')} in {_count(len(files), 'file')}: {found}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _not_there(declarations: Declarations) -> list[Problem]:
+    """Return a warning for each hook whose program or script is not there now."""
+    around = Surroundings({}, project=declarations.root or "/", request_id="")
+    warnings: list[Problem] = []
+    for hook in declarations.hooks:
+        if hook.error is not None or not _can_be_told(hook, declarations):
+            continue
+        failure = look_up(hook.look, around.environment(hook, b""), around.directory(hook))
+        if failure is not None:
+            advice = "create it, or correct the declaration"
+            expected = "what a hook runs to be there"
+            where = (hook.source, hook.line, 1, hook.name)
+            warnings.append(Problem(*where, f"that {failure.detail}", expected, advice, severity="warning"))
+    return warnings
+
+
+def _can_be_told(hook: Hook, declarations: Declarations) -> bool:
+    """Tell whether it can be known here where the hook will look: not where that depends on the event or a project."""
+    if any(word.startswith("${HOOKRUN_WORKING_DIR}") for word in hook.look):
+        return False
+    known = hook.cwd != "event" and declarations.root is not None
+    return known or all(word.startswith("/") for word in hook.look)

@@ -1,0 +1,123 @@
+"""How the context is read: from a stream that ends, one that does not, one with byte-order marks, a huge one, a bad one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.conftest import Project
+
+CONTEXT = {"tool_name": "bash", "tool_args": {"command": "ls"}}
+REFUSE = "cat >/dev/null; echo no >&2; exit 2"
+BOM = b"\xef\xbb\xbf"
+
+
+def open_fire(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a fire whose stdin stays open."""
+    return subprocess.Popen(
+        project.command("fire", "pre_tool_use", *arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    )
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b"  \r\n"])
+def test_a_whole_object_is_enough_when_stdin_never_ends(project: Project, ending: bytes) -> None:
+    """An agent that writes the context and keeps its end open gets its answer."""
+    project.hooks({"command": REFUSE})
+    process = open_fire(project)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(CONTEXT).encode() + ending)
+    process.stdin.flush()
+    assert process.wait(60) == 2
+    process.communicate()
+
+
+def test_a_context_in_pieces_is_put_together(project: Project) -> None:
+    """Pieces that come late, one of them ending in a brace, make one context."""
+    project.hooks({"command": "cat > seen"})
+    process = open_fire(project)
+    assert process.stdin is not None
+    context = {"tool_name": "bash", "tool_args": {"a": {"b": {}}, "c": "}"}}
+    for byte in json.dumps(context).encode():
+        process.stdin.write(bytes([byte]))
+        process.stdin.flush()
+    assert process.wait(60) == 0
+    assert json.loads((project.root / "seen").read_text())["tool_args"] == context["tool_args"]
+    process.communicate()
+
+
+def test_stdin_on_which_nothing_comes_is_given_up_at_the_deadline(project: Project) -> None:
+    """With --deadline a silent stdin ends in one clear line and exit 1."""
+    project.hooks({"command": REFUSE})
+    process = open_fire(project, "--deadline", "0.3")
+    assert process.wait(60) == 1
+    assert process.stderr is not None
+    assert b"hookrun: stdin: nothing came" in process.stderr.read()
+    process.communicate()
+
+
+@pytest.mark.parametrize("marks", [BOM, BOM + BOM])
+def test_byte_order_marks_are_tolerated(project: Project, marks: bytes) -> None:
+    """One or two byte-order marks before the context do no harm, on stdin and in a file."""
+    project.hooks({"command": REFUSE})
+    (project.root / "ctx.json").write_bytes(marks + json.dumps(CONTEXT).encode())
+    assert project.fire(marks + json.dumps(CONTEXT).encode()).status == 2
+    assert project.fire(b"", "--ctx", "ctx.json").status == 2
+
+
+def test_a_context_of_50_megabytes_reaches_the_hook_whole(project: Project) -> None:
+    """A huge context is read, matched on and handed over."""
+    project.hooks({"when": {"tool_args.content": "*needle*"}, "command": "wc -c > size; exit 2"})
+    content = "x" * (50 << 20) + "needle"
+    assert project.fire({"tool_name": "write", "tool_args": {"content": content}}).status == 2
+    assert int((project.root / "size").read_text()) > 50 << 20
+
+
+BAD = {
+    "empty": (b"", "the context is empty"),
+    "white space": (b" \n", "the context is empty"),
+    "not JSON": (b"command=ls", "the context is not JSON"),
+    "cut short": (b'{"tool_name": "ba', "the context is not JSON"),
+    "a list": (b"[]", "the context is a list"),
+    "null": (b"null", "the context is null"),
+    "a number": (b"12", "the context is a number"),
+    "two objects": (b"{}{}", "the context is not JSON"),
+    "not UTF-8": (b'{"tool_name": "\xff"}', "the context is not UTF-8 (byte 15)"),
+    "NaN": (b'{"metadata": {"a": NaN}}', "NaN is not JSON"),
+    "arguments that are a list": (b'{"tool_args": []}', "tool_args is a list, expected an object or null"),
+    "a tool that is a number": (b'{"tool_name": 1}', "tool_name is a number, expected a string or null"),
+    "metadata that is a string": (b'{"metadata": "x"}', "metadata is a string, expected an object or null"),
+    "nested too deeply": (b'{"tool_args": ' + b'{"a":' * 100_000, "the context is not JSON"),
+    "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context cannot be given to a hook"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_context_that_cannot_be_read_is_trouble(project: Project, name: str) -> None:
+    """Bad input on stdin: exit 1, one line saying what was found and expected, a line in the audit, no hook run."""
+    data, expected = BAD[name]
+    project.hooks({"command": "touch ran"})
+    fired = project.fire(data)
+    assert (fired.status, fired.stdout) == (1, b"")
+    assert expected in fired.stderr
+    assert len(fired.stderr.splitlines()) == 1
+    assert "Traceback" not in fired.stderr
+    assert not (project.root / "ran").exists()
+    assert expected in str(fired.audit[-1]["error"])
+
+
+def test_a_usage_error_reads_away_what_the_agent_writes(project: Project) -> None:
+    """Whoever writes a large context to a fire that cannot work is not cut off by a broken pipe."""
+    process = open_fire(project, "--no-such-option")
+    assert process.stdin is not None
+    process.stdin.write(b"x" * (4 << 20))
+    process.stdin.close()
+    assert process.wait(60) == 1
+    process.stdin = None
+    process.communicate()
