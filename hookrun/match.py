@@ -19,9 +19,24 @@ def glob(pattern: str, text: str) -> bool:
     `*` is any run of characters, `/` and newlines included, `?` any one, `[seq]` and `[!seq]` one in or not in a set:
     the rules of Python's `fnmatch.fnmatchcase`.
     """
-    if "*" not in pattern and "?" not in pattern and "[" not in pattern:
+    if "?" in pattern or "[" in pattern:
+        return _glob(_split(pattern), text)
+    if "*" not in pattern:
         return pattern == text
-    pieces: Sequence[Sequence[str | One]] = _split(pattern) if "?" in pattern or "[" in pattern else pattern.split("*")
+    pieces = pattern.split("*")
+    if not (text.startswith(pieces[0]) and text.endswith(pieces[-1])):
+        return False
+    position, end = len(pieces[0]), len(text) - len(pieces[-1])
+    for piece in pieces[1:-1]:
+        position = text.find(piece, position, end)
+        if position < 0:
+            return False
+        position += len(piece)
+    return position <= end
+
+
+def _glob(pieces: list[Sequence[str | One]], text: str) -> bool:
+    """The same for a pattern that was cut at its stars, for one with sets and `?`."""
     if len(pieces) == 1:
         return _fits(pieces[0], text, 0, len(text))
     first, last = pieces[0], pieces[-1]
@@ -158,59 +173,81 @@ def as_text(value: object) -> str | None:
     return repr(value) if isinstance(value, (int, float)) else None
 
 
-def holds(conditions: Mapping[str, Sequence[str]], context: Mapping[str, object]) -> bool:
-    """Tell whether every one of the conditions (dotted path -> globs) holds in the context."""
-    return all(_one_holds(path, globs, context) for path, globs in conditions.items())
+class View:
+    """One context as conditions see it: what was looked up or tried once is not looked up or tried again."""
+
+    __slots__ = ("_agent", "_context", "_texts", "_tools", "_tried")
+
+    def __init__(self, context: Mapping[str, object]) -> None:
+        self._context = context
+        self._agent = context.get("agent")
+        self._tools = [name for field in TOOL_NAMES if isinstance(name := context.get(field), str)]
+        self._tried: dict[str, bool] = {}
+        self._texts: dict[str, list[str]] = {}
+
+    def selects(
+        self,
+        matcher: Sequence[str] | None,
+        when: Mapping[str, Sequence[str]] | None,
+        unless: Mapping[str, Sequence[str]] | None,
+        agents: Sequence[str] | None,
+    ) -> bool:
+        """Tell whether these four conditions of a hook let it run in this context."""
+        return (
+            (agents is None or self._agent in agents)
+            and (matcher is None or self.tool_matches(matcher))
+            and (when is None or self.holds(when))
+            and (unless is None or not self.holds(unless))
+        )
+
+    def tool_matches(self, matcher: Sequence[str]) -> bool:
+        """Tell whether one of the globs matches the tool, by its canonical name or the agent's own."""
+        for pattern in matcher:
+            if (known := self._tried.get(pattern)) is None:
+                known = self._tried[pattern] = any(glob(pattern, name) for name in self._tools)
+            if known:
+                return True
+        return False
+
+    def holds(self, conditions: Mapping[str, Sequence[str]]) -> bool:
+        """Tell whether every one of the conditions (dotted path -> globs) holds."""
+        for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
+            if not self.matches(path, globs):
+                return False
+        return True
+
+    def matches(self, path: str, globs: Sequence[str]) -> bool:
+        """Tell whether a value at the dotted path matches one of the globs."""
+        if (texts := self._texts.get(path)) is None:
+            texts = self._texts[path] = [
+                text for value in values(self._context, path) if (text := as_text(value)) is not None
+            ]
+        for text in texts:
+            for pattern in globs:
+                if glob(pattern, text):
+                    return True
+        return False
 
 
-def _one_holds(path: str, globs: Sequence[str], context: Mapping[str, object]) -> bool:
-    for value in values(context, path):
-        text = as_text(value)
-        if text is not None and any(glob(pattern, text) for pattern in globs):
-            return True
-    return False
+TOOL_NAMES = ("tool_name", "agent_tool_name")
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:
     """Tell whether the hook, which is declared for this event, applies in this context."""
-    return selects(hook.matcher, hook.when, hook.unless, hook.agents, context)
-
-
-def selects(
-    matcher: Sequence[str] | None,
-    when: Mapping[str, Sequence[str]] | None,
-    unless: Mapping[str, Sequence[str]] | None,
-    agents: Sequence[str] | None,
-    context: Mapping[str, object],
-) -> bool:
-    """Tell whether these four conditions of a hook let it run in this context."""
-    if agents is not None and context.get("agent") not in agents:
-        return False
-    if matcher is not None and not _tool_matches(matcher, context):
-        return False
-    if when is not None and not holds(when, context):
-        return False
-    return unless is None or not holds(unless, context)
-
-
-def _tool_matches(matcher: Sequence[str], context: Mapping[str, object]) -> bool:
-    for field in ("tool_name", "agent_tool_name"):
-        name = context.get(field)
-        if isinstance(name, str) and any(glob(pattern, name) for pattern in matcher):
-            return True
-    return False
+    return View(context).selects(hook.matcher, hook.when, hook.unless, hook.agents)
 
 
 def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
+    view = View(context)
     if hook.agents is not None and context.get("agent") not in hook.agents:
         return f"agents: {_quoted(hook.agents)} does not hold {shown(context.get('agent'))}"
-    if hook.matcher is not None and not _tool_matches(hook.matcher, context):
+    if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return f"matcher: {_quoted(hook.matcher)} does not match the tool {shown(context.get('tool_name'))}"
     for path, globs in (hook.when or {}).items():
-        if not _one_holds(path, globs, context):
+        if not view.matches(path, globs):
             return f"when: {path} is {_found(path, context)}, which {_quoted(globs)} does not match"
-    if hook.unless is not None and holds(hook.unless, context):
+    if hook.unless is not None and view.holds(hook.unless):
         return f"unless: {', '.join(f'{path} is {_found(path, context)}' for path in hook.unless)}"
     return None
 

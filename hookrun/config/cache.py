@@ -11,7 +11,7 @@ import os
 from hookrun import __version__
 from hookrun.config.find import identity
 from hookrun.fastjson import scan
-from hookrun.match import selects
+from hookrun.match import View
 from hookrun.model import Hook
 
 TYPE_CHECKING = False
@@ -77,6 +77,8 @@ class Declared:
         self._rows = rows
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
+        self._context: Mapping[str, object] | None = None
+        self._selected: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -99,8 +101,10 @@ class Declared:
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context."""
-        row = self._rows[index]
-        return selects(row[2], row[3], row[4], row[5], context)
+        if context is not self._context:
+            self._context, view = context, View(context)
+            self._selected = {number for number, row in enumerate(self._rows) if view.selects(*row[2:6])}
+        return index in self._selected
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""

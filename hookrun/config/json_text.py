@@ -12,7 +12,7 @@ from hookrun.config.problem import shown
 
 SPACE = re.compile(r"[ \t\n\r]*")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*|[0-9+.-]+|.", re.DOTALL)
+WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$]*|[0-9+.-]+|.", re.DOTALL)
 SURROGATE = re.compile("[\ud800-\udfff]")
 LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}
 MISTAKEN = {
@@ -21,6 +21,7 @@ MISTAKEN = {
     "None": "write null",
     "NaN": "JSON has no such number: write a finite one",
     "Infinity": "JSON has no such number: write a finite one",
+    "-Infinity": "JSON has no such number: write a finite one",
     "undefined": "write null, or leave the key out",
     "'": 'use double quotes: "..."',
     "#": "JSON has no comments: remove it, or use YAML",
