@@ -141,16 +141,16 @@ class Fire:
             verdict = self._verdict()
         except (TroubleError, contexts.ContextError) as error:
             return self._trouble(str(error))
-        for problem in self.problems:
-            say(problem)
         refused = STRENGTH[verdict.action] >= STRENGTH["ask"]
         status = REFUSED if refused else TROUBLE if self.problems else GO_ON
+        if status != TROUBLE:
+            status = self._answer(verdict, status)
+        for problem in self.problems:
+            say(problem)
         if self.chain is not None:
             self._tell_failures(self.chain)
         if refused and verdict.message:
             say_plain(verdict.message)
-        if status != TROUBLE:
-            status = self._answer(verdict, status)
         if self.options.explain:
             self._explain(verdict)
         self._audit(status, verdict)

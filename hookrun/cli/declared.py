@@ -30,20 +30,20 @@ def options(function: Function) -> Function:
 def read(config: str | None, home: str | None) -> Examined:
     """Return the declarations that are in force in the working directory."""
     try:
-        cwd: str | None = os.getcwd()  # noqa: PTH109  # paths are strings here
+        cwd: str | None = os.getcwd()  # paths are strings here
     except OSError:
         cwd = None
     if config is not None:
-        config = os.path.normpath(os.path.join(cwd or "/", config))  # noqa: PTH118  # paths are strings here
+        config = os.path.normpath(os.path.join(cwd or "/", config))  # paths are strings here
     return examine(find(cwd, _home(home), config=config))
 
 
 def _home(home: str | None) -> str:
     if home is None:
-        from hookrun.fire import home_directory  # noqa: PLC0415  # only without --home
+        from hookrun.fire import home_directory  # only without --home
 
         return home_directory()
-    if not os.path.isdir(home):  # noqa: PTH112  # paths are strings here
+    if not os.path.isdir(home):  # paths are strings here
         msg = f"--home {home} is no directory; name the directory that holds .config/hookrun"
         raise click.ClickException(msg)
-    return os.path.abspath(home)  # noqa: PTH100  # paths are strings here
+    return os.path.abspath(home)  # paths are strings here

@@ -139,9 +139,9 @@ def _aligned(row: list[str], widths: list[int]) -> str:
 
 
 def _print_table(hooks: list[Hook]) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only for a terminal
-    from rich.table import Table  # noqa: PLC0415  # only for a terminal
-    from rich.text import Text  # noqa: PLC0415  # only for a terminal
+    from rich.console import Console  # only for a terminal
+    from rich.table import Table  # only for a terminal
+    from rich.text import Text  # only for a terminal
 
     table = Table(box=None, pad_edge=False)
     for column in COLUMNS:

@@ -42,7 +42,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Parser:
-    """One text and what is noted of it so far. Its methods take an offset and return the offset after what they read."""
+    """One text and what is noted of it so far. A method takes an offset and returns the one after what it read."""
 
     def __init__(self, text: str) -> None:
         self.text = text

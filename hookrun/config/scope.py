@@ -37,7 +37,7 @@ def made_name(kind: str, target: str | list[str]) -> str:
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
     look = plain.look_for(kind, target)
     if look:
-        base = os.path.basename(look[-1])  # noqa: PTH119  # a word of a command line, not a path of ours
+        base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)
     return _speaking(target if isinstance(target, str) else " ".join(target))
 

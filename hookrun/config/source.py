@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from hookrun.config import json_text
@@ -34,22 +35,26 @@ class SourceError(Exception):
 class Document:
     """One file that was read: its `path`, its plain `data`, and where each part of it stands."""
 
-    __slots__ = ("_parsed", "_text", "data", "path")
+    __slots__ = ("_lines", "_parsed", "data", "path")
 
     def __init__(self, path: str, text: str, parsed: Parsed) -> None:
-        """Keep the data, and the text to count lines in."""
+        """Keep the data, and where each line of the text begins."""
         self.path = path
         self.data = parsed.data
-        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._parsed = parsed
 
     def position(self, key_path: KeyPath) -> tuple[int, int]:
         """Return line and column, from 1, of the value at `key_path`, or of the nearest value around it."""
-        return place(self._text, self._parsed.offset(key_path))
+        return self._place(self._parsed.offset(key_path))
 
     def key_position(self, key_path: KeyPath) -> tuple[int, int]:
         """Return line and column, from 1, of the key that leads to the value at `key_path`."""
-        return place(self._text, self._parsed.offset(key_path, key=True))
+        return self._place(self._parsed.offset(key_path, key=True))
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
 
     def problem(  # noqa: PLR0913  # the parts of a message; the rare ones are keywords
         self,
@@ -90,7 +95,7 @@ def read(path: str) -> Document:
 
 
 def _parse_yaml(text: str) -> Parsed:
-    from hookrun.config import yaml_text  # noqa: PLC0415  # PyYAML takes 19 ms to import, and most files are JSON
+    from hookrun.config import yaml_text  # PyYAML takes 19 ms to import, and most files are JSON
 
     return yaml_text.parse(text)
 
@@ -133,7 +138,8 @@ def _decode(path: str, data: bytes) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line, column = place(data[: error.start].decode("utf-8"), len(data[: error.start].decode("utf-8")))
+        before = data[: error.start].decode("utf-8")
+        line, column = place(before, len(before))
         found = f"the byte 0x{data[error.start]:02x}"
         raise SourceError(Problem(path, line, column, "", found, "UTF-8 text", advice)) from error
     return text.removeprefix("\ufeff")
