@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -13,6 +14,7 @@ def main() -> None:
         from hookrun.cli import run
 
         sys.exit(run(argv))
+    gc.disable()  # a fire is over before garbage matters
     try:
         from hookrun.fire import main as fire
 

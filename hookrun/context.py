@@ -68,22 +68,22 @@ def from_stdin(deadline: float) -> dict[str, object]:
     poll = select.poll()
     poll.register(0, select.POLLIN)
     chunks: list[bytes] = []
-    tried = 0
+    size = tried = 0
     last, pause = monotonic(), PAUSE
     while True:
         now = monotonic()
         give_up = min(deadline, last + SILENCE)
-        untried = sum(map(len, chunks)) > tried if chunks else False
-        until = min(give_up, last + pause) if untried else give_up
+        until = min(give_up, last + pause) if size > tried else give_up
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
             chunk = os.read(0, CHUNK)
             if not chunk:
                 return parse(b"".join(chunks), "stdin")
             chunks.append(chunk)
+            size += len(chunk)
             last = monotonic()
             continue
         now = monotonic()
-        if untried and now >= last + pause:
+        if size > tried and now >= last + pause:
             data = b"".join(chunks)
             chunks, tried = [data], len(data)
             if data.rstrip().endswith(b"}"):

@@ -228,7 +228,7 @@ class Fire:
             on_slow=self._record_start,
             slow_at=self.started + SLOW,
         )
-        runner = Runner(around, loop, locks=cache.directory(self.home), on_background_end=self._record_background)
+        runner = Runner(around, loop, locks=audit.directory(self.home) + "/locks", on_background_end=self._record_background)
 
         def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
             begun = monotonic()

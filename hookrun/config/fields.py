@@ -23,6 +23,7 @@ SOME_NO_NUL = r"[^\u0000]+"
 NOT_BLANK = r"[^\u0000]*[^\u0000 \t\r\n][^\u0000]*"
 NO_CONTROLS = r"[^\u0000-\u001f\u007f-\u009f]"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
+DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
 KINDS = ("command", "args", "python", "url")
@@ -114,7 +115,7 @@ HOOK_FIELDS = (
     ),
     Field(
         "python",
-        Text('"package.module:function"', rf"{IDENTIFIER}(?:\.{IDENTIFIER})*:{IDENTIFIER}"),
+        Text('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
         "A Python function that is called with the context.",
     ),
     Field(

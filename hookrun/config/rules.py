@@ -87,8 +87,17 @@ def nothing_relative(values: dict[str, object], at: Place) -> None:
 
 
 def _fixed_directory(values: dict[str, object], at: Place) -> None:
-    cwd = values.get("cwd")
-    if isinstance(cwd, str) and cwd not in {"project", "event"} and not cwd.startswith(("/", "~/")):
+    cwd = values.get("cwd", "project")
+    if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
+        return
+    if "python" in values:
+        expected = (
+            "an absolute cwd beside python in managed and user declarations (a project's module would be imported)"
+        )
+        at.at("python").report(
+            f"python with the working directory {shown(cwd)}", expected, "add the module's directory as cwd"
+        )
+    elif cwd not in {"project", "event"}:
         expected = '"project", "event" or an absolute path in managed and user declarations'
         at.at("cwd").report(f"the relative path {shown(cwd)}", expected, "write the whole path")
 
@@ -108,12 +117,13 @@ def doubtful(values: dict[str, object], events: list[str], entry: dict[str, obje
         conditions = values.get(name)
         for path in conditions if isinstance(conditions, dict) else ():
             first = str(path).partition(".")[0]
-            if first not in CONTEXT_FIELDS:
-                near = nearest(first, CONTEXT_FIELDS)
+            near = None if first in CONTEXT_FIELDS else nearest(first, CONTEXT_FIELDS)
+            if near is not None:
                 found = f"the unknown context field {shown(first)}"
-                at.at(name, path).warn(
-                    found, "a path into the context (this never matches)", "correct it", nearest=near
-                )
+                at.at(name, path).warn(found, "a path into the context", "correct it if it is mistyped", nearest=near)
+    if values.get("dialect") == "claude":
+        expected = '"hookrun" (this version does not speak Claude\'s dialect yet: the hook will fail)'
+        at.at("dialect").warn('"claude"', expected, "answer in hookrun's dialect")
     if "," in str(values.get("name", "")):
         at.at("name").warn('a "," in the name', "a name that HOOKRUN_SKIP can list", "use another character")
 

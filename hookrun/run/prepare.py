@@ -113,6 +113,13 @@ def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Ta
 
     `locks` is the directory for the locks of exclusive hooks.
     """
+    try:
+        return _prepared(hook, stdin, around, locks)
+    except ValueError as error:  # a NUL or half a character where the system takes none
+        return Failure("spawn", f"{hook.where()}: it cannot be given to the system as it is: {error}")
+
+
+def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
     if hook.dialect == "claude":
@@ -232,6 +239,5 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    name = f"{project}\0{hook.name}".encode("utf-8", "surrogateescape")
-    os.makedirs(locks, 0o700, exist_ok=True)
+    name = f"{project}\0{hook.name}".encode("utf-8", "surrogatepass")
     return f"{locks}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.lock"

@@ -11,7 +11,9 @@ from hookrun.model import Failure, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from hookrun.run.strays import Head
 
 MOST_AT_ONCE = 32
 CHUNK = 1 << 16
@@ -118,7 +120,7 @@ class Process:
         self.err_data = bytearray()
         self.exited = False
         self.status: int | None = None
-        self.family: frozenset[tuple[int, int]] = frozenset()
+        self.family: Head | None = None
         self.ending = 0
         self.closing = NEVER
 
@@ -209,6 +211,7 @@ class Loop:
         """Take the lock of an exclusive hook; False when another process has it."""
         import fcntl
 
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -272,19 +275,25 @@ class Loop:
             self._slow_at = NEVER
             if self._on_slow is not None:
                 self._on_slow()
-        for process in self._live[:]:
+        over: list[Process] = []
+        stubborn: list[Process] = []
+        done: list[Process] = []
+        for process in self._live:
             if process.pidfd == -1 and not process.exited:
                 self._look_for_exit(process)
-            streams_closed = process.out < 0 and process.err < 0
-            if process.exited and (streams_closed or now >= process.closing):
-                self._finish(process)
-            elif process.ending == KILL and now >= process.closing:
-                self._finish(process)
-            elif process.ending == TERM and now >= process.closing:
-                self._kill(process, now)
+            if process.exited and (process.out < 0 and process.err < 0 or now >= process.closing):
+                done.append(process)
+            elif process.ending and now >= process.closing:
+                (stubborn if process.ending == TERM else done).append(process)
             elif not process.exited and not process.ending and now >= process.deadline:
                 process.outcome.failure = Failure("timeout", self._out_of_time(process))
-                self._end(process, now)
+                over.append(process)
+        if over:
+            self._end(over, now)
+        if stubborn or done:
+            self._kill(stubborn, now, [process for process in done if process.ending])
+            for process in done:
+                self._finish(process)
 
     def _out_of_time(self, process: Process) -> str:
         if process.deadline >= self._deadline:
@@ -348,33 +357,36 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
 
-    def _end(self, process: Process, now: float) -> None:
-        """Ask the hook and all it has started to end."""
-        from hookrun.run.strays import family
+    @staticmethod
+    def _end(processes: list[Process], now: float) -> None:
+        """Ask these hooks and all they have started to end; note who that is while it can be seen."""
+        from hookrun.run import strays
 
-        process.ending = TERM
-        process.closing = now + TERM_GRACE
-        process.family = family(process.pid, process.task.trace)
-        _kill_group(process, TERM)
-
-    def _kill(self, process: Process, now: float) -> None:
-        """Kill the hook and all it has started, those that have left its session included where that can be seen."""
-        process.ending = KILL
-        process.closing = now + KILL_GRACE
-        self._kill_all(process)
+        for process in processes:
+            process.family = strays.Head(process.pid, process.task.trace)
+            process.ending = TERM
+            process.closing = now + TERM_GRACE
+        strays.find([process.family for process in processes if process.family is not None])
+        for process in processes:
+            _kill_group(process, TERM)
 
     @staticmethod
-    def _kill_all(process: Process) -> None:
-        from hookrun.run.strays import kill_family
+    def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
+        """Kill these hooks, and whatever is left of them and of those that are gone, outside their session too."""
+        for process in processes:
+            process.ending = KILL
+            process.closing = now + KILL_GRACE
+        for process in processes + gone:
+            _kill_group(process, KILL)
+        heads = [process.family for process in processes + gone if process.family is not None]
+        if heads:
+            from hookrun.run import strays
 
-        _kill_group(process, KILL)
-        kill_family(process.pid, process.task.trace, process.family)
+            strays.kill(heads)
 
     def _finish(self, process: Process) -> None:
         """Reap the process and close everything of ours."""
         outcome = process.outcome
-        if process.ending:
-            self._kill_all(process)
         for fd in (process.out, process.err):
             if fd >= 0:
                 self._drain(process, fd)
@@ -403,11 +415,9 @@ class Loop:
         except BlockingIOError:
             return
         now = monotonic()
-        for process in self._live[:]:
-            if self._signal or process.ending:
-                self._kill(process, now)
-            elif not process.ending:
-                self._end(process, now)
+        self._end([process for process in self._live if not process.ending], now)
+        if self._signal:
+            self._kill([process for process in self._live if process.ending != KILL], now, [])
         self._signal = self._signal or numbers[0]
 
     # --- descriptors
@@ -447,9 +457,11 @@ def _left(process: Process) -> int:
     except (ProcessLookupError, PermissionError):
         if process.out == process.err == -1:
             return 0
-    from hookrun.run.strays import family
+    from hookrun.run import strays
 
-    return len(family(process.pid, process.task.trace))
+    head = strays.Head(process.pid, process.task.trace)
+    strays.find([head])
+    return len(head.known)
 
 
 def _pipes() -> list[int]:

@@ -18,6 +18,7 @@ RESTORED = (1, 2, 3, 13, 14, 15, 25)
 
 def catch() -> int:
     """Make the ending signals readable from the returned descriptor instead of ending us; those ignored stay ignored."""
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored by whoever started us, it would take our children's status
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)

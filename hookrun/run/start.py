@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
@@ -44,6 +45,8 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
                 raise CannotStart(_diagnosis(argv[0], error)) from error
             raise
+        except ValueError as error:
+            raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
 
     return start
 
@@ -78,13 +81,14 @@ def enter(cwd: str) -> None:
     """Change to the working directory of a hook. Raises CannotStart when that cannot be done."""
     try:
         os.chdir(cwd)
-    except OSError as error:
-        detail = f"its working directory {cwd} cannot be entered: {error.strerror}"
+    except (OSError, ValueError) as error:
+        detail = f"its working directory {cwd} cannot be entered: {getattr(error, 'strerror', None) or error}"
         raise CannotStart(Failure("spawn", detail)) from error
 
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
     """Be what a spawned program would be: own session, default signals, three descriptors, the hook's environment."""
+    gc.enable()
     os.setsid()
     restore()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):

@@ -16,40 +16,59 @@ BETWEEN_ROUNDS = 0.005
 KILL = 9
 
 
-def family(pid: int, trace: bytes, known: frozenset[Member] = frozenset()) -> frozenset[Member]:
-    """Return the living processes that belong to the hook `pid`, each as (id, when it started, in clock ticks).
+class Head:
+    """A hook whose processes are looked for: its process id, the word its environment carries, and who is known.
 
-    These are its group and session, those whose environment holds `trace`, those `known` from an earlier look, and
-    all their descendants. Where there is no /proc (macOS) nothing can be seen and the answer is empty.
+    A member is (process id, when it started, in clock ticks).
+    """
+
+    __slots__ = ("known", "pid", "trace")
+
+    def __init__(self, pid: int, trace: bytes) -> None:
+        self.pid = pid
+        self.trace = trace
+        self.known: frozenset[Member] = frozenset()
+
+
+def find(heads: list[Head]) -> None:
+    """Look once through all processes and note, for each hook, the living ones that belong to it.
+
+    These are its group and session, those whose environment holds its trace, those known from an earlier look, and
+    all their descendants. Where there is no /proc (macOS) nothing can be seen.
     """
     parents: dict[int, int] = {}
     begun: dict[int, int] = {}
-    found: set[int] = set()
+    found: list[set[int]] = [set() for _ in heads]
     own = os.getpid()
     for number in _processes():
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
-        if len(fields) < 20 or fields[0] in (b"Z", b"X") or number == own:  # noqa: PLR2004  # up to the start time
+        if len(fields) < 20 or fields[0] in (b"Z", b"X") or number == own:  # up to the start time; no zombies
             continue
         parents[number], begun[number] = int(fields[1]), int(fields[19])
-        belongs = pid in (int(fields[2]), int(fields[3])) or (number, begun[number]) in known
-        if belongs or (trace and trace in _read(f"/proc/{number}/environ")):
-            found.add(number)
-    grown = True
-    while grown:
-        children = {number for number, parent in parents.items() if parent in found or parent == pid} - found
-        found |= children
-        grown = bool(children)
-    return frozenset((number, begun[number]) for number in found)
+        group, session, environment = int(fields[2]), int(fields[3]), _read(f"/proc/{number}/environ")
+        for head, members in zip(heads, found, strict=True):
+            if head.pid in (group, session) or (number, begun[number]) in head.known:
+                members.add(number)
+            elif head.trace and head.trace in environment:
+                members.add(number)
+    for head, members in zip(heads, found, strict=True):
+        grown = True
+        while grown:
+            children = {n for n, parent in parents.items() if parent in members or parent == head.pid} - members
+            members |= children
+            grown = bool(children)
+        head.known = frozenset((number, begun[number]) for number in members)
 
 
-def kill_family(pid: int, trace: bytes, known: frozenset[Member]) -> None:
-    """Kill all of them, and those they start meanwhile."""
+def kill(heads: list[Head]) -> None:
+    """Kill all that belongs to these hooks, and what it starts meanwhile."""
     for _ in range(ROUNDS):
-        known = family(pid, trace, known)
-        if not known:
+        find(heads)
+        members = frozenset().union(*(head.known for head in heads))
+        if not members:
             return
-        for number, _ in known:
+        for number, _ in members:
             try:
                 os.kill(number, KILL)
             except OSError:
