@@ -23,7 +23,8 @@ LONGEST = 500
 
 SUSPICIOUS = (
     "token", "secret", "passw", "api_key", "apikey", "api-key", "access_key", "bearer", "authorization", "private key",
-    "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "akia", "asia", "eyj", "://",
+    "basic ", "sk-", "rk-", "pk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
+    "npm_", "pypi-", "hf_", "aiza", "xox", "akia", "asia", "eyj", "://",
 )  # fmt: skip
 """What a credential has about it, in lower case: only a text with one of these is looked at more closely."""
 
@@ -47,7 +48,7 @@ def record(kind: str, context: Mapping[str, object], **fields: object) -> dict[s
         if isinstance(value, str):
             data["tool" if name == "tool_name" else name] = _capped(value)
     for name, field in fields.items():
-        if field is not None and field != [] and field != "" and field is not False:
+        if field is not None and field is not False and field not in ([], ""):
             data[name] = _capped(field) if isinstance(field, str) else field
     return data
 
@@ -61,7 +62,8 @@ def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
         hook=hook.name,
         layer=hook.layer,
         source=hook.where(),
-        action=run.verdict.action,
+        action=None if run.interrupted else run.verdict.action,
+        interrupted=run.interrupted,
         failure=run.failure.kind if run.failure else None,
         detail=_safe(run.failure.detail) if run.failure else None,
         mode=hook.mode if hook.mode != "enforce" else None,
@@ -109,19 +111,25 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
     try:
         fd = _open(path)
         try:
-            size = os.fstat(fd).st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                lines = b"\n" + lines  # a full disk once cut a line short: this one begins on its own
-            if os.write(fd, lines) != len(lines):
-                return f"{path}: only a part of the record could be written"
+            written = os.write(fd, lines)
+            size = os.lseek(fd, 0, os.SEEK_CUR)
+            if written != len(lines):
+                _take_back(fd, size, written)
+                return f"{path}: there is no room for the record"
         finally:
             os.close(fd)
         limits = settings if isinstance(settings, dict) else {}
-        if size + len(lines) > limits.get("max_bytes", MAX_BYTES):
+        if size > limits.get("max_bytes", MAX_BYTES):
             _rotate(path, limits.get("max_bytes", MAX_BYTES), limits.get("keep", KEEP))
     except OSError as error:
         return f"{error.filename or path}: {error.strerror}"
     return None
+
+
+def _take_back(fd: int, size: int, written: int) -> None:
+    """Take a line that a full disk cut short out of the file again, unless another line stands behind it already."""
+    if os.fstat(fd).st_size == size:
+        os.ftruncate(fd, size - written)
 
 
 def _open(path: str) -> int:
@@ -146,7 +154,7 @@ def _rotate(path: str, max_bytes: int, keep: int) -> None:
             older = f"{path}.{number - 1}" if number > 1 else path
             if os.path.exists(older):
                 os.replace(older, f"{path}.{number}")
-    except BlockingIOError:
+    except (BlockingIOError, FileNotFoundError):  # another process is at it, or has just done it
         return
     finally:
         os.close(fd)

@@ -179,7 +179,9 @@ def doubts(data: Mapping[str, object], event: str) -> list[str]:
     """Return what looks like a mistake in a context that can be read, in the words of a warning."""
     found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
-        found.append("the context looks like an agent's own message: its tool_input and the like are not read as they are")
+        found.append(
+            "the context looks like an agent's own message: its tool_input and the like are not read as they are"
+        )
     given = data.get("event")
     if isinstance(given, str) and given != event:
         from hookrun.events import canonical

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookrun import verdict as verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
-from hookrun.model import ENDING, LAYERS, Failure, Outcome, Run, Verdict, file_path
+from hookrun.model import ENDING, LAYERS, Failure, Interrupted, Outcome, Run, Verdict, file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,18 +15,26 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
     class Candidates(Protocol):
-        """The hooks declared for one event, in running order; a hook itself is only built when it is asked for.
-
-        `layer` counts from the layer with the first word down; `enforcing` hooks can refuse or change something.
-        """
+        """The hooks declared for one event, in running order; a hook itself is only built when it is asked for."""
 
         def __len__(self) -> int: ...
-        def layer(self, index: int) -> int: ...
-        def parallel(self, index: int) -> bool: ...
-        def always(self, index: int) -> bool: ...
-        def enforcing(self, index: int) -> bool: ...
-        def selects(self, index: int, context: Mapping[str, object]) -> bool: ...
-        def hook(self, index: int) -> Hook: ...
+        def layer(self, index: int) -> int:
+            """Return the layer's number, 0 for the one with the first word."""
+
+        def parallel(self, index: int) -> bool:
+            """Tell whether the hook may run beside its neighbours."""
+
+        def always(self, index: int) -> bool:
+            """Tell whether the hook runs even when the chain has ended."""
+
+        def enforcing(self, index: int) -> bool:
+            """Tell whether the hook can refuse or change something."""
+
+        def selects(self, index: int, context: Mapping[str, object]) -> bool:
+            """Tell whether the hook applies in this context."""
+
+        def hook(self, index: int) -> Hook:
+            """Return the hook itself."""
 
     Runner = Callable[[list[tuple[Hook, bytes]]], list[Outcome]]
     Group = list[tuple[int, Hook]]
@@ -79,13 +87,18 @@ class Chain:
     def combined(self) -> Verdict:
         """Return the verdict of all runs so far, conflicts told in its system message."""
         args = self.context.get("tool_args")
-        verdict = verdicts.combine(self.runs, args if isinstance(args, dict) else {}, changed=self.changed)
+        final = args if isinstance(args, dict) else {}
+        for run in self.runs:
+            if run.verdict.action == "allow" and self.changed and not verdicts.same(run.args, final):
+                run.verdict.action = "modify" if run.changed else "continue"
+                run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
+        verdict = verdicts.combine(self.runs, final, changed=self.changed)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
 
     def _pass(self, indices: Sequence[int], *, recheck: bool) -> None:
-        """Run the candidates once, in order. One that a group passed over is looked at again if the group changed things."""
+        """Run the candidates once, in order; one passed over by a group that changed things is looked at again."""
         pending = list(indices)
         while pending:
             group, passed_over, pending = self._next_group(pending)
@@ -93,8 +106,7 @@ class Chain:
                 pending = passed_over + pending
 
     def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
-        """Return the next hook that runs, with the neighbours of its layer that run beside it; who was passed over after
-        the first of them; and who is left."""
+        """Return the next hook that runs and those that run beside it, who was passed over, and who is left."""
         declared = self._candidates
         group: Group = []
         passed_over: list[int] = []
@@ -132,7 +144,11 @@ class Chain:
         Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
         """
         before = self.context
-        outcomes = self._runner([(hook, self._stdin(hook)) for _, hook in group])
+        try:
+            outcomes = self._runner([(hook, self._stdin(hook)) for _, hook in group])
+        except Interrupted as interrupted:
+            self._note_interrupted(group, interrupted)
+            raise
         together: list[tuple[Run, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self._settled(hook, outcome)
@@ -150,6 +166,13 @@ class Chain:
             if run.verdict.action in ENDING and self.ended_by is None:
                 self.ended_by = hook.name
         return self.context is not before
+
+    def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
+        for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
+            if outcome is not None and outcome.ms:
+                run = Run(hook, Verdict(), outcome=outcome)
+                run.interrupted = True
+                self.runs.append(run)
 
     def _settled(self, hook: Hook, outcome: Outcome) -> Run:
         """Return the run of a hook that has ended: what it answered, and what that comes to."""
@@ -173,12 +196,16 @@ class Chain:
         wanted: object = run.verdict.modified_args
         if run.verdict.args_patch is not None:
             wanted = verdicts.merge_patch(base, run.verdict.args_patch)
+        run.args = wanted if isinstance(wanted, dict) else base
         if not isinstance(wanted, dict):
             return []
+        changes = list(verdicts.diff(base, wanted))
         self.changed = True
-        return list(verdicts.diff(base, wanted))
+        return changes
 
-    def _take_over(self, run: Run, changes: list[verdicts.Change], together: list[tuple[Run, list[verdicts.Change]]]) -> None:
+    def _take_over(
+        self, run: Run, changes: list[verdicts.Change], together: list[tuple[Run, list[verdicts.Change]]]
+    ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
         for other, other_changes in together:
             for path in verdicts.conflicts(other_changes, changes):
@@ -195,14 +222,18 @@ class Chain:
             self.context["file_path"] = file_path(self.context)
         if run.verdict.modified_context:
             metadata = self.context.get("metadata")
-            self._change("metadata", {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context})
+            self._change(
+                "metadata", {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context}
+            )
 
     def _change(self, field: str, value: object) -> None:
         self.context = {**self.context, field: value}
         self._encoded = {}
 
     def _conflict(self, earlier: Run, later: Run, what: str) -> None:
-        note = f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
+        note = (
+            f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
+        )
         later.notes.append(note)
         self.notes.append(note)
 

@@ -28,7 +28,7 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
             yield _headline(index, hook)
             if not runs:
-                yield f"      {step or 'does not apply: ' + (why_not(hook, context) or 'it did when the chain was there')}"
+                yield f"      {step or f'does not apply: {why_not(hook, context)}'}"
             for run in runs:
                 yield from _run(run)
     yield f"  verdict: {_said(verdict)}"
@@ -68,5 +68,3 @@ def _said(verdict: Verdict) -> str:
         if name != "action":
             said += f", {name} {shown(value, 200)}"
     return said
-
-

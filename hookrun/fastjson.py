@@ -34,7 +34,7 @@ def _c_scanner() -> Callable[[str, int], tuple[object, int]] | None:
         from _json import make_scanner
 
         scan: Callable[[str, int], tuple[object, int]] = make_scanner(_Scanning)  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001  # another Python: `json` does it all
+    except Exception:  # another Python: `json` does it all
         return None
     return scan
 
@@ -43,10 +43,11 @@ def _c_encoder() -> Callable[[object, int], tuple[str, ...]] | None:
     try:
         from _json import encode_basestring_ascii, make_encoder
 
+        sort_keys = skip_keys = allow_nan = False
         encode: Callable[[object, int], tuple[str, ...]] = make_encoder(
-            None, _not_serializable, encode_basestring_ascii, None, ":", ",", False, False, False
+            None, _not_serializable, encode_basestring_ascii, None, ":", ",", sort_keys, skip_keys, allow_nan
         )
-    except Exception:  # noqa: BLE001  # another Python: `json` does it all
+    except Exception:  # another Python: `json` does it all
         return None
     return encode
 
@@ -74,7 +75,7 @@ def loads(text: str) -> object:
             value, end = _scan(text, start)
             if end == len(text) or not text[end:].strip(WHITESPACE):
                 return value
-        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+        except Exception:  # noqa: S110  # `json` will say what is wrong
             pass
     return _json_loads(text)
 
@@ -84,7 +85,7 @@ def scan(text: str, start: int) -> tuple[object, int]:
     if _scan is not None:
         try:
             return _scan(text, start)
-        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+        except Exception:  # noqa: S110  # `json` will say what is wrong
             pass
     from json import JSONDecoder
 
@@ -103,7 +104,7 @@ def dumps(value: object) -> str:
     if _encode is not None:
         try:
             return "".join(_encode(value, 0))
-        except Exception:  # noqa: BLE001, S110  # `json` will say what is wrong
+        except Exception:  # noqa: S110  # `json` will say what is wrong
             pass
     import json
 

@@ -15,7 +15,7 @@ from hookrun.config import cache
 from hookrun.config.find import find
 from hookrun.events import EVENTS, canonical
 from hookrun.fastjson import dumps
-from hookrun.model import STRENGTH, Verdict
+from hookrun.model import STRENGTH, Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Fire:
         self.started = monotonic()
         self.options = options
         self.deadline = self.started + options.deadline if options.deadline else float("inf")
-        self.home = options.home or home_directory()
+        self.home = os.path.abspath(options.home) if options.home else home_directory()
         self.request_id = os.urandom(8).hex()
         self.event = options.event
         self.context: dict[str, object] = {"event": options.event, "request_id": self.request_id}
@@ -141,6 +141,8 @@ class Fire:
             verdict = self._verdict()
         except (TroubleError, contexts.ContextError) as error:
             return self._trouble(str(error))
+        except RecursionError:
+            return self._trouble("the context is nested too deeply to be worked on")
         refused = STRENGTH[verdict.action] >= STRENGTH["ask"]
         status = REFUSED if refused else TROUBLE if self.problems else GO_ON
         if status != TROUBLE:
@@ -181,7 +183,7 @@ class Fire:
         except OSError:
             cwd = None
             self.problems.append(
-                "the working directory does not exist any more: the project's hooks are unknown; fire from one that does"
+                "the working directory does not exist any more: the project's hooks are unknown; fire from another"
             )
         config = self.options.config
         if config is not None:
@@ -214,7 +216,7 @@ class Fire:
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
         from hookrun.run.prepare import Surroundings, depth
-        from hookrun.run.process import SLOW, Interrupted, Loop
+        from hookrun.run.process import SLOW, Loop
         from hookrun.run.runner import Runner
         from hookrun.run.signals import catch
 
@@ -228,7 +230,9 @@ class Fire:
             on_slow=self._record_start,
             slow_at=self.started + SLOW,
         )
-        runner = Runner(around, loop, locks=audit.directory(self.home) + "/locks", on_background_end=self._record_background)
+        runner = Runner(
+            around, loop, locks=audit.directory(self.home) + "/locks", on_background_end=self._record_background
+        )
 
         def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
             begun = monotonic()
@@ -378,12 +382,15 @@ def say_plain(text: str) -> None:
 
 
 def ensure_standard_streams() -> None:
-    """Open what is closed of stdin, stdout and stderr, so that no file of ours takes their place."""
-    for fd in (0, 1, 2):
+    """Open what is closed of stdin, stdout and stderr, so that no file of ours takes their place.
+
+    Stdout is opened for reading: that the verdict cannot be written must be seen.
+    """
+    for fd, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.open(os.devnull, mode)
 
 
 def main(argv: list[str]) -> int:
@@ -396,7 +403,7 @@ def main(argv: list[str]) -> int:
     except TroubleError as error:
         contexts.drain_stdin()
         say(str(error))
-    except Exception as error:  # noqa: BLE001  # no traceback ever reaches an agent
+    except Exception as error:  # no traceback ever reaches an agent
         say(f"internal error, please report it: {type(error).__name__}: {error}")
         if os.environ.get("HOOKRUN_DEBUG"):
             sys.excepthook(*sys.exc_info())

@@ -1,4 +1,4 @@
-"""Does this hook apply here? Globs, matchers, `when` and `unless`: decided on names and values, before anything runs."""
+"""Does this hook apply here? Globs, matchers, `when`, `unless`: decided on names and values, before a spawn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _glob(pieces: list[Sequence[str | One]], text: str) -> bool:
 
 
 def _split(pattern: str) -> list[Sequence[str | One]]:
-    """Cut a pattern at its stars. A piece without `?` and `[` is a string, any other a list of tests for one character."""
+    """Cut a pattern at its stars. A piece without `?` and `[` is a string, another a list of tests for a character."""
     pieces: list[Sequence[str | One]] = []
     literal: list[str] = []
     tests: list[str | One] = []
@@ -131,29 +131,35 @@ def _find(piece: Sequence[str | One], text: str, start: int, end: int) -> int:
     return -1
 
 
-def values(context: Mapping[str, object], path: str) -> Iterator[object]:
-    """Yield every value at the dotted `path` of a context: a list on the way stands for each of its elements."""
-    yield from _values(context, path)
+def values(context: Mapping[str, object], path: str, *, every: bool = True) -> Iterator[object]:
+    """Yield the values at the dotted `path` of a context: a list on the way stands for each of its elements.
+
+    A path can be read in several ways where keys hold dots themselves: `a.b` is b within a, or one key. `every` way
+    that leads somewhere counts, so that no key added to the arguments hides another; else only the first that does,
+    from the most steps to the fewest, so that none is added in its place.
+    """
+    yield from _values(context, path, every)
 
 
-def _values(value: object, path: str) -> Iterator[object]:
+def _values(value: object, path: str, every: bool) -> Iterator[object]:  # noqa: FBT001  # by name in `values`
     if isinstance(value, list):
         head, _, rest = path.partition(".")
-        if head.isdecimal() and int(head) < len(value):
-            yield from _values(value[int(head)], rest) if rest else _elements(value[int(head)])
+        if head.isdecimal() and len(head) <= LONGEST_INDEX and int(head) < len(value):
+            yield from _values(value[int(head)], rest, every) if rest else _elements(value[int(head)])
             return
         for element in value:
-            yield from _values(element, path)
+            yield from _values(element, path, every)
     elif isinstance(value, dict):
-        if path in value:
-            yield from _elements(value[path])
-            return
         cut = path.find(".")
         while cut >= 0:
             if path[:cut] in value:
-                yield from _values(value[path[:cut]], path[cut + 1 :])
-                return
+                found = list(_values(value[path[:cut]], path[cut + 1 :], every))
+                yield from found
+                if found and not every:
+                    return
             cut = path.find(".", cut + 1)
+        if path in value:
+            yield from _elements(value[path])
 
 
 def _elements(value: object) -> Iterator[object]:
@@ -176,7 +182,7 @@ def as_text(value: object) -> str | None:
 class View:
     """One context as conditions see it: what was looked up or tried once is not looked up or tried again."""
 
-    __slots__ = ("_agent", "_context", "_texts", "_tools", "_tried")
+    __slots__ = ("_agent", "_context", "_first_texts", "_texts", "_tools", "_tried")
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._context = context
@@ -184,6 +190,7 @@ class View:
         self._tools = [name for field in TOOL_NAMES if isinstance(name := context.get(field), str)]
         self._tried: dict[str, bool] = {}
         self._texts: dict[str, list[str]] = {}
+        self._first_texts: dict[str, list[str]] = {}
 
     def selects(
         self,
@@ -197,7 +204,7 @@ class View:
             (agents is None or self._agent in agents)
             and (matcher is None or self.tool_matches(matcher))
             and (when is None or self.holds(when))
-            and (unless is None or not self.holds(unless))
+            and (unless is None or not self.holds(unless, every=False))
         )
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
@@ -209,25 +216,28 @@ class View:
                 return True
         return False
 
-    def holds(self, conditions: Mapping[str, Sequence[str]]) -> bool:
-        """Tell whether every one of the conditions (dotted path -> globs) holds."""
+    def holds(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
+        """Tell whether all of the conditions (dotted path -> globs) hold; `every`: as `values` has it."""
         for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
-            if not self.matches(path, globs):
+            if not self.matches(path, globs, every=every):
                 return False
         return True
 
-    def matches(self, path: str, globs: Sequence[str]) -> bool:
+    def matches(self, path: str, globs: Sequence[str], *, every: bool = True) -> bool:
         """Tell whether a value at the dotted path matches one of the globs."""
-        if (texts := self._texts.get(path)) is None:
-            texts = self._texts[path] = [
-                text for value in values(self._context, path) if (text := as_text(value)) is not None
-            ]
+        known = self._texts if every else self._first_texts
+        if (texts := known.get(path)) is None:
+            found = _values(self._context, path, every)
+            texts = known[path] = [text for value in found if (text := as_text(value)) is not None]
         for text in texts:
             for pattern in globs:
                 if glob(pattern, text):
                     return True
         return False
 
+
+LONGEST_INDEX = 9
+"""Digits of a list's index in a path; more is a key."""
 
 TOOL_NAMES = ("tool_name", "agent_tool_name")
 
@@ -246,15 +256,19 @@ def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
         return f"matcher: {_quoted(hook.matcher)} does not match the tool {shown(context.get('tool_name'))}"
     for path, globs in (hook.when or {}).items():
         if not view.matches(path, globs):
-            return f"when: {path} is {_found(path, context)}, which {_quoted(globs)} does not match"
-    if hook.unless is not None and view.holds(hook.unless):
-        return f"unless: {', '.join(f'{path} is {_found(path, context)}' for path in hook.unless)}"
+            return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
+    if hook.unless is not None and view.holds(hook.unless, every=False):
+        return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
     return None
 
 
 def _found(path: str, context: Mapping[str, object]) -> str:
     found = list(values(context, path))
     return " or ".join(shown(value) for value in found[:3]) if found else "missing"
+
+
+def _plain(path: str) -> str:
+    return shown(path)[1:-1]
 
 
 def _quoted(patterns: Sequence[str]) -> str:

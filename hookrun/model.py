@@ -1,4 +1,4 @@
-"""The plain data every other module speaks of: hooks, contexts, verdicts, failures, runs. No I/O, no imports of ours."""
+"""The plain data every other module speaks of: hooks, verdicts, failures, runs. No I/O, no imports of ours."""
 
 from __future__ import annotations
 
@@ -235,7 +235,18 @@ class Outcome:
     `failure` is set when it could not be started or was ended by us. Times are milliseconds, sizes bytes.
     """
 
-    __slots__ = ("bytes_err", "bytes_in", "bytes_out", "exit_code", "failure", "left", "ms", "stderr", "stdout", "truncated")
+    __slots__ = (
+        "bytes_err",
+        "bytes_in",
+        "bytes_out",
+        "exit_code",
+        "failure",
+        "left",
+        "ms",
+        "stderr",
+        "stdout",
+        "truncated",
+    )
 
     def __init__(self, failure: Failure | None = None) -> None:
         self.exit_code: int | None = None
@@ -250,13 +261,26 @@ class Outcome:
         self.ms = 0.0
 
 
+class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
+    """A signal that ends hookrun came while hooks ran; each has been ended.
+
+    `signal` is its number, `outcomes` what is left of the hooks that ran side by side, None for one nobody waits for.
+    """
+
+    def __init__(self, signal: int, outcomes: Sequence[Outcome | None]) -> None:
+        super().__init__(signal)
+        self.signal = signal
+        self.outcomes = outcomes
+
+
 class Run:
     """One hook's part in a fire: what it answered, what that came to, and what it cost.
 
-    `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed.
+    `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,
+    `args` the arguments as they are after it: those its `allow` is for. An `interrupted` run has no verdict.
     """
 
-    __slots__ = ("changed", "failure", "hook", "notes", "outcome", "recheck", "started", "verdict")
+    __slots__ = ("args", "changed", "failure", "hook", "interrupted", "notes", "outcome", "recheck", "verdict")
 
     def __init__(self, hook: Hook, verdict: Verdict, *, outcome: Outcome, failure: Failure | None = None) -> None:
         self.hook = hook
@@ -265,8 +289,9 @@ class Run:
         self.failure = failure
         self.changed: list[str] = []
         self.notes: list[str] = []
+        self.args: dict[str, object] = {}
         self.recheck = False
-        self.started = True
+        self.interrupted = False
 
     def summary(self) -> dict[str, object]:
         """Return this run as it stands in the `hooks` list of a combined verdict; `ms` is milliseconds."""
@@ -282,7 +307,7 @@ class Run:
 
 
 def file_path(context: Mapping[str, object]) -> str | None:
-    """Return the file that a context is about, absolute and normalised: that of its arguments, else its own; or None."""
+    """Return the file that a context is about, absolute and normalised: that of its arguments, else its own."""
     args = context.get("tool_args")
     path = args.get("file_path") if isinstance(args, dict) else None
     if not isinstance(path, str):

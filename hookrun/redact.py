@@ -8,7 +8,10 @@ HIDDEN = "[redacted]"
 
 PATTERNS = (
     re.compile(r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_]{16,}"),
+    re.compile(r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"),
+    re.compile(r"\b(?:gh[pousr]_|github_pat_|npm_|hf_)[A-Za-z0-9_]{16,}"),
+    re.compile(r"\b(?:glpat-|pypi-)[A-Za-z0-9_-]{16,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{30,}"),
     re.compile(r"\bxox[abposr]-[A-Za-z0-9-]{10,}"),
     re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
@@ -17,7 +20,8 @@ PATTERNS = (
 """The forms of well-known credentials, hidden whole."""
 
 NAMED = (
-    re.compile(r"(?i)(\b(?:authorization\s*:\s*)?(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
+    re.compile(r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
     re.compile(r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
     re.compile(
         r"(?i)((?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.fastjson import dumps, loads
+from hookrun.fastjson import WHITESPACE, dumps, loads
 from hookrun.model import ENDING, STRENGTH, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
 
 TYPE_CHECKING = False
@@ -93,10 +93,12 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
     Raises BadVerdictError for anything but nothing and one JSON object that fits.
     """
     try:
-        text = stdout.decode("utf-8").removeprefix("\ufeff").strip()
+        text = stdout.decode("utf-8").removeprefix("\ufeff").strip(WHITESPACE)
         if not text:
             return None
         data = loads(text)
+        if text.count('"action"') > 1:
+            _refuse_two_answers(text)
         if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
             dumps(data)
     except UnicodeDecodeError as error:
@@ -111,11 +113,26 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
     return from_object(data, notes, can_modify=can_modify)
 
 
+def _refuse_two_answers(text: str) -> None:
+    """Raise BadVerdictError when a key stands twice: of a block and a continue neither can be believed."""
+    import json
+
+    data = json.loads(text, object_pairs_hook=_Pairs)
+    keys = [key for key, _ in data] if isinstance(data, _Pairs) else []
+    for key in keys:
+        if keys.count(key) > 1:
+            raise BadVerdictError(f"the key {key} stands twice in its answer, expected it once")
+
+
+class _Pairs(list[tuple[str, object]]):
+    """A JSON object as it stands, a key that is there twice included."""
+
+
 def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
     """Return the verdict that a JSON object is. Raises BadVerdictError when it does not fit."""
     action = data.get("action")
     if not isinstance(action, str) or action not in STRENGTH:
-        found = _excerpt(dumps(action).encode()) if "action" in data else "none"
+        found = dumps(action)[:80] if "action" in data else "none"
         msg = f"unknown action: found {found}, expected one of {', '.join(STRENGTH)}"
         raise BadVerdictError(msg)
     verdict = Verdict(action)
@@ -181,12 +198,11 @@ def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
         return verdict
     told = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
     wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
-    if wanted is not None:
-        told += f" (arguments: {_excerpt(dumps(wanted).encode(), 400)})"
+    arguments = "" if wanted is None else f" (arguments: {dumps(wanted)[:400]})"
     return Verdict(
         message=told,
         additional_context=verdict.additional_context,
-        system_message="\n".join(filter(None, (told, verdict.system_message))),
+        system_message="\n".join(filter(None, (told + arguments, verdict.system_message))),
         modified_context=verdict.modified_context,
     )
 

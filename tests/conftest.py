@@ -17,7 +17,9 @@ REAPER = Path(__file__).parent / "torture" / "reaper.py"
 class Fired:
     """What came of one `hookrun fire`. `left` are the command lines of the processes that outlived it."""
 
-    def __init__(self, status: int, stdout: bytes, stderr: bytes, audit: list[dict[str, object]], report: dict[str, object]) -> None:
+    def __init__(
+        self, status: int, stdout: bytes, stderr: bytes, audit: list[dict[str, object]], report: dict[str, object]
+    ) -> None:
         self.status = status
         self.stdout = stdout
         self.stderr = stderr.decode("utf-8", "replace")
@@ -66,7 +68,7 @@ class Project:
         self.home.mkdir()
 
     def hooks(self, *hooks: dict[str, object], **settings: object) -> None:
-        """Declare hooks in the project; one without a name is called `hook`, one without an event is of pre_tool_use."""
+        """Declare hooks in the project: without a name one is called `hook`, without an event it is pre_tool_use's."""
         self._declare(self.root / "coder.json", hooks, settings)
 
     def user_hooks(self, *hooks: dict[str, object], **settings: object) -> None:
@@ -114,7 +116,12 @@ class Project:
         if reap:
             command = [sys.executable, str(REAPER), str(self.report), *command]
         done = subprocess.run(
-            command, input=stdin, capture_output=True, cwd=cwd or self.root, env=self.environment(**(env or {})), check=False
+            command,
+            input=stdin,
+            capture_output=True,
+            cwd=cwd or self.root,
+            env=self.environment(**(env or {})),
+            check=False,
         )
         report = json.loads(self.report.read_text()) if reap else {}
         return Fired(done.returncode, done.stdout, done.stderr, self.audit(), report)

@@ -8,7 +8,7 @@ mentions `rm -rf /` (in an echo, in a commit message) passes. This guards agains
 wants to get around it can (a script in a file, a variable, another language).
 """
 
-# ruff: noqa: PTH109, PTH111, PTH118, S108  # paths are only text here: none is looked up or written to
+# ruff: noqa: S108  # paths are only text here: none is looked up or written to
 
 from __future__ import annotations
 

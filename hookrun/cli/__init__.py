@@ -90,6 +90,8 @@ def run(argv: Sequence[str]) -> int:
         status = _run(list(argv))
         if sys.stdout is not None:
             sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         return _reader_is_gone()
     except OSError as error:

@@ -52,7 +52,7 @@ def command(ctx: click.Context, config: str | None, home: str | None, *, as_json
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
     if not files:
-        return "no declaration file is in force here: create coder.json, or name a file with --config"
+        return "no hooks are declared here: create coder.json, or name a file with --config"
     found = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
     return f"checked {_count(hooks, 'hook')} in {_count(len(files), 'file')}: {found}"
 
@@ -66,9 +66,10 @@ def _not_there(declarations: Declarations) -> list[Problem]:
     around = Surroundings({}, project=declarations.root or "/", request_id="")
     warnings: list[Problem] = []
     for hook in declarations.hooks:
-        if hook.error is not None or not _can_be_told(hook, declarations):
+        if hook.error is not None or hook.mode == "off" or not _can_be_told(hook, declarations):
             continue
-        failure = look_up(hook.look, around.environment(hook, b""), around.directory(hook))
+        environment = around.environment(hook, b"")
+        failure = look_up(hook.look, environment, around.directory(hook, environment))
         if failure is not None:
             advice = "create it, or correct the declaration"
             expected = "what a hook runs to be there"

@@ -1,4 +1,4 @@
-"""The compiled declarations as `fire` reads them: one small file, indexed by event, believed only while nothing changed.
+"""The compiled declarations as `fire` reads them: one file, indexed by event, believed while nothing changed.
 
 Line 1 is the header; after it come, for each event, a table of what selects each hook, and the hooks themselves. Only
 the header, one table and the hooks that run are ever parsed. Format: JSON in ASCII, so that offsets are characters.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     ]
 
 FORMAT = 1
+ROW_LENGTH = 7
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """What a hook's row in the table says of it without parsing the hook."""
 
@@ -33,16 +34,18 @@ class Compiled:
     """The declarations in force. `problems` are the troubles of whole files, `root` where the project's file lies.
 
     `events` are the host program's own event names; `settings` hold `on_error`, `audit`, `record_context` where set.
+    What turns out to be damaged further down in a cache file is compiled anew from `found`.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, found: Found) -> None:
+        """Take the header of a compiled text. Raises ValueError, KeyError or TypeError for any other text."""
         header, end = scan(text, 0)
-        if not isinstance(header, dict) or header["format"] != FORMAT or header["version"] != __version__:
-            msg = "not a cache file of this version"
-            raise ValueError(msg)
+        if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
+            raise ValueError("not a cache file of this version")
+        self._found = found
         self._text = text
         self._base = end + 1
-        self._index: dict[str, int] = header["index"]
+        self._index: dict[str, int] = dict(header["index"])
         self.sources: list[list[object]] = header["sources"]
         self.also: list[list[object]] = header["also"]
         self.problems: list[str] = header["problems"]
@@ -51,23 +54,40 @@ class Compiled:
         self.root: str | None = header["root"]
 
     def candidates(self, event: str) -> Declared:
-        """Return the hooks declared for an event, in running order. Raises ValueError when the text is damaged."""
-        offset = self._index.get(event)
-        if offset is None:
-            return Declared([], self)
-        rows, _ = scan(self._text, self._base + offset)
-        if not isinstance(rows, list):
-            msg = "damaged cache"
-            raise ValueError(msg)
+        """Return the hooks declared for an event, in running order."""
+        try:
+            rows = self._table(event)
+        except (ValueError, TypeError):
+            self._compile_again()
+            rows = self._table(event)
         return Declared(rows, self)
 
+    def _table(self, event: str) -> list[Row]:
+        if event not in self._index:
+            return []
+        rows, _ = scan(self._text, self._base + self._index[event])
+        if not isinstance(rows, list) or any(len(row) != ROW_LENGTH for row in rows):
+            raise ValueError("a damaged table")
+        return rows
+
     def hook(self, offset: int) -> Hook:
-        """Return the hook that begins at an offset. Raises ValueError when the text is damaged."""
+        """Return the hook that begins at an offset."""
+        try:
+            return self._hook(offset)
+        except (ValueError, TypeError):
+            self._compile_again()  # the same declarations in the same text: the offset holds
+            return self._hook(offset)
+
+    def _hook(self, offset: int) -> Hook:
         data, _ = scan(self._text, self._base + offset)
         if not isinstance(data, dict):
-            msg = "damaged cache"
-            raise ValueError(msg)
+            raise TypeError("a damaged hook")
         return Hook.from_dict(data)
+
+    def _compile_again(self) -> None:
+        from hookrun.config.store import build
+
+        self.__init__(build(self._found), self._found)  # type: ignore[misc]
 
 
 class Declared:
@@ -125,23 +145,23 @@ def path_for(found: Found) -> str:
 
 
 def load(found: Found) -> Compiled | None:
-    """Return the compiled declarations, from the cache while it can be believed, else compiled now; None without any."""
+    """Return the compiled declarations, from the cache while it can be believed, else compiled; None without any."""
     if not found.files:
         return None
     try:
-        compiled = Compiled(_read(path_for(found)))
+        compiled = Compiled(_read(path_for(found)), found)
         if compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files] and _unchanged(compiled):
             return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass
     from hookrun.config.store import build
 
-    return Compiled(build(found))
+    return Compiled(build(found), found)
 
 
 def _read(path: str) -> str:
     """Return the text of a cache file. Raises ValueError when somebody else could have written it."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:

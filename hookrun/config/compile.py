@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files that no other program reads: a key at the top that is not ours is a mistake."""
 
+SHARED = frozenset({"coder.json", "coder.local.json"})
+"""Files that other programs keep their own things in: without hooks they are none of our business."""
+
 TOP = ("hooks", "hookrun")
 CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
 MAX_INCLUDES = 8
@@ -148,7 +151,10 @@ def _check_top(file: File, data: dict[str, object]) -> None:
     if file.document is None:
         return
     at = Place(file.document, (), file.problems)
-    strict = file.path.rpartition("/")[2] in OURS_ALONE
+    name = file.path.rpartition("/")[2]
+    strict = name in OURS_ALONE
+    if not (strict or name in SHARED or any(key in data for key in TOP)):
+        at.warn("neither hooks nor hookrun", "hooks in a file that is named", 'write {"hooks": [...]} into it')
     for key in data:
         if key in TOP or key == "$schema":
             continue
@@ -237,17 +243,19 @@ def _included_path(base: str, text: str, home: str) -> str:
 
 
 def _load_included(path: str, by: File, where: KeyPath) -> File | None:
-    """Return the included file; None, and the including file says so, when it is not there."""
+    """Return the included file; None, and the including file says so, when it is not there or has nothing to say."""
     if not os.path.lexists(path):
         by.report(where, f"{shown(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
     file = load(path, by.layer)
     file.defaults = {**by.defaults, **file.defaults}
-    if path.endswith(CLAUDE_SETTINGS) and not file.entries and not file.problems:
+    if file.has_say:
+        return file
+    if path.endswith(CLAUDE_SETTINGS):
         by.report(where, CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
-    elif not file.has_say:
+    else:
         by.report(where, f"{shown(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
-    return file
+    return None
 
 
 def _combine(examined: Examined) -> None:

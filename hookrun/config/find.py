@@ -29,7 +29,7 @@ class Found:
         self.files: list[tuple[str, str, Identity]] = []
 
     def add(self, layer: str, path: str) -> None:
-        """Take the file in if it exists. One that is there but cannot be looked at is taken in too: it is not silence."""
+        """Take the file in if it exists, also if it is there but cannot be looked at: that is no silence."""
         try:
             self.files.append((layer, path, identity(path)))
         except (FileNotFoundError, NotADirectoryError):

@@ -7,7 +7,7 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but not in the stubs
 from math import isfinite
 
-from hookrun.config.parsed import MAX_DEPTH, KeyPath, Parsed, ParseError
+from hookrun.config.parsed import MAX_DEPTH, KeyPath, Parsed, ParseError, too_deep
 from hookrun.config.problem import shown
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -72,7 +72,7 @@ class _Parser:
             return self.string(offset)
         if char in {"{", "["} and char:
             if depth == MAX_DEPTH:
-                raise ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
+                raise too_deep(offset)
             return self.members(offset, path, depth + 1) if char == "{" else self.elements(offset, path, depth + 1)
         number = NUMBER.match(self.text, offset)
         if number:

@@ -8,8 +8,8 @@ KeyPath = tuple[str | int, ...]
 MAX_DEPTH = 64
 """How deep lists and objects may be nested."""
 
-MAX_MARKS = 200_000
-"""How many values have their place noted; one beyond that is said to stand where what is around it does."""
+MAX_VALUES = 100_000
+"""How many values a document may hold, aliases written out: declarations never come near, and a fire must not wait."""
 
 
 class ParseError(Exception):
@@ -36,16 +36,28 @@ class Parsed:
         self.values: dict[KeyPath, int] = {}
 
     def mark(self, path: KeyPath, offset: int, key_offset: int | None = None) -> None:
-        """Note where the value at `path` begins, and its key if it has one."""
-        if len(self.values) < MAX_MARKS:
-            self.values[path] = offset
-            if key_offset is not None:
-                self.keys[path] = key_offset
+        """Note where the value at `path` begins, and its key if it has one. Raises ParseError for one too many."""
+        if len(self.values) == MAX_VALUES:
+            raise too_many(offset)
+        self.values[path] = offset
+        if key_offset is not None:
+            self.keys[path] = key_offset
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` begins (or its key), or the nearest value around it that was noted."""
+        """Return where the value at `path` begins (or its key), or the nearest value around it that is there."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, 0)
+
+
+def too_deep(offset: int) -> ParseError:
+    """Return the error for a list or object at `offset` that is nested deeper than MAX_DEPTH."""
+    return ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
+
+
+def too_many(offset: int) -> ParseError:
+    """Return the error for a value at `offset` that is beyond MAX_VALUES."""
+    found = f"more than {MAX_VALUES} values"
+    return ParseError(offset, found, "a file of sensible size", "move what is not for hookrun to another file")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR")
 """Variables that may begin a word: it keeps them as `${NAME}`, for whoever knows their values."""
 
+LONGEST_LINE = 65536
+"""Characters of a shell line that is read here; a longer one names nothing plainly."""
+
 SHELL_LETTERS = "aefuvx"
 SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
@@ -74,6 +77,7 @@ SEPARATORS = LEAVING | {";", "\n"}
 """After these the line goes on whether the first command could be run or not."""
 
 BLANK = " \t"
+LETTERS = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
 IN_QUOTES = frozenset("$`\\")
 IN_THE_OPEN = frozenset("$`\\*?[]{}")
 
@@ -186,6 +190,8 @@ def _without_prefixes(words: list[Word], *, sure: bool = True) -> list[Word]:
 
 def _first_command(line: str) -> _Line:
     """Cut the first simple command of a shell line into words."""
+    if len(line) > LONGEST_LINE:
+        return _Line([], alone=False)
     words: list[Word] = []
     offset = 0
     line = line.strip(BLANK + "\n")
@@ -236,7 +242,11 @@ def _word(line: str, start: int) -> tuple[Word | None, int]:
     begins = line.startswith("~/", start)
     while offset < len(line) and line[offset] not in BLANK and not OPERATOR.match(line, offset):
         char = line[offset]
-        if char in "'\"":
+        letters = LETTERS.match(line, offset)
+        if letters:
+            piece, ok = letters.group(), True
+            offset = letters.end()
+        elif char in "'\"":
             end = _closing(line, offset)
             if end < 0:
                 return None, len(line)

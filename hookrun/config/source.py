@@ -56,7 +56,7 @@ class Document:
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
-    def problem(  # noqa: PLR0913  # the parts of a message; the rare ones are keywords
+    def problem(  # the parts of a message; the rare ones are keywords
         self,
         key_path: KeyPath,
         found: str,

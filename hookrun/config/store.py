@@ -110,6 +110,13 @@ def _keep(text: str, path: str, where: str) -> None:
 
 def _prune(where: str) -> None:
     with os.scandir(where) as entries:
-        files = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in entries]
+        files = [(each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries if _is_ours(each)]
     for _, path in sorted(files)[:-MOST_FILES]:
-        os.unlink(path)
+        try:
+            os.unlink(path)
+        except FileNotFoundError:  # another process was at it
+            continue
+
+
+def _is_ours(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith((".json", ".tmp")) and entry.is_file(follow_symlinks=False)

@@ -6,13 +6,10 @@ from math import isfinite
 
 import yaml
 
-from hookrun.config.parsed import MAX_DEPTH, KeyPath, Parsed, ParseError
+from hookrun.config.parsed import MAX_DEPTH, MAX_VALUES, KeyPath, Parsed, ParseError, too_deep, too_many
 from hookrun.config.problem import kind, shown
 
 LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-MAX_NODES = 100_000
-"""How many values a document may come to once its aliases are written out."""
-
 TAG = "tag:yaml.org,2002:"
 TEXTS = frozenset({TAG + "str", TAG + "timestamp", TAG + "value"})
 SCALARS = frozenset({TAG + "null", TAG + "bool", TAG + "int", TAG + "float"})
@@ -50,27 +47,18 @@ def _measure(text: str) -> bool:
         elif isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                _too_deep(_offset(event))
+                raise too_deep(_offset(event))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         nodes += isinstance(event, yaml.NodeEvent)
-        if nodes > MAX_NODES:
-            _too_many(_offset(event))
+        if nodes > MAX_VALUES:
+            raise too_many(_offset(event))
     return documents > 0
 
 
 def _offset(thing: yaml.Event | yaml.Node) -> int:
     mark = thing.start_mark
     return 0 if mark is None else mark.index
-
-
-def _too_deep(offset: int) -> None:
-    raise ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
-
-
-def _too_many(offset: int) -> None:
-    found = f"more than {MAX_NODES} values (aliases written out)"
-    raise ParseError(offset, found, "a file of sensible size", "use fewer aliases, or JSON for a file this large")
 
 
 def _error(text: str, error: yaml.YAMLError) -> ParseError:
@@ -90,17 +78,14 @@ class _Builder:
 
     def __init__(self) -> None:
         self.parsed = Parsed()
-        self.nodes = 0
+        self.merged = 0
         self.open: set[int] = set()
         self.constructor = yaml.constructor.SafeConstructor()
 
     def build(self, node: yaml.Node, path: KeyPath, key_offset: int | None) -> object:
         offset = _offset(node)
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            _too_many(offset)
         if len(path) > MAX_DEPTH:
-            _too_deep(offset)
+            raise too_deep(offset)
         self.parsed.mark(path, offset, key_offset)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
@@ -151,9 +136,9 @@ class _Builder:
         for source in sources:
             if not isinstance(source, yaml.MappingNode):
                 raise ParseError(_offset(source), "something else", "a mapping after <<", "name a mapping's anchor")
-            self.nodes += 1 + len(source.value)
-            if self.nodes > MAX_NODES:
-                _too_many(_offset(source))
+            self.merged += 1 + len(source.value)
+            if self.merged > MAX_VALUES:
+                raise too_many(_offset(source))
             self.enter(source)
             for name, pair in self.pairs(source).items():
                 pairs.setdefault(name, pair)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
+from base64 import b64encode
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ FAILED = 1
 
 
 def run(hook: Hook) -> int:
-    """POST what stdin holds to the hook's URL and write the body to stdout; return 0, or FAILED with a reason on stderr."""
+    """POST what stdin holds to the hook's URL, write the answer to stdout, return 0; or FAILED, with why on stderr."""
     with open(0, "rb", closefd=False) as stdin:
         body = stdin.read()
     try:
         answer = _exchange(str(hook.target), body, _headers(hook), hook.max_output)
     except (HTTPException, OSError, ValueError) as error:
-        print(f"{hook.target}: {error or type(error).__name__}", file=sys.stderr)
+        print(f"{_place(urlsplit(str(hook.target)))}: {error or type(error).__name__}", file=sys.stderr)
         return FAILED
     view = memoryview(answer)
     while view:
@@ -35,8 +36,16 @@ def run(hook: Hook) -> int:
 
 def _headers(hook: Hook) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hookrun"}
+    user = urlsplit(str(hook.target))
+    if user.username is not None:
+        name_and_password = f"{unquote(user.username)}:{unquote(user.password or '')}".encode()
+        headers["Authorization"] = "Basic " + b64encode(name_and_password).decode()
     for name, value in (hook.headers or {}).items():
         headers[name] = expand(value, hook.allowed_env)
+        if not headers[name].isprintable() or not headers[name].isascii():
+            raise ValueError(
+                f"the value of the header {name} holds what no header can: control or non-ASCII characters"
+            )
     return headers
 
 
@@ -62,18 +71,20 @@ def expand(value: str, allowed: object) -> str:
 
 
 def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> bytes:
-    """Return the body of the answer. Raises ValueError for a status other than 2xx, an answer of more than `most` bytes,
-    a redirect to another host, and too many redirects."""
+    """Return the body of the answer. Raises ValueError for a status other than 2xx, one of more than `most`
+    bytes or cut short, a redirect to another host, and too many redirects."""
     first = urlsplit(url)
     for _ in range(MOST_REDIRECTS + 1):
         response = _post(urlsplit(url), body, headers)
         if response.status in REDIRECTS:
             url = urljoin(url, response.headers.get("Location") or "")
             if _host(urlsplit(url)) != _host(first):
-                msg = f"HTTP {response.status} to another host ({_shown(url)}), which is not followed"
+                msg = f"HTTP {response.status} to another host ({_shown(_place(urlsplit(url)))}), which is not followed"
                 raise ValueError(msg)
             continue
         answer = response.read(most + 1)
+        if response.length and len(answer) <= most:
+            raise ValueError(f"the connection was closed {response.length} bytes before the end of the answer")
         if not 200 <= response.status < 300:  # noqa: PLR2004  # HTTP's range of success
             msg = f"HTTP {response.status} {response.reason}: {_shown(answer[:300].decode('utf-8', 'replace'))}"
             raise ValueError(msg)
@@ -91,6 +102,11 @@ def _post(url: SplitResult, body: bytes, headers: dict[str, str]) -> HTTPRespons
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     connection.request("POST", path, body, headers)
     return connection.getresponse()
+
+
+def _place(url: SplitResult) -> str:
+    """Return a URL as it may be shown: without user, password, query."""
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
 
 
 def _host(url: SplitResult) -> tuple[str, str | None, int | None]:

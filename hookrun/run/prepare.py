@@ -33,6 +33,10 @@ CLEAN = frozenset(
 """What `env_policy: clean` leaves, beside LC_* and what is hookrun's own."""
 
 
+SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
+"""Shells that look for a script without a slash on PATH when it is not in the working directory."""
+
+
 class Surroundings:
     """What the hooks of one fire have in common: where they run, what they are told, whose children they are."""
 
@@ -71,13 +75,13 @@ class Surroundings:
             environment[b"CLAUDE_PROJECT_DIR"] = environment[b"HOOKRUN_PROJECT_DIR"]
         return environment
 
-    def directory(self, hook: Hook) -> str:
+    def directory(self, hook: Hook, environment: Mapping[bytes, bytes]) -> str:
         """Return the working directory of a hook; a relative one is taken from the project's root."""
         if hook.cwd == "project":
             return self.project
         if hook.cwd == "event":
             return self.event_directory
-        return os.path.join(self.project, os.path.expanduser(hook.cwd))
+        return expand(hook.cwd, environment, self.project)
 
 
 def depth() -> int:
@@ -126,7 +130,7 @@ def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Tas
         return Failure("declaration", f"{hook.where()}: dialect claude is not read by this version of hookrun")
     trace = around.trace()
     environment = around.environment(hook, trace)
-    cwd = around.directory(hook)
+    cwd = around.directory(hook, environment)
     failure = look_up(hook.look, environment, cwd)
     if failure is not None:
         return failure
@@ -161,7 +165,7 @@ def _start_python(hook: Hook, environment: Mapping[bytes, bytes], cwd: str) -> s
     target = str(hook.target)
     if hook.interpreter is None:
         return start.function(lambda: python.run(target, cwd), environment, cwd)
-    interpreter = resolve(os.path.expanduser(hook.interpreter), environment, cwd)
+    interpreter = resolve(hook.interpreter, environment, cwd)
     if interpreter is None:
         return _missing(hook.interpreter)
     return start.program((interpreter, python.__file__, target, cwd), environment, cwd)
@@ -186,12 +190,20 @@ def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Fail
     if isinstance(program, str) and resolve(program, environment, cwd) is None:
         return _missing(program, cwd)
     if isinstance(script, str):
-        path = expand(script, environment, cwd)
-        if not os.path.isfile(path):
-            return Failure("missing", f"its script {path} {_what_is_there(path)}")
-        if not os.access(path, os.R_OK):
-            return Failure("missing", f"its script {path} cannot be read: look at its permissions")
+        return _look_up_script(script, str(program), environment, cwd)
     return None
+
+
+def _look_up_script(script: str, program: str, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
+    path = expand(script, environment, cwd)
+    if os.path.exists(path):  # also a directory: Python takes one with a __main__.py
+        readable = os.access(path, os.R_OK)
+        return None if readable else Failure("missing", f"its script {path} cannot be read: look at its permissions")
+    if "/" not in script and os.path.basename(program) in SEARCH_PATH_FOR_SCRIPTS:
+        for directory in _path(environment):
+            if os.path.isfile(os.path.join(cwd, directory, script)):
+                return None
+    return Failure("missing", f"its script {path} {_what_is_there(path)}")
 
 
 def expand(word: str, environment: Mapping[bytes, bytes], cwd: str) -> str:
@@ -209,11 +221,15 @@ def resolve(word: str, environment: Mapping[bytes, bytes], cwd: str) -> str | No
     if "/" in word:
         path = expand(word, environment, cwd)
         return path if _executable(path) else None
-    for directory in os.fsdecode(environment.get(b"PATH", os.defpath.encode())).split(":"):
+    for directory in _path(environment):
         path = os.path.join(cwd, directory, word)
         if _executable(path):
             return path
     return None
+
+
+def _path(environment: Mapping[bytes, bytes]) -> list[str]:
+    return os.fsdecode(environment.get(b"PATH", os.defpath.encode())).split(":")
 
 
 def _executable(path: str) -> bool:

@@ -7,7 +7,7 @@ import select
 from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
-from hookrun.model import Failure, Outcome
+from hookrun.model import Failure, Interrupted, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,14 +39,6 @@ TERM, KILL = 15, 9
 NEVER = float("inf")
 
 
-class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
-    """hookrun got a signal that ends it; every hook has been ended. `signal` is its number."""
-
-    def __init__(self, signal: int) -> None:
-        super().__init__(signal)
-        self.signal = signal
-
-
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
     """A hook cannot be started, and not for want of anything that another hook may give back. `failure` says why."""
 
@@ -59,9 +51,9 @@ class Task:
     """One hook ready to be run: what to start, with what on stdin, and within which bounds.
 
     `start` starts the process with the three given descriptors as its stdin, stdout and stderr, in a session of its
-    own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the environment of
-    the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile. `timeout` is seconds,
-    `max_output` bytes of each stream.
+    own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the
+    environment of the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile.
+    `timeout` is seconds, `max_output` bytes of each stream.
     """
 
     __slots__ = ("lock", "max_output", "start", "stdin", "timeout", "trace")
@@ -172,7 +164,7 @@ class Loop:
             if self._live or waiting:
                 self._turn(retry=bool(waiting))
         if self._signal:
-            raise Interrupted(self._signal)
+            raise Interrupted(self._signal, outcomes)
         return outcomes
 
     # --- starting
@@ -268,20 +260,22 @@ class Loop:
                 self._exited(process)
             else:
                 self._drain(process, fd)
-        self._keep_time(monotonic())
-
-    def _keep_time(self, now: float) -> None:
+        now = monotonic()
         if now >= self._slow_at:
             self._slow_at = NEVER
             if self._on_slow is not None:
                 self._on_slow()
+        self._keep_time(now)
+
+    def _keep_time(self, now: float) -> None:
+        """End the processes that are out of time, kill those that outstay their grace, finish those that are done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
         for process in self._live:
             if process.pidfd == -1 and not process.exited:
                 self._look_for_exit(process)
-            if process.exited and (process.out < 0 and process.err < 0 or now >= process.closing):
+            if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
             elif process.ending and now >= process.closing:
                 (stubborn if process.ending == TERM else done).append(process)
@@ -316,7 +310,7 @@ class Loop:
         process.inp = -1
 
     def _drain(self, process: Process, fd: int) -> None:
-        """Read what is there: of stdout the first `max_output` bytes are kept, of stderr the last; the rest is counted."""
+        """Read what is there: the first `max_output` bytes of stdout are kept, the last of stderr, all are counted."""
         outcome, most = process.outcome, process.task.max_output
         for _ in range(READS_IN_A_ROW):
             try:
@@ -432,7 +426,7 @@ class Loop:
 
 
 def _pidfd(pid: int) -> int:
-    """Return a descriptor that can be read when the process has exited, -1 where there is none (macOS, too many files)."""
+    """Return a descriptor to read from when the process has exited, -1 for none (macOS, too many files)."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -465,7 +459,7 @@ def _left(process: Process) -> int:
 
 
 def _pipes() -> list[int]:
-    """Return three pipes, each as (read end, write end); raises OSError and leaves none open when one is not to be had."""
+    """Return three pipes, each as read end, write end; raises OSError and leaves none open when it cannot."""
     ends: list[int] = []
     try:
         for _ in range(3):

@@ -8,7 +8,8 @@ import os
 import sys
 
 NOT_FOUND = 127
-"""Exit status, as a shell's, for a function that is not there."""
+"""Exit status, as a shell's, for a function that is not there; then stderr begins with NOT_FOUND_MARK."""
+NOT_FOUND_MARK = "hookrun: "
 
 
 def run(target: str, directory: str) -> int:
@@ -50,18 +51,23 @@ def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whate
     except ModuleNotFoundError as error:
         if error.name is None or not (name + ".").startswith(error.name + "."):
             raise
-        print(f"there is no module {name} (looked in {sys.path[0]} and the interpreter's own path)", file=sys.stderr)
+        print(
+            f"{NOT_FOUND_MARK}there is no module {name} (looked in {sys.path[0]} and the interpreter's own path)",
+            file=sys.stderr,
+        )
         return None
     for part in path.split("."):
         if not hasattr(found, part):
-            print(f"module {name} has no {path}", file=sys.stderr)
+            print(f"{NOT_FOUND_MARK}module {name} has no {path}", file=sys.stderr)
             return None
         found = getattr(found, part)
     if not callable(found):
-        print(f"{target} is not a function", file=sys.stderr)
+        print(f"{NOT_FOUND_MARK}{target} is not a function", file=sys.stderr)
         return None
     return found
 
 
 if __name__ == "__main__":
+    if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
+        del sys.path[0]  # our own modules are not the hook's: one is called http
     sys.exit(run(sys.argv[1], sys.argv[2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import fsencode
 from os.path import exists
 
-from hookrun.model import Failure, Outcome
+from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.run import start
 from hookrun.run.prepare import prepare, resolve
 from hookrun.run.process import Loop, Task
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NOT_EXECUTED = (126, 127)
 """The exit statuses of a shell that could not start a program."""
+NOT_FOUND = 127
+NOT_FOUND_MARK = "hookrun: "
+"""How `python.py` says that the function is not there; it is not imported here, for it imports `json`."""
 
 
 class Runner:
@@ -42,15 +45,25 @@ class Runner:
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         """Run the hooks. Raises Interrupted when a signal came; then every hook has been ended."""
-        tasks = [prepare(hook, stdin, self._around, locks=self._locks) for hook, stdin in jobs]
-        outcomes: list[Outcome | None] = [
-            self._in_background(hook, task) if hook.background and isinstance(task, Task) else None
-            for (hook, _), task in zip(jobs, tasks, strict=True)
-        ]
-        waited_for = iter(self._loop.run([t for t, o in zip(tasks, outcomes, strict=True) if o is None]))
-        return [
-            outcome or self._named(hook, next(waited_for)) for (hook, _), outcome in zip(jobs, outcomes, strict=True)
-        ]
+        outcomes: list[Outcome] = []
+        waited_for: list[int] = []
+        tasks: list[Task | Failure] = []
+        for index, (hook, stdin) in enumerate(jobs):
+            task = prepare(hook, stdin, self._around, locks=self._locks)
+            if hook.background and isinstance(task, Task):
+                outcomes.append(self._in_background(hook, task))
+            else:
+                outcomes.append(Outcome())
+                waited_for.append(index)
+                tasks.append(task)
+        try:
+            ended = self._loop.run(tasks)
+        except Interrupted as interrupted:
+            were_running = dict(zip(waited_for, interrupted.outcomes, strict=True))
+            raise Interrupted(interrupted.signal, [were_running.get(i) for i in range(len(jobs))]) from None
+        for index, outcome in zip(waited_for, ended, strict=True):
+            outcomes[index] = self._named(jobs[index][0], outcome)
+        return outcomes
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
         from hookrun.run import background
@@ -64,15 +77,15 @@ class Runner:
         said = outcome.stderr.decode("utf-8", "replace").strip()
         if hook.kind == "url" and outcome.exit_code > 0:
             outcome.failure = Failure("http", said)
-        elif hook.kind == "python" and outcome.exit_code == NOT_EXECUTED[1]:
-            outcome.failure = Failure("missing", said)
+        elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
+            outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
         elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
             outcome.failure = self._no_interpreter(hook)
         return outcome
 
     def _no_interpreter(self, hook: Hook) -> Failure | None:
         environment = self._around.environment(hook, b"")
-        path = resolve(hook.look[0], environment, self._around.directory(hook))
+        path = resolve(hook.look[0], environment, self._around.directory(hook, environment))
         interpreter = start.interpreter_of(path) if path is not None else None
         if path is None or interpreter is None or exists(fsencode(interpreter)):
             return None

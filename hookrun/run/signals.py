@@ -5,9 +5,8 @@ Through `_signal`, the C module under `signal`: the enumerations of the latter c
 
 from __future__ import annotations
 
-import os
-
 import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
+import os
 
 ENDING = (1, 2, 15)
 """HUP, INT, TERM: what asks hookrun to end."""
@@ -17,8 +16,10 @@ RESTORED = (1, 2, 3, 13, 14, 15, 25)
 
 
 def catch() -> int:
-    """Make the ending signals readable from the returned descriptor instead of ending us; those ignored stay ignored."""
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored by whoever started us, it would take our children's status
+    """Make the ending signals readable from the returned descriptor instead; those ignored stay ignored."""
+    _signal.signal(
+        _signal.SIGCHLD, _signal.SIG_DFL
+    )  # ignored by whoever started us, it would take our children's status
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Start = Callable[[int, int, int], int]
 
+
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
     """Return what starts the program argv[0] (a path), for a process with one thread: it changes directory to spawn.
 
@@ -65,7 +66,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
             status = child()
         except SystemExit as error:
             status = _status(error)
-        except BaseException:  # noqa: BLE001  # the hook's own error: its traceback is what the person needs
+        except BaseException:  # the hook's own error: its traceback is what the person needs
             sys.excepthook(*sys.exc_info())
         finally:
             try:
@@ -94,6 +95,9 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
     os.closerange(3, 1 << 20)
+    for name, standard in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:  # it was closed when Python started
+            setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
     os.environ.clear()
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()})
 
@@ -109,7 +113,9 @@ def _diagnosis(path: str, error: OSError) -> Failure:
     """Say why a file that is there and executable cannot be started."""
     interpreter = interpreter_of(path)
     if error.errno == ENOEXEC or interpreter is None:
-        return Failure("spawn", f"{path} is no program the system can start: a script needs a #! line, or run it by `sh`")
+        return Failure(
+            "spawn", f"{path} is no program the system can start: a script needs a #! line, or run it by `sh`"
+        )
     return no_interpreter(path, interpreter)
 
 

@@ -14,6 +14,8 @@ BETWEEN_ROUNDS = 0.005
 """Seconds: a process that was killed is seen for a moment longer."""
 
 KILL = 9
+START_TIME = 19
+"""Where /proc/PID/stat has the start time, counted from the state on (proc(5))."""
 
 
 class Head:
@@ -43,21 +45,17 @@ def find(heads: list[Head]) -> None:
     for number in _processes():
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
-        if len(fields) < 20 or fields[0] in (b"Z", b"X") or number == own:  # up to the start time; no zombies
+        if len(fields) <= START_TIME or fields[0] in (b"Z", b"X") or number == own:
             continue
-        parents[number], begun[number] = int(fields[1]), int(fields[19])
+        parents[number], begun[number] = int(fields[1]), int(fields[START_TIME])
         group, session, environment = int(fields[2]), int(fields[3]), _read(f"/proc/{number}/environ")
         for head, members in zip(heads, found, strict=True):
-            if head.pid in (group, session) or (number, begun[number]) in head.known:
-                members.add(number)
-            elif head.trace and head.trace in environment:
+            known = head.pid in (group, session) or (number, begun[number]) in head.known
+            if known or (head.trace and head.trace in environment):
                 members.add(number)
     for head, members in zip(heads, found, strict=True):
-        grown = True
-        while grown:
-            children = {n for n, parent in parents.items() if parent in members or parent == head.pid} - members
-            members |= children
-            grown = bool(children)
+        while children := {n for n, parent in parents.items() if parent in members or parent == head.pid} - members:
+            members.update(children)
         head.known = frozenset((number, begun[number]) for number in members)
 
 

@@ -334,7 +334,7 @@ def test_a_context_without_what_is_judged_is_a_failure(hook: str, stdin: str, tm
 
 
 @pytest.mark.parametrize(("name", "blocked"), [("rm_rf", True), ("force_push", True), ("harmless", False)])
-def test_the_shell_contexts_do_what_the_readme_says(name: str, blocked: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_the_shell_contexts_do_what_the_readme_says(name: str, blocked: bool, tmp_path: Path) -> None:
     """The contexts in examples/ show a block and a free pass."""
     answer = verdict(run(BLOCK, (CONTEXTS / f"{name}.json").read_bytes(), cwd=tmp_path))
     assert (answer is not None) is blocked
@@ -916,7 +916,7 @@ def test_a_formatter_that_is_killed_is_a_failure(workshop: Workshop) -> None:
     ],
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_any_name_is_one_argument_and_comes_back_as_it_is(name: str, ascii_only: bool, workshop: Workshop) -> None:  # noqa: FBT001
+def test_any_name_is_one_argument_and_comes_back_as_it_is(name: str, ascii_only: bool, workshop: Workshop) -> None:
     """Escapes, surrogate pairs and raw UTF-8 give the same file; no name is an option or a piece of shell."""
     workshop.install("ruff")
     path = workshop.file(name)

@@ -36,15 +36,15 @@ def test_a_guard_sees_what_an_earlier_hook_made_of_the_arguments(project: Projec
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_two_patches_of_different_keys_both_arrive(project: Project, parallel: bool) -> None:  # noqa: FBT001
+def test_two_patches_of_different_keys_both_arrive(project: Project, parallel: bool) -> None:
     """One after the other or side by side, changes to different keys are both made."""
     project.hooks(
         {"name": "a", "command": patches(command="git push --dry-run"), "parallel": parallel},
-        {"name": "b", "command": patches(timeout=60, cwd="/tmp"), "parallel": parallel},  # noqa: S108
+        {"name": "b", "command": patches(timeout=60, cwd="/tmp"), "parallel": parallel},
     )
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.action) == (0, "modify")
-    assert fired.verdict["modified_args"] == {"command": "git push --dry-run", "timeout": 60, "cwd": "/tmp"}  # noqa: S108
+    assert fired.verdict["modified_args"] == {"command": "git push --dry-run", "timeout": 60, "cwd": "/tmp"}
     assert fired.record("b")["changed"] == ["timeout", "cwd"]
 
 
@@ -61,7 +61,7 @@ def test_side_by_side_the_later_of_two_changes_wins_and_the_conflict_is_told(pro
 
 
 def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) -> None:
-    """A user guard passes the call, a project hook then turns it into what the guard forbids: blocked on the recheck."""
+    """A user guard passes the call, a project hook turns it into what the guard forbids: blocked on the recheck."""
     project.user_hooks({"name": "guard", "matcher": "bash", "command": refuses("--force")})
     project.hooks({"name": "rewrite", "command": patches(command="git push --force")})
     fired = project.fire(CONTEXT)
@@ -147,3 +147,37 @@ def test_the_same_input_gives_the_same_answer(project: Project) -> None:
     project.hooks(*({"name": f"h{i}", "command": patches(command=f"c{i}"), "parallel": True} for i in range(8)))
     answers = {json.dumps(project.fire(CONTEXT).verdict["modified_args"]) for _ in range(20)}
     assert answers == {'{"command": "c7", "timeout": 5}'}
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_an_allow_is_only_for_the_arguments_its_hook_saw(project: Project, parallel: bool) -> None:
+    """A hook allows `git push`, another turns it into something else: the allow does not spare anybody the prompt."""
+    allow = """cat >/dev/null; echo '{"action": "allow", "message": "known to be good"}'"""
+    project.hooks(
+        {"name": "grant", "command": allow, "parallel": parallel},
+        {"name": "rewrite", "command": patches(command="git push --force"), "parallel": parallel},
+    )
+    fired = project.fire(CONTEXT)
+    assert (fired.status, fired.action) == (0, "modify")
+    assert "does not count" in json.dumps(fired.record("grant")["notes"])
+    project.hooks(
+        {"name": "rewrite", "command": patches(command="git push --force")}, {"name": "grant", "command": allow}
+    )
+    assert project.fire(CONTEXT).action == "allow"
+
+
+def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
+    """A key with a dot, added to the arguments, neither hides a value from `when` nor stands in for one in `unless`."""
+    project.hooks(
+        {"name": "when", "when": {"tool_args.to.path": "/etc/*"}, "mode": "advise", "command": "exit 2"},
+        {"name": "unless", "unless": {"tool_args.to.path": "/tmp/*"}, "command": "exit 2"},
+    )
+    fired = project.fire({"tool_name": "write", "tool_args": {"to": {"path": "/etc/passwd"}, "to.path": "/tmp/x"}})
+    assert fired.status == 2
+    assert [hook["name"] for hook in fired.verdict["hooks"]] == ["when", "unless"]  # type: ignore[attr-defined]
+
+
+def test_an_answer_that_says_two_things_is_no_verdict(project: Project) -> None:
+    """A block and a continue in one object: neither is believed."""
+    project.hooks({"command": """echo '{"action": "block", "action": "continue"}'""", "on_failure": "block"})
+    assert project.fire(CONTEXT).hook("hook")["failure"] == "bad_verdict"

@@ -56,7 +56,9 @@ def test_a_harmless_command_goes_on(example: Project) -> None:
 @needs("node")
 def test_a_write_to_a_secrets_file_is_refused(example: Project) -> None:
     """The Node example refuses .env."""
-    fired = fire(example, "pre_tool_use", "write_env", tool_args={"file_path": str(example.root / ".env"), "content": "A=1"})
+    fired = fire(
+        example, "pre_tool_use", "write_env", tool_args={"file_path": str(example.root / ".env"), "content": "A=1"}
+    )
     assert (fired.status, fired.action) == (2, "block")
     assert fired.hook("protect-files")["failure"] is None
 

@@ -1,4 +1,4 @@
-"""`hookrun fire` as a caller sees it: one verdict on stdout, the exit status, what is on stderr, where hooks are found."""
+"""`hookrun fire` as a caller sees it: the verdict on stdout, the exit status, stderr, where hooks are found."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_verdict_is_one_line_and_the_exit_status_says_go_or_not(
 
 def test_context_comes_from_a_file_or_from_stdin(project: Project) -> None:
     """`--ctx FILE`, `--ctx -`, `--ctx=FILE` and plain stdin give the same verdict."""
-    project.hooks({"command": "cat > seen; echo '{\"action\": \"block\", \"message\": \"R\"}'"})
+    project.hooks({"command": 'cat > seen; echo \'{"action": "block", "message": "R"}\''})
     (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
     for arguments in ((), ("--ctx", "-"), ("--ctx", "ctx.json"), ("--ctx=ctx.json",)):
         fired = project.fire(CONTEXT, *arguments)
@@ -63,8 +63,10 @@ def test_declarations_are_found_from_a_directory_below(project: Project) -> None
 
 
 def test_the_search_ends_at_the_repository(project: Project) -> None:
-    """A declaration above the repository's root has no say, and without a repository only the directory itself counts."""
-    (project.root.parent / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "command": says(action="block")}]}))
+    """A declaration above the repository's root has no say; without a repository only the directory itself counts."""
+    (project.root.parent / "coder.json").write_text(
+        json.dumps({"hooks": [{"event": "stop", "command": says(action="block")}]})
+    )
     assert project.fire(CONTEXT, event="stop").verdict["hooks"] == []
     outside = project.root.parent / "outside"
     outside.mkdir()
@@ -109,7 +111,9 @@ def test_a_hook_reads_every_promised_field(project: Project) -> None:
     }
 
 
-@pytest.mark.parametrize("alias", ["PreToolUse", "BeforeTool", "preToolUse", "pre_tool_execution", "tool.execute.before"])
+@pytest.mark.parametrize(
+    "alias", ["PreToolUse", "BeforeTool", "preToolUse", "pre_tool_execution", "tool.execute.before"]
+)
 def test_an_event_goes_by_any_of_its_names(project: Project, alias: str) -> None:
     """Fired or declared by an alias, it is the same event, and hooks read its canonical name."""
     project.hooks({"event": alias, "command": "cat > seen"})
@@ -119,7 +123,9 @@ def test_an_event_goes_by_any_of_its_names(project: Project, alias: str) -> None
 
 def test_a_declared_event_of_the_host_program_can_be_fired(project: Project) -> None:
     """An event under hookrun.events is known, and one that carries arguments lets a hook change them."""
-    project.hooks({"event": "deploy", "command": says(action="modify", args_patch={"to": "staging"})}, events=["deploy"])
+    project.hooks(
+        {"event": "deploy", "command": says(action="modify", args_patch={"to": "staging"})}, events=["deploy"]
+    )
     fired = project.fire({"tool_args": {"to": "production"}}, event="deploy")
     assert (fired.status, fired.verdict["modified_args"]) == (0, {"to": "staging"})
 
@@ -144,7 +150,9 @@ def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) ->
     """What cannot be done is said in one `hookrun:` line; the exit status is 1, never 2, and stdout stays empty."""
     arguments, expected = USAGE[name]
     command = project.command("fire", *arguments)
-    done = subprocess.run(command, input=b"{}", capture_output=True, cwd=project.root, env=project.environment(), check=False)
+    done = subprocess.run(
+        command, input=b"{}", capture_output=True, cwd=project.root, env=project.environment(), check=False
+    )
     assert done.returncode == 1
     assert done.stdout == b""
     lines = done.stderr.decode().splitlines()
@@ -155,7 +163,9 @@ def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) ->
 
 def test_help_is_on_stdout_and_exits_with_0(project: Project) -> None:
     """`hookrun fire --help` explains options, exit statuses and shows examples."""
-    done = subprocess.run(project.command("fire", "--help"), capture_output=True, env=project.environment(), check=False)
+    done = subprocess.run(
+        project.command("fire", "--help"), capture_output=True, env=project.environment(), check=False
+    )
     assert done.returncode == 0
     assert b"--ctx FILE" in done.stdout
     assert b"Examples:" in done.stdout
@@ -251,6 +261,11 @@ def test_the_module_and_the_console_script_are_one_program(project: Project) -> 
     project.hooks({"command": says(action="block", message="R")})
     script = f"{sys.prefix}/bin/hookrun"
     done = subprocess.run(
-        [script, "fire", "stop"], input=b"{}", capture_output=True, cwd=project.root, env=project.environment(), check=False
+        [script, "fire", "stop"],
+        input=b"{}",
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
     )
     assert (done.returncode, json.loads(done.stdout)["action"]) == (0, "continue")

@@ -1,4 +1,4 @@
-"""How the context is read: from a stream that ends, one that does not, one with byte-order marks, a huge one, a bad one."""
+"""How the context is read: a stream that ends or does not, byte-order marks, a huge context, a bad one."""
 
 from __future__ import annotations
 

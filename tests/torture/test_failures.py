@@ -107,7 +107,7 @@ def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(proj
     assert fired.hook("hook")["failure"] == failure
     assert fired.record("hook")["failure"] == failure
     assert fired.record("hook")["action"] == "block"
-    if name in ENDED_BY_US :
+    if name in ENDED_BY_US:
         assert fired.left == []
 
 
@@ -148,7 +148,14 @@ def test_exit_2_with_a_text_on_stdout_is_a_veto_with_that_text(project: Project)
 
 @pytest.mark.parametrize(
     ("answer", "action"),
-    [("continue", "block"), ("allow", "block"), ("ask", "block"), ("skip", "block"), ("block", "block"), ("stop", "stop")],
+    [
+        ("continue", "block"),
+        ("allow", "block"),
+        ("ask", "block"),
+        ("skip", "block"),
+        ("block", "block"),
+        ("stop", "stop"),
+    ],
 )
 def test_exit_2_with_an_answer_is_never_weaker_than_a_block(project: Project, answer: str, action: str) -> None:
     """At exit 2 the answer on stdout counts, but never as less than a block."""
@@ -216,7 +223,7 @@ def test_a_hook_without_shebang_run_by_the_shell_is_a_shell_script(project: Proj
 
 @pytest.mark.parametrize("start", ["sleep 300 &", "setsid sleep 300 &"])
 def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, start: str) -> None:
-    """A hook that exits and leaves a child holding its stdout is heard while the child lives on, and that is counted."""
+    """A hook that exits and leaves a child holding its stdout is heard while the child lives on, which is counted."""
     project.hooks({"command": f"{start} echo '{BLOCK}'"})
     fired = project.fire(reap=True)
     assert (fired.status, fired.verdict["message"]) == (2, "no")
@@ -236,7 +243,9 @@ def test_500_parallel_hooks_all_run_with_24_open_files(project: Project) -> None
 
 def test_a_deadline_ends_every_hook_that_has_not_answered(project: Project) -> None:
     """With --deadline, hooks that run and hooks that have not begun are all timeouts, and none is left."""
-    project.hooks(*({"name": f"h{i}", "command": "sleep 300", "on_failure": "block", "always": True} for i in range(20)))
+    project.hooks(
+        *({"name": f"h{i}", "command": "sleep 300", "on_failure": "block", "always": True} for i in range(20))
+    )
     fired = project.fire(None, "--deadline", "1", reap=True)
     assert fired.status == 2
     assert [record["failure"] for record in fired.audit if record["kind"] == "hook"] == ["timeout"] * 20

@@ -1,0 +1,131 @@
+"""`hookrun schema`, and what every command has: help, version, one line for a mistake, never status 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun import __version__
+from hookrun.cli import COMMANDS
+from hookrun.config.schema import schema
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def test_schema_is_printed(project: Project) -> None:
+    """The schema is JSON on stdout, indented or on one line."""
+    done = hookrun(project, "schema")
+    assert (done.status, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == schema()
+    assert hookrun(project, "schema", "--json").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("command", [*COMMANDS, ""])
+def test_help_with_examples(project: Project, command: str, option: str) -> None:
+    """Every command, and hookrun itself, explains itself with examples on stdout."""
+    done = hookrun(project, *filter(None, [command]), option)
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: hookrun")
+    assert "Examples:" in done.stdout
+
+
+def test_help_lists_every_command(project: Project) -> None:
+    """The help of hookrun names each command, `fire` too."""
+    listed = hookrun(project, "--help").stdout
+    assert all(f"\n  {name} " in listed for name in COMMANDS)
+
+
+def test_version(project: Project) -> None:
+    """The version is that of the package."""
+    assert hookrun(project, "--version").stdout == f"hookrun {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lst"], "Did you mean list?"),
+        (["schema", "--jsn"], "--jsn"),
+        (["validate", "--config"], "--config"),
+        (["validate", "extra"], "extra"),
+        (["--nope"], "--nope"),
+        (["\x1b[2J"], "\\u001b"),
+    ],
+)
+def test_usage_errors(project: Project, arguments: list[str], message: str) -> None:
+    """A mistake on the command line is one line on stderr and status 1: 2 would be a veto to an agent."""
+    done = hookrun(project, *arguments)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("hookrun: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr[:-1].isprintable()
+    assert message in done.stderr
+
+
+def test_no_command(project: Project) -> None:
+    """Without a command there is help on stderr, and nothing was done."""
+    done = hookrun(project)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("Usage: hookrun")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")  # a device
+def test_output_that_cannot_be_written(project: Project) -> None:
+    """A full disk is one line on stderr."""
+    full = os.open("/dev/full", os.O_WRONLY)
+    done = hookrun(project, "schema", stdout=full)
+    os.close(full)
+    assert (done.status, done.stderr.count("\n")) == (1, 1)
+    assert "No space left" in done.stderr
+
+
+def test_terminal_without_unicode(project: Project) -> None:
+    """What the terminal's encoding cannot show is escaped, not a traceback."""
+    project.hooks({"name": "日", "command": "true"})
+    done = hookrun(project, "list", PYTHONIOENCODING="latin-1")
+    assert (done.status, done.stderr) == (0, "")
+    assert "\\u65e5" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [(["--help"], ["yaml", "rich", "json", "hookrun.config.fields"]), (["list"], ["yaml", "rich"])],
+)
+def test_only_what_is_needed_is_imported(project: Project, arguments: list[str], unwanted: list[str]) -> None:
+    """The help imports no command, and no command imports what it has no use for."""
+    project.hooks({"command": "true"})
+    code = "import sys; from hookrun.cli import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not set(done.stderr.split()) & set(unwanted)
+
+
+def test_interrupt(project: Project) -> None:
+    """Ctrl-C ends a command with status 130 and without a traceback."""
+    code = (
+        "import os, signal, sys; from hookrun.cli import run; from hookrun.cli import declared\n"
+        "declared.find = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(run(['list']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")

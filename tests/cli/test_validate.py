@@ -1,0 +1,167 @@
+"""`hookrun validate`: all problems with their places, and an exit status that says whether there were errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def test_good_declarations(project: Project) -> None:
+    """What is declared well is counted, and the status is 0."""
+    project.hooks({"command": project.script("a.sh", "#!/bin/sh\n")}, {"name": "b", "command": "true"})
+    project.user_hooks({"command": "/bin/sh -c true"})
+    done = hookrun(project, "validate")
+    assert (done.status, done.stdout, done.stderr) == (0, "checked 3 hooks in 2 files: 0 errors, 0 warnings\n", "")
+
+
+def test_no_declarations(project: Project) -> None:
+    """Without a file there is nothing wrong, and what to do is said."""
+    done = hookrun(project, "validate")
+    assert (done.status, done.stderr) == (0, "")
+    assert "no hooks are declared here: create coder.json" in done.stdout
+
+
+def test_errors_have_their_place(project: Project) -> None:
+    """Every error of every layer is a line that begins with its place; the status is 1."""
+    project.hooks({"command": "true", "timeout": "5"}, {"event": "stp", "name": "b", "command": "true"})
+    project.user_hooks({"command": "./relative.sh"})
+    done = hookrun(project, "validate")
+    assert done.status == 1
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "checked 3 hooks in 2 files: 3 errors, 0 warnings"
+    assert lines[0].startswith(f"{project.home}/.config/hookrun/hooks.json:1:")
+    assert all(": error: hooks[" in line for line in lines[:-1])
+    assert "hooks[0].timeout: found " in lines[1]
+
+
+def test_warnings_do_not_fail(project: Project) -> None:
+    """What is only doubtful leaves the status 0."""
+    project.hooks({"command": "true", "timeout": 5000})
+    done = hookrun(project, "validate")
+    assert done.status == 0
+    assert "warning: hooks[0].timeout: found 5000 seconds" in done.stdout
+    assert done.stdout.endswith("0 errors, 1 warning\n")
+
+
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [
+        ({"command": "./none.sh"}, "none.sh does not exist"),
+        ({"command": "./plain.sh"}, "is not executable"),
+        ({"command": "python3 none.py"}, "its script"),
+        ({"args": ["no-such-program-anywhere"]}, "is not on PATH"),
+        ({"command": '"$HOOKRUN_PROJECT_DIR"/none.sh'}, "none.sh does not exist"),
+    ],
+)
+def test_program_that_is_not_there(project: Project, hook: dict[str, object], message: str) -> None:
+    """What a hook plainly names and cannot be run now is a warning."""
+    project.script("plain.sh", "#!/bin/sh\n", 0o644)
+    project.hooks(hook)
+    done = hookrun(project, "validate")
+    assert done.status == 0
+    assert "warning: hook: found that its" in done.stdout
+    assert message in done.stdout
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        {"command": "./none.sh", "cwd": "event"},
+        {"command": "$HOOKRUN_WORKING_DIR/none.sh"},
+        {"command": "./none.sh || true"},
+        {"command": "$SOMEWHERE/none.sh"},
+        {"url": "http://localhost:1/"},
+    ],
+)
+def test_program_that_cannot_be_told(project: Project, hook: dict[str, object]) -> None:
+    """Where it depends on the event or the shell what is run, nothing is claimed."""
+    project.hooks(hook)
+    assert hookrun(project, "validate").stdout == "checked 1 hook in 1 file: 0 errors, 0 warnings\n"
+
+
+def test_nothing_is_run_or_expanded(project: Project) -> None:
+    """Validating a stranger's declarations runs nothing of theirs."""
+    project.hooks({"command": "touch ran; $(touch ran)"}, {"name": "b", "python": "hooks:f"})
+    project.script("hooks.py", "open('ran', 'w')\n")
+    hookrun(project, "validate")
+    hookrun(project, "list")
+    assert not (project.root / "ran").exists()
+
+
+def test_named_file(project: Project) -> None:
+    """`--config` checks that file in the place of the project's own; a missing one is an error."""
+    (project.root / "coder.json").write_text("{")
+    project.script("other.yaml", "hooks: []\n")
+    assert hookrun(project, "validate", "--config", "other.yaml").status == 0
+    done = hookrun(project, "validate", "--config", "none.yaml")
+    assert done.status == 1
+    assert f"{project.root}/none.yaml:1:1: error: found no such file" in done.stdout
+
+
+def test_named_file_without_hooks(project: Project) -> None:
+    """A file that is named and declares nothing is doubtful: somebody thinks that it does."""
+    project.script("other.json", '{"hook": []}')
+    done = hookrun(project, "validate", "--config", "other.json")
+    assert done.status == 0
+    assert "other.json:1:1: warning: found neither hooks nor hookrun" in done.stdout
+
+
+def test_home_can_be_named(project: Project) -> None:
+    """`--home` says whose user declarations are meant."""
+    project.user_hooks({"command": "./relative.sh"})
+    assert hookrun(project, "validate", HOME="/nowhere").status == 0
+    assert hookrun(project, "validate", "--home", str(project.home), HOME="/nowhere").status == 1
+    done = hookrun(project, "validate", "--home", "none")
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("hookrun: --home none is no directory")
+
+
+def test_json(project: Project) -> None:
+    """`--json` has every part of each problem by name."""
+    project.hooks({"command": "true", "mod": "off"})
+    done = hookrun(project, "validate", "--json")
+    assert done.status == 1
+    report = done.json
+    assert (report["ok"], report["hooks"], report["files"]) == (False, 1, [str(project.root / "coder.json")])
+    problems = report["problems"]
+    assert isinstance(problems, list)
+    assert problems[0].pop("text").startswith(f"{project.root}/coder.json:1:")
+    assert problems == [
+        {
+            "severity": "error",
+            "path": str(project.root / "coder.json"),
+            "line": 1,
+            "column": 73,
+            "key": "hooks[0].mod",
+            "found": 'the unknown key "mod"',
+            "expected": "a field of a hook",
+            "nearest": "mode",
+            "advice": "correct or remove it",
+        },
+    ]
+
+
+def test_strange_names_cannot_reach_the_terminal(project: Project) -> None:
+    """Escape sequences in a stranger's declarations are shown, not sent."""
+    project.hooks(
+        {"name": "\x1b[2J\u202e", "command": "./\x1b[2J"}, {"name": "b\u009b", "command": "true", "\x1bkey": 1}
+    )
+    for arguments in (["validate"], ["list"], ["validate", "--json"], ["list", "--json"]):
+        done = hookrun(project, *arguments)
+        assert (done.stdout + done.stderr).replace("\n", "").isprintable()
+
+
+def test_working_directory_that_is_gone(project: Project) -> None:
+    """Without a working directory there is no project, and no traceback."""
+    gone = project.root / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), *project.command("validate")]
+    project.command = lambda *_: command  # type: ignore[method-assign]  # the same process behind a shell
+    done = hookrun(project)
+    assert (done.status, done.stderr) == (0, "")

@@ -1,0 +1,658 @@
+"""The cache of compiled declarations: it saves the compiling, and it is never believed when anything has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config import cache, store
+from hookrun.config.compile import compile_declarations
+from hookrun.config.find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrun.config.cache import Compiled
+    from hookrun.config.find import Found
+    from tests.conftest import Project
+
+DECLARED, POISONED = "as-declared", "as-poisoned"
+"""What a hook says by its declaration, and by a cache file that was changed behind hookrun's back: of one length."""
+
+ENOUGH = 60
+"""Seconds: a bound for what must happen, never waited for."""
+
+
+def says(text: str) -> dict[str, object]:
+    """Return a hook that blocks with this text."""
+    return {"command": f"echo {text} >&2; exit 2"}
+
+
+def found(project: Project, cwd: Path | None = None) -> Found:
+    """Return the declaration files in force, without those of the machine."""
+    return find(str(cwd or project.root), str(project.home), managed=str(project.home / "none"))
+
+
+def load(project: Project, cwd: Path | None = None) -> Compiled:
+    """Return the compiled declarations as a fire would load them."""
+    compiled = cache.load(found(project, cwd))
+    assert compiled is not None
+    return compiled
+
+
+def commands(compiled: Compiled, event: str = "pre_tool_use") -> list[str]:
+    """Return what the hooks of an event run, in order."""
+    hooks = compiled.candidates(event)
+    return [str(hooks.hook(index).target) for index in range(len(hooks))]
+
+
+def said(project: Project, cwd: Path | None = None) -> list[str]:
+    """Return the texts that the hooks in force would block with."""
+    return [command.split()[1] for command in commands(load(project, cwd))]
+
+
+def cache_files(project: Project) -> list[Path]:
+    """Return what lies in the cache."""
+    directory = project.home / ".cache" / "hookrun"
+    return sorted(directory.iterdir()) if directory.is_dir() else []
+
+
+def cache_file(project: Project) -> Path:
+    """Return the only cache file."""
+    [path] = cache_files(project)
+    return path
+
+
+def poison(path: Path) -> None:
+    """Change what the hooks of a cache file say, and nothing else: who then says so has read the cache."""
+    text = path.read_text()
+    assert DECLARED in text
+    path.write_text(text.replace(DECLARED, POISONED))
+
+
+def until_old(path: Path) -> None:
+    """Return when the file is so old that what is compiled of it is kept."""
+    give_up = time.monotonic() + ENOUGH
+    while time.time_ns() - path.stat().st_ctime_ns <= store.YOUNG + 20_000_000:
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is compiled be kept however young the files are."""
+    monkeypatch.setattr(store, "YOUNG", -1)
+
+
+# --- real fires
+
+
+def test_a_second_fire_does_not_compile(project: Project) -> None:
+    """The first fire leaves a cache file, the second neither changes nor ignores it: what it says is obeyed."""
+    project.hooks(says(DECLARED))
+    until_old(project.root / "coder.json")
+    assert project.fire().verdict["message"] == DECLARED
+    path = cache_file(project)
+    before = path.stat()
+    assert project.fire().verdict["message"] == DECLARED
+    assert path.stat() == before or path.stat().st_mtime_ns == before.st_mtime_ns
+    assert path.stat().st_ino == before.st_ino
+    poison(path)
+    assert project.fire().verdict["message"] == POISONED
+
+
+def test_a_change_is_seen_by_the_next_fire(project: Project) -> None:
+    """A declaration that is written anew, of the same size and a moment later, is what the next fire obeys."""
+    project.hooks(says(DECLARED))
+    until_old(project.root / "coder.json")
+    assert project.fire().verdict["message"] == DECLARED
+    for text in ("as-changed1", "as-changed2", "as-changed3"):
+        project.hooks(says(text))
+        assert project.fire().verdict["message"] == text
+
+
+def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
+    """A fire within two seconds of a change compiles and leaves no cache file: the file may change again unseen."""
+    project.hooks(says(DECLARED))
+    changed = time.monotonic()
+    assert project.fire().verdict["message"] == DECLARED
+    if time.monotonic() - changed > store.YOUNG / 1e9:
+        pytest.skip("this machine took longer than two seconds for one fire")
+    assert cache_files(project) == []
+
+
+def test_the_trouble_of_a_file_is_told_at_every_fire(project: Project) -> None:
+    """A file that cannot be read as JSON is trouble at the first fire and, from the cache, at each one after it."""
+    project.user_hooks(says(DECLARED))
+    (project.root / "coder.json").write_text('{"hooks": [')
+    until_old(project.root / "coder.json")
+    first, second = project.fire(), project.fire()
+    assert cache_files(project) != []
+    assert (first.status, first.stderr) == (second.status, second.stderr)
+    assert "coder.json" in second.stderr
+
+
+def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
+    """Twenty processes that compile at the same time all give the verdict, and leave one whole cache file."""
+    project.hooks(says(DECLARED))
+    until_old(project.root / "coder.json")
+
+    def fire(_: int) -> tuple[int, bytes]:
+        done = subprocess.run(
+            project.command("fire", "pre_tool_use"),
+            input=b'{"tool_name": "bash", "tool_args": {}}',
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(fire, range(20))) == [(2, DECLARED.encode() + b"\n")] * 20
+    poison(cache_file(project))
+    assert fire(0) == (2, POISONED.encode() + b"\n")
+
+
+# --- what makes a cache file stale
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_the_cache_is_read_while_nothing_changed(project: Project) -> None:
+    """What was compiled is read back as long as the declaration is the same file in the same state."""
+    project.hooks(says(DECLARED))
+    assert said(project) == [DECLARED]
+    poison(cache_file(project))
+    assert said(project) == [POISONED]
+
+
+def rewrite(path: Path) -> None:
+    """Write the file anew in its place."""
+    path.write_text(path.read_text().replace(DECLARED, "as-changed1"))
+
+
+def rewrite_with_the_old_time(path: Path) -> None:
+    """Write the file anew and set its time of change back, as an archive or a tool may do."""
+    before = path.stat()
+    rewrite(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace(path: Path) -> None:
+    """Put another file of the same size and time in its place."""
+    before = path.stat()
+    new = path.with_name("new")
+    new.write_text(path.read_text().replace(DECLARED, "as-changed1"))
+    os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
+    new.replace(path)
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "written anew": rewrite,
+    "written anew with the old time": rewrite_with_the_old_time,
+    "replaced by another": replace,
+}
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_file_is_compiled_again(project: Project, change: str) -> None:
+    """A declaration of the same size is seen to have changed, whatever its time of modification says."""
+    project.hooks(says(DECLARED))
+    assert said(project) == [DECLARED]
+    until_another_tick(project.root / "coder.json")
+    CHANGES[change](project.root / "coder.json")
+    assert said(project) == ["as-changed1"]
+
+
+def until_another_tick(path: Path) -> None:
+    """Return when a change to the file would have another time: file systems count in ticks of some milliseconds."""
+    probe = path.with_name("probe")
+    while True:
+        probe.write_text("")
+        if probe.stat().st_ctime_ns != path.stat().st_ctime_ns:
+            break
+    probe.unlink()
+
+
+def test_a_hundred_changes_within_a_moment_are_each_seen(project: Project) -> None:
+    """A file that is rewritten faster than its times can show is right each time that it is loaded."""
+    for number in range(100):
+        text = f"as-is-{number:05}"
+        project.hooks(says(text))
+        assert said(project) == [text]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_file_that_goes_or_comes_is_seen(project: Project) -> None:
+    """A declaration that is deleted is in force no more, and one that comes to it is."""
+    project.user_hooks(says("of-the-user"))
+    project.hooks(says(DECLARED))
+    assert said(project) == ["of-the-user", DECLARED]
+    (project.root / "coder.json").unlink()
+    assert said(project) == ["of-the-user"]
+    (project.root / "coder.local.json").write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("local")}]}))
+    assert said(project) == ["of-the-user", "local"]
+    (project.home / ".config" / "hookrun" / "hooks.json").unlink()
+    assert said(project) == ["local"]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_nearer_declaration_is_seen_as_soon_as_it_is_there(project: Project) -> None:
+    """A hookrun.yaml that appears in the working directory takes the place of the one further up, and gives it back."""
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    project.hooks(says(DECLARED))
+    assert said(project, below) == [DECLARED]
+    nearer = project.root / "a" / "hookrun.yaml"
+    nearer.write_text('hooks:\n  - event: pre_tool_use\n    command: "echo nearer >&2; exit 2"\n')
+    assert said(project, below) == ["nearer"]
+    assert load(project, below).root == str(project.root / "a")
+    assert said(project) == [DECLARED]
+    nearer.unlink()
+    assert said(project, below) == [DECLARED]
+    assert load(project, below).root == str(project.root)
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_yaml_is_kept_as_json_is(project: Project) -> None:
+    """A hookrun.yaml is compiled once as well."""
+    text = f'hooks:\n  - event: pre_tool_use\n    command: "echo {DECLARED} >&2; exit 2"\n'
+    (project.root / "hookrun.yaml").write_text(text)
+    assert said(project) == [DECLARED]
+    poison(cache_file(project))
+    assert said(project) == [POISONED]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_what_a_linked_declaration_leads_to_is_what_counts(project: Project) -> None:
+    """A declaration that is a symbolic link is compiled again when its target changes, and when it is led elsewhere."""
+    link = project.root / "coder.json"
+    for name in ("one", "two"):
+        target = project.root / name
+        target.write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says(name)}]}))
+    link.symlink_to("one")
+    assert said(project) == ["one"]
+    until_another_tick(project.root / "one")
+    (project.root / "one").write_text((project.root / "one").read_text().replace("one", "eno"))
+    assert said(project) == ["eno"]
+    link.unlink()
+    link.symlink_to("two")
+    assert said(project) == ["two"]
+
+
+# --- included files
+
+
+def include(project: Project, *names: str) -> None:
+    """Declare a hook and include files."""
+    project.hooks(says(DECLARED), include=list(names))
+
+
+def write_included(path: Path, text: str) -> None:
+    """Write a file to be included."""
+    path.write_text(json.dumps({"hooks": [{"name": path.stem, "event": "pre_tool_use", **says(text)}]}))
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_change_of_an_included_file_is_seen(project: Project) -> None:
+    """A file that is included, through another one even, is compiled again when it changes."""
+    (project.root / "a.json").write_text('{"hooks": [], "hookrun": {"include": ["b.json"]}}')
+    write_included(project.root / "b.json", "included1")
+    include(project, "a.json")
+    assert said(project) == [DECLARED, "included1"]
+    poison(cache_file(project))
+    assert said(project) == [POISONED, "included1"]
+    until_another_tick(project.root / "b.json")
+    write_included(project.root / "b.json", "included2")
+    assert said(project) == [DECLARED, "included2"]
+    (project.root / "a.json").write_text('{"hooks": []}')
+    assert said(project) == [DECLARED]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_missing_included_file_is_seen_when_it_appears(project: Project) -> None:
+    """An include that is not there is a problem, from the cache too, until it is there, and again when it goes."""
+    include(project, "later.json")
+    for _ in range(2):
+        assert any("which does not exist" in problem for problem in load(project).problems)
+    poison(cache_file(project))
+    assert said(project) == [POISONED]
+    write_included(project.root / "later.json", "included1")
+    assert (load(project).problems, said(project)) == ([], [DECLARED, "included1"])
+    (project.root / "later.json").unlink()
+    assert any("which does not exist" in problem for problem in load(project).problems)
+
+
+def test_an_included_file_that_changed_a_moment_ago_is_not_kept(project: Project) -> None:
+    """An included file that is young keeps what is compiled from being kept, as the declaration itself would."""
+    include(project, "part.json")
+    write_included(project.root / "part.json", "included1")
+    until_old(project.root / "coder.json")
+    for number in range(20):
+        write_included(project.root / "part.json", f"included{number:02}")
+        assert said(project) == [DECLARED, f"included{number:02}"]
+    assert cache_files(project) == []
+
+
+# --- what is no cache file of ours
+
+
+def edit(**fields: object) -> Callable[[Path], None]:
+    """Return what changes fields of the header."""
+
+    def change(path: Path) -> None:
+        header, _, rest = path.read_text().partition("\n")
+        path.write_text(json.dumps({**json.loads(header), **fields}) + "\n" + rest)
+
+    return change
+
+
+def tear(share: float) -> Callable[[Path], None]:
+    """Return what leaves only the beginning of a file."""
+
+    def change(path: Path) -> None:
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * share)])
+
+    return change
+
+
+def tear_after_header(path: Path) -> None:
+    """Leave the header alone."""
+    path.write_text(path.read_text().partition("\n")[0] + "\n")
+
+
+def fill_with_zeros(path: Path) -> None:
+    """Leave the header, and zeros in the place of the rest: what a crash may leave of a file."""
+    header, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(header + b"\n" + bytes(len(rest)))
+
+
+def swap_body(path: Path) -> None:
+    """Leave the header, and other JSON in the place of the rest."""
+    header, _, rest = path.read_text().partition("\n")
+    path.write_text(header + "\n" + ("[1]\n" * len(rest))[: len(rest)])
+
+
+def link(path: Path) -> None:
+    """Put a link to the same text in its place."""
+    elsewhere = path.with_name("elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def into_directory(path: Path) -> None:
+    """Put a directory in its place."""
+    path.unlink()
+    path.mkdir()
+
+
+def to_another_owner(path: Path) -> None:
+    """Give it to another account; only root can."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 65534, 65534)
+
+
+SPOILED: dict[str, Callable[[Path], object]] = {
+    "deleted": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "torn in the header": tear(0.2),
+    "torn at its end": tear(0.98),
+    "torn after the header": tear_after_header,
+    "zeros after the header": fill_with_zeros,
+    "other JSON after the header": swap_body,
+    "binary": lambda path: path.write_bytes(os.urandom(2000)),
+    "NUL bytes": lambda path: path.write_bytes(bytes(2000)),
+    "not ASCII": lambda path: path.write_bytes(path.read_bytes() + "ü".encode()),
+    "a list": lambda path: path.write_text("[]\n"),
+    "an object without anything": lambda path: path.write_text("{}\n"),
+    "of another version": edit(version="0.0.0"),
+    "of another format": edit(format=cache.FORMAT + 1),
+    "of other files": edit(sources=[]),
+    "without an index": edit(index=None),
+    "with an index beyond its end": edit(index={"pre_tool_use": 1 << 40}),
+    "with an index before its beginning": edit(index={"pre_tool_use": -(1 << 40)}),
+    "group-writable": lambda path: path.chmod(0o620),
+    "world-writable": lambda path: path.chmod(0o602),
+    "another's": to_another_owner,
+    "a symbolic link": link,
+    "a directory": into_directory,
+}
+
+SPOILED_WITHIN = {
+    "zeros after the header",
+    "other JSON after the header",
+    "without an index",
+    "with an index beyond its end",
+    "with an index before its beginning",
+}
+"""What may not be seen before a hook is looked for."""
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_a_spoiled_cache_file_is_ignored(project: Project, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A fire that finds a cache file torn, foreign or of another make obeys the declaration and says nothing of it."""
+    project.hooks(says(DECLARED))
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "YOUNG", -1)
+        assert said(project) == [DECLARED]
+    path = cache_file(project)
+    if not how.startswith(("torn", "zeros", "other JSON", "with an index")):
+        poison(path)
+    SPOILED[how](path)
+    fired = project.fire()
+    assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+@pytest.mark.parametrize("how", sorted(SPOILED.keys() - {"a directory", *SPOILED_WITHIN}))
+def test_a_spoiled_cache_file_is_rebuilt(project: Project, how: str) -> None:
+    """The load after the one that met a spoiled cache file reads a whole one, of ours alone, in its place."""
+    project.hooks(says(DECLARED))
+    assert said(project) == [DECLARED]
+    path = cache_file(project)
+    SPOILED[how](path)
+    assert said(project) == [DECLARED]
+    status = path.lstat()
+    assert stat.S_ISREG(status.st_mode)
+    assert (stat.S_IMODE(status.st_mode), status.st_uid) == (0o600, os.geteuid())
+    poison(path)
+    assert said(project) == [POISONED]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_only_the_account_can_read_or_write_it(project: Project) -> None:
+    """The cache file is 0600 in a directory of 0700, whatever the umask allows."""
+    project.hooks(says(DECLARED))
+    before = os.umask(0)
+    try:
+        load(project)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(cache_file(project).stat().st_mode) == 0o600
+    assert stat.S_IMODE(cache_file(project).parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_cache_that_cannot_be_written_is_no_failure(project: Project) -> None:
+    """With a file in the place of the cache directory every load compiles, and nothing is left lying about."""
+    project.hooks(says(DECLARED))
+    (project.home / ".cache").write_text("mine")
+    assert said(project) == [DECLARED]
+    assert said(project) == [DECLARED]
+    assert (project.home / ".cache").read_text() == "mine"
+
+
+def test_a_fire_whose_cache_cannot_be_written_says_nothing_of_it(project: Project) -> None:
+    """An unwritable cache costs time and no verdict: no word on stderr, no other status."""
+    project.hooks(says(DECLARED))
+    (project.home / ".cache").write_text("mine")
+    until_old(project.root / "coder.json")
+    fired = project.fire()
+    assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
+
+
+# --- whole and many
+
+EVERY_FIELD: dict[str, object] = {
+    "name": "every",
+    "event": ["pre_tool_use", "PostToolUse"],
+    "command": f"echo {DECLARED} 'ü \U0001f600 \u2028' >&2; exit 2",
+    "matcher": ["bash|write", "mcp__*"],
+    "when": {"tool_args.command": ["*git*", "*ü*"], "session_id": "s*"},
+    "unless": {"agent": "claude"},
+    "timeout": 1.5,
+    "priority": 7,
+    "parallel": True,
+    "always": True,
+    "exclusive": True,
+    "on_failure": "block",
+    "mode": "advise",
+    "agents": ["claude", "codex"],
+    "env": {"A": "1", "B": "ü"},
+    "env_policy": "scrub",
+    "cwd": "event",
+    "files": ["hooks/*"],
+    "payload": True,
+    "max_output": 100,
+    "description": "ü\n\U0001f600",
+    "metadata": {"a": [1, 2.5, None, True, {"b": "c"}]},
+}
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_what_is_read_back_is_what_was_declared(project: Project) -> None:
+    """Every field of every kind of hook, a wrongly declared one included, is the same from the cache as compiled."""
+    project.hooks(
+        EVERY_FIELD,
+        {"name": "plain", "command": "true"},
+        {"name": "args", "args": ["true", "ü"]},
+        {"name": "python", "python": "a.b:c", "interpreter": "python3"},
+        {"name": "url", "url": "http://127.0.0.1/", "headers": {"A": "$B"}, "allowed_env": ["B"]},
+        {"name": "wrong", "command": "true", "timeout": "soon"},
+    )
+    load(project)
+    poison(cache_file(project))
+    compiled = load(project)
+    for event in ("pre_tool_use", "post_tool_use"):
+        hooks = compiled.candidates(event)
+        kept = [hooks.hook(index).to_dict() for index in range(len(hooks))]
+        declared = [hook.to_dict() for hook in compile_declarations(found(project)).hooks if event in hook.events]
+        expected = json.loads(json.dumps(declared).replace(DECLARED, POISONED))
+        assert json.loads(json.dumps(kept)) == expected
+        assert len(kept) == (6 if event == "pre_tool_use" else 1)
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_settings_problems_events_and_root_are_read_back(project: Project) -> None:
+    """What concerns no single hook is the same from the cache as compiled."""
+    project.user_hooks(says("user"), audit={"max_bytes": 70000, "keep": 3}, on_error="block")
+    project.hooks(says(DECLARED), events=["my_event"], include=["missing.json"])
+    first = load(project)
+    poison(cache_file(project))
+    second = load(project)
+    assert commands(second)[-1].split()[1] == POISONED
+    for name in ("settings", "problems", "events", "root", "sources", "also"):
+        assert getattr(first, name) == getattr(second, name)
+    assert (second.events, second.root) == (["my_event"], str(project.root))
+    assert second.problems != []
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
+    """A thousand hooks over two events come back from the cache, each in its place."""
+    events = ("pre_tool_use", "stop")
+    project.hooks(*({"name": f"h{i}", "event": events[i % 2], **says(f"{DECLARED}-{i}")} for i in range(1000)))
+    load(project)
+    poison(cache_file(project))
+    compiled = load(project)
+    for place, event in enumerate(events):
+        texts = [command.split()[1] for command in commands(compiled, event)]
+        assert texts == [f"{POISONED}-{i}" for i in range(place, 1000, 2)]
+
+
+def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a thousand hooks in the cache, a fire runs the one whose matcher fits."""
+    project.hooks(*({"name": f"h{i}", "matcher": f"tool{i}", **says(f"{DECLARED}-{i}")} for i in range(1000)))
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "YOUNG", -1)
+        load(project)
+    poison(cache_file(project))
+    fired = project.fire({"tool_name": "tool789", "tool_args": {}})
+    assert fired.verdict["message"] == f"{POISONED}-789"
+    assert fired.audit[-1]["declared"] == 1000
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_two_projects_and_two_homes_do_not_share_a_cache_file(project: Project) -> None:
+    """Each set of declaration files has a cache file of its own, in the home that it was compiled for."""
+    other = project.root / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "coder.json").write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("other")}]}))
+    project.hooks(says(DECLARED))
+    for _ in range(2):
+        assert (said(project), said(project, other)) == ([DECLARED], ["other"])
+    assert len(cache_files(project)) == 2
+    cache.load(find(str(project.root), str(project.home / "another"), managed=str(project.home / "none")))
+    assert len(list((project.home / "another" / ".cache" / "hookrun").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_named_file_is_kept_apart_from_the_projects_own(project: Project) -> None:
+    """`--config` with another file, by a cache of its own, does not change what the project's own file comes to."""
+    named = project.home / "named.json"
+    named.write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("named")}]}))
+    project.hooks(says(DECLARED))
+    for _ in range(2):
+        with_config = cache.load(find(str(project.root), str(project.home), config=str(named), managed="/none"))
+        assert with_config is not None
+        assert [command.split()[1] for command in commands(with_config)] == ["named"]
+        assert said(project) == [DECLARED]
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_old_cache_files_are_pruned(project: Project) -> None:
+    """Beyond the most files that are kept, the oldest go and the newest, that just written among them, stay."""
+    project.hooks(says(DECLARED))
+    load(project)
+    own = cache_file(project)
+    own.unlink()
+    for number in range(store.MOST_FILES + 20):
+        path = own.with_name(f"{number:032x}.json")
+        path.write_text("{}")
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+    load(project)
+    left = cache_files(project)
+    assert len(left) == store.MOST_FILES
+    assert own in left
+    assert min(path.name for path in left if path != own) == f"{21:032x}.json"
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_directory_among_the_cache_files_does_not_stop_the_pruning(project: Project) -> None:
+    """Something in the cache that cannot be deleted is passed over, and the files beside it are pruned."""
+    project.hooks(says(DECLARED))
+    load(project)
+    own = cache_file(project)
+    own.unlink()
+    strange = own.with_name("strange")
+    strange.mkdir()
+    os.utime(strange, (1, 1))
+    for number in range(store.MOST_FILES + 20):
+        path = own.with_name(f"{number:032x}.json")
+        path.write_text("{}")
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+    load(project)
+    assert len(cache_files(project)) <= store.MOST_FILES + 1

@@ -1,0 +1,317 @@
+"""Checking a hook and the settings: what is said about each mistake, and what is left of the hook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.config.declared import errors, examined, warnings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookrun.model import Hook
+
+GOOD: dict[str, object] = {"event": "stop", "command": "x"}
+
+
+def hook(path: Path, fields: dict[str, object], layer: str = "project") -> Hook:
+    """Return the hook that these fields declare, on top of GOOD; a field that is None is left out."""
+    entry = {key: value for key, value in {**GOOD, **fields}.items() if value is not None}
+    hooks = examined(path / "a.json", {"hooks": [entry]}, layer).declarations.hooks
+    assert len(hooks) == 1
+    return hooks[0]
+
+
+def test_defaults_of_a_hook(tmp_path: Path) -> None:
+    """A hook that says only when and what has every default."""
+    made = hook(tmp_path, {})
+    assert made.error is None
+    assert (made.name, made.events, made.kind, made.target, made.layer) == ("x", ["stop"], "command", "x", "project")
+    assert (made.timeout, made.priority, made.on_failure, made.mode, made.cwd) == (
+        30.0,
+        500,
+        "continue",
+        "enforce",
+        "project",
+    )
+    assert (made.max_output, made.env_policy, made.dialect, made.matcher, made.when) == (
+        1 << 20,
+        "inherit",
+        "hookrun",
+        None,
+        None,
+    )
+    assert (made.source, made.line, made.look) == (str(tmp_path / "a.json"), 1, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "value"),
+    [
+        ({"event": ["PreToolUse", "stop"]}, "events", ["pre_tool_use", "stop"]),
+        ({"matcher": "bash|mcp__*"}, "matcher", ["bash", "mcp__*"]),
+        ({"matcher": ["bash", "a|b"]}, "matcher", ["bash", "a", "b"]),
+        ({"matcher": ""}, "matcher", ["*"]),
+        (
+            {"when": {"tool_args.n": 5, "a.b": [True, "x", 1.5]}},
+            "when",
+            {"tool_args.n": ["5"], "a.b": ["true", "x", "1.5"]},
+        ),
+        ({"unless": {"agent": "codex"}}, "unless", {"agent": ["codex"]}),
+        ({"agents": "claude"}, "agents", ["claude"]),
+        ({"timeout": 2}, "timeout", 2.0),
+        ({"priority": 5.0}, "priority", 5),
+        ({"command": None, "args": ["a", ""]}, "target", ["a", ""]),
+        ({"command": None, "python": "a.b:c"}, "kind", "python"),
+        ({"command": None, "python": "a.b:c", "interpreter": "/p"}, "interpreter", "/p"),
+        ({"command": None, "url": "http://h/x"}, "target", "http://h/x"),
+        ({"dialect": "claude"}, "cwd", "event"),
+        ({"dialect": "claude", "cwd": "project"}, "cwd", "project"),
+        ({"metadata": {"a": [1]}}, "metadata", {"a": [1]}),
+        ({"command": "python3 hooks/guard.v2.py"}, "name", "guard.v2"),
+        ({"command": "echo '{}'"}, "name", "echo"),
+        ({"command": None, "url": "https://u:p@h.example:8/x"}, "name", "h.example"),
+        ({"command": None, "python": "a.b:c"}, "name", "c"),
+    ],
+)
+def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, object], name: str, value: object) -> None:
+    """Aliases become canonical, single values lists, numbers their JSON text; a name is made from what is run."""
+    made = hook(tmp_path, fields)
+    assert made.error is None
+    assert getattr(made, name) == value
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"timeout": "5"},
+            'timeout: found "5" (a string), expected a number greater than 0; write a number without quotes',
+        ),
+        ({"timeout": 0}, "timeout: found 0 (an integer), expected a number greater than 0"),
+        ({"timeout": True}, "timeout: found true (a boolean), expected a number greater than 0"),
+        ({"priority": 1001}, "priority: found 1001 (an integer), expected an integer from 0 to 1000"),
+        ({"priority": 1.5}, "priority: found 1.5 (a number), expected an integer"),
+        ({"max_output": 0}, "expected an integer of at least 1"),
+        ({"parallel": "yes"}, 'parallel: found "yes" (a string), expected true or false'),
+        ({"parallel": "true"}, "remove the quotes"),
+        ({"mode": "advice"}, 'expected "enforce" or "advise" or "off"; did you mean "advise"?'),
+        ({"on_failure": "stop"}, 'expected "continue" or "block"'),
+        ({"timout": 5}, 'timout: found the unknown key "timout", expected a field of a hook; did you mean "timeout"?'),
+        ({"tools": "bash"}, 'did you mean "matcher"?'),
+        ({"command": None}, "found nothing to run, expected exactly one of command, args, python, url"),
+        ({"args": ["x"]}, "found command and args, expected exactly one of"),
+        ({"command": " \n"}, "expected a shell command line"),
+        ({"command": "a\0b"}, "expected a shell command line"),
+        ({"command": None, "args": []}, "expected a list of a program and its arguments"),
+        ({"command": None, "args": [""]}, "args[0]: found"),
+        ({"command": None, "args": ["a", 5]}, "args[1]: found 5 (an integer), expected a string without NUL; quote it"),
+        ({"command": None, "args": "a b"}, 'write ["a b"]'),
+        ({"command": None, "python": "a.b"}, 'expected "package.module:function"'),
+        ({"command": None, "url": "ftp://x"}, "expected an http or https URL"),
+        ({"command": None, "url": "http://:8/"}, "expected an http or https URL with a host"),
+        ({"interpreter": "p"}, "interpreter: found interpreter without python"),
+        ({"headers": {}}, "headers: found headers without url"),
+        ({"command": None, "url": "http://h", "headers": {"A b": "x"}}, "expected the name of an HTTP header"),
+        ({"command": None, "url": "http://h", "headers": {"A": "x\r\nB: y"}}, "without control characters"),
+        ({"command": None, "url": "http://h", "headers": {"A": "$T"}}, "found the variable T, expected only variables"),
+        ({"matcher": "a||b"}, "matcher: found"),
+        ({"matcher": []}, "matcher: found [] (a list)"),
+        ({"when": {}}, "expected an object of dotted context path and glob"),
+        ({"when": {"a": None}}, "when.a: found null"),
+        ({"when": {"a..b": "x"}}, "expected a dotted path"),
+        ({"env": {"A": 1}}, "env.A: found 1 (an integer), expected a string without NUL; quote it"),
+        ({"env": {"A=B": "x"}}, "expected the name of a variable"),
+        ({"background": True, "on_failure": "block"}, "expected a background hook to have no say"),
+        ({"name": "a\nb"}, "expected a name without control characters"),
+        ({"event": ["stop", "Stop"]}, 'found "Stop", which is stop a second time'),
+        ({"event": ["stop", "stpo"]}, 'found the unknown event "stpo"'),
+        ({"metadata": []}, "expected an object"),
+        ({"cwd": ""}, 'expected "project", "event" or a path'),
+    ],
+)
+def test_mistakes_in_a_hook(tmp_path: Path, fields: dict[str, object], message: str) -> None:
+    """A hook whose event can be read is kept with its error, which has the place and all four parts."""
+    made = hook(tmp_path, fields)
+    assert made.error is not None
+    assert message in made.error
+    assert made.error.startswith(f"{tmp_path}/a.json:1:")
+    assert made.error.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"command": "x"}, "hooks[0]: found no event"),
+        ({"evnt": "stop", "command": "x"}, 'rename "evnt" to event'),
+        ({"event": "pre_tool_us", "command": "x"}, 'did you mean "pre_tool_use"?'),
+        ({"event": "PretoolUse", "command": "x"}, 'did you mean "'),
+        ({"event": True, "command": "x"}, "found true (a boolean), expected the name of an event; quote it"),
+        ({"event": [], "command": "x"}, "name at least one event"),
+        ("x", 'hooks[0]: found "x" (a string), expected an object'),
+        ({"matcher": "Bash", "hooks": []}, "Claude Code's form of hooks"),
+    ],
+)
+def test_hook_whose_event_cannot_be_read(tmp_path: Path, entry: object, message: str) -> None:
+    """Nobody knows when such a hook should run: the file as a whole is in trouble."""
+    declarations = examined(tmp_path / "a.json", {"hooks": [entry]}).declarations
+    assert declarations.hooks == []
+    assert len(declarations.problems) == 1
+    assert message in declarations.problems[0]
+
+
+def test_event_that_can_be_read_beside_one_that_cannot(tmp_path: Path) -> None:
+    """The hook fails on the event that can be read, and the file is in trouble for the other."""
+    declarations = examined(tmp_path / "a.json", {"hooks": [{**GOOD, "event": ["stop", "nope"]}]}).declarations
+    assert [made.events for made in declarations.hooks] == [["stop"]]
+    assert len(declarations.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "on_failure"),
+    [
+        ({"timeout": 0}, "continue"),
+        ({"timeout": 0, "on_failure": "block"}, "block"),
+        ({"on_failure": "blok"}, "block"),
+        ({"on_failure": None, "on_fail": "block"}, "block"),
+        ({"on_error": "block"}, "block"),
+    ],
+)
+def test_on_failure_of_a_wrong_hook(tmp_path: Path, fields: dict[str, object], on_failure: str) -> None:
+    """A wrong hook fails as it says; where that cannot be read it blocks, because somebody wanted no default."""
+    made = hook(tmp_path, fields)
+    assert made.error is not None
+    assert made.on_failure == on_failure
+
+
+def test_wrong_hook_keeps_what_can_be_read(tmp_path: Path) -> None:
+    """Matcher, conditions, agents, mode and priority of a wrong hook still say when it fails."""
+    readable = {"matcher": "a|b", "when": {"agent": "x"}, "agents": ["claude"], "mode": "advise", "priority": 3}
+    made = hook(tmp_path, {**readable, "timeout": 0})
+    assert (made.matcher, made.when, made.agents, made.mode, made.priority) == (
+        ["a", "b"],
+        {"agent": ["x"]},
+        ["claude"],
+        "advise",
+        3,
+    )
+
+
+def test_every_error_of_a_hook_is_told(tmp_path: Path) -> None:
+    """The errors of one hook are joined, each with its place."""
+    made = hook(tmp_path, {"timeout": 0, "priority": -1})
+    assert made.error is not None
+    assert made.error.count(f"{tmp_path}/a.json:1:") == 2
+
+
+def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
+    """The second of two equal names is an error; made names give way to each other and to declared ones."""
+    entries = [
+        {**GOOD, "name": "a"},
+        {**GOOD, "name": "a"},
+        {**GOOD, "command": "./a.sh"},
+        GOOD,
+        GOOD,
+        {**GOOD, "name": "x-2"},
+    ]
+    hooks = examined(tmp_path / "a.json", {"hooks": entries}).declarations.hooks
+    assert [made.name for made in hooks] == ["a", "a", "a-2", "x", "x-3", "x-2"]
+    assert [made.error is not None for made in hooks] == [False, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"timeout": 5000}, "probably milliseconds"),
+        ({"matcher": "bash"}, "here it never matches"),
+        ({"event": "pre_tool_use", "matcher": "bash | write"}, "spaces around"),
+        ({"agents": ["claud"]}, 'did you mean "claude"?'),
+        ({"when": {"tool_arg.x": "y"}}, 'did you mean "tool_args"?'),
+        ({"name": "a,b"}, "HOOKRUN_SKIP"),
+        ({"dialect": "claude"}, "the hook will fail"),
+    ],
+)
+def test_what_is_doubtful_is_a_warning(tmp_path: Path, fields: dict[str, object], message: str) -> None:
+    """What can be right but seldom is does not make a hook wrong."""
+    result = examined(tmp_path / "a.json", {"hooks": [{**GOOD, **fields}]})
+    assert errors(result) == []
+    assert [message in str(warning) for warning in warnings(result)] == [True] * len(warnings(result))
+    assert len(warnings(result)) >= 1
+    assert result.declarations.problems == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": "./a"},
+        {"command": "python3 a.py"},
+        {"command": None, "args": ["hooks/a"]},
+        {"command": None, "python": "a:b", "cwd": "/x", "interpreter": "venv/bin/python"},
+        {"command": None, "python": "a:b"},
+        {"command": None, "python": "a:b", "cwd": "event"},
+        {"cwd": "sub"},
+    ],
+)
+def test_relative_paths_above_the_project(tmp_path: Path, fields: dict[str, object]) -> None:
+    """In managed and user declarations a relative path is an error, in a project's it is not."""
+    assert hook(tmp_path, fields).error is None
+    for layer in ("managed", "user"):
+        error = hook(tmp_path, fields, layer).error
+        assert error is not None
+        assert "expected" in error
+        assert "in managed and user declarations" in error
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ([], "hookrun: found [] (a list), expected an object of settings"),
+        ({"default": {}}, 'did you mean "defaults"?'),
+        ({"timeout": 5}, "put it into the hook, or under defaults"),
+        ({"defaults": {"timeout": "x"}}, "hookrun.defaults.timeout: found"),
+        ({"defaults": {"matcher": "x"}}, "expected a field that makes sense for every hook"),
+        ({"defaults": 5}, "expected an object of hook fields"),
+        ({"on_error": "block"}, "expected only the managed or user layer to set it"),
+        ({"audit": False}, "expected only the managed or user layer to set it"),
+        ({"record_context": True}, "expected only the managed or user layer to set it"),
+        ({"events": ["stop"]}, "that is not known already"),
+        ({"events": ["a b"]}, "hookrun.events[0]"),
+        ({"min_version": "99.0.0"}, "expected at least 99.0.0; install hookrun 99.0.0 or newer"),
+        ({"min_version": "1"}, 'expected a version such as "1.2.3"'),
+        ({"include_claude": True}, "this version does not read Claude's settings yet"),
+    ],
+)
+def test_mistakes_in_settings(tmp_path: Path, settings: object, message: str) -> None:
+    """A mistake in the settings is the file's, and its hooks stay in force."""
+    declarations = examined(tmp_path / "a.json", {"hooks": [GOOD], "hookrun": settings}).declarations
+    assert [made.error for made in declarations.hooks] == [None]
+    assert len(declarations.problems) == 1
+    assert message in declarations.problems[0]
+
+
+def test_defaults_apply_where_a_hook_is_silent(tmp_path: Path) -> None:
+    """Defaults fill in what a hook leaves out, and only where it makes sense for its kind."""
+    defaults = {"timeout": 3, "on_failure": "block", "interpreter": "/p", "allowed_env": ["T"]}
+    entries = [GOOD, {**GOOD, "timeout": 4}, {"event": "stop", "python": "a:b"}, {**GOOD, "background": True}]
+    hooks = examined(tmp_path / "a.json", {"hooks": entries, "hookrun": {"defaults": defaults}}).declarations.hooks
+    assert [made.timeout for made in hooks] == [3.0, 4.0, 3.0, 3.0]
+    assert [made.interpreter for made in hooks] == [None, None, "/p", None]
+    assert [made.error is not None for made in hooks] == [False, False, False, True]
+
+
+def test_own_events_are_known_once_declared(tmp_path: Path) -> None:
+    """An event of the host's own is as good as any other, in every file."""
+    entry = {"event": "deploy.done", "command": "x", "matcher": "bash"}
+    result = examined(tmp_path / "a.json", {"hooks": [entry], "hookrun": {"events": ["deploy.done"]}})
+    assert result.problems == []
+    assert result.declarations.events == ["deploy.done"]
+    assert result.declarations.hooks[0].events == ["deploy.done"]
+
+
+def test_values_in_messages_cannot_reach_the_terminal(tmp_path: Path) -> None:
+    """Whatever a stranger's file says is shown escaped and shortened."""
+    error = hook(tmp_path, {"mode": "\x1b[2J" + "x" * 500}).error
+    assert error is not None
+    assert error.isprintable()
+    assert len(error) < 400

@@ -1,0 +1,313 @@
+"""All declaration files together: which have a say, in what order their hooks run, what is wrong with them as files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config.compile import compile_declarations
+from hookrun.config.find import find
+from tests.config.declared import examined, warnings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookrun.config.declarations import Declarations
+
+
+class House:
+    """A repository with a directory in it, a home, and a place for managed declarations."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the directories."""
+        self.root = path / "repo"
+        self.sub = self.root / "sub"
+        self.home = path / "home"
+        self.user = self.home / ".config" / "hookrun"
+        self.managed = path / "managed"
+        for directory in (self.root / ".git", self.sub, self.user, self.managed):
+            directory.mkdir(parents=True)
+
+    def compile(self, config: str | None = None) -> Declarations:
+        """Compile what is in force in the directory inside of the repository."""
+        return compile_declarations(find(str(self.sub), str(self.home), config=config, managed=str(self.managed)))
+
+    def names(self) -> list[str]:
+        """Return the names of the hooks in running order."""
+        return [hook.name for hook in self.compile().hooks]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """Return a house without declarations."""
+    return House(tmp_path)
+
+
+def declare(path: Path, *names: str, settings: object = None, **fields: object) -> None:
+    """Write a file with hooks of these names, with these fields, and the settings."""
+    hooks = [{"name": name, "event": "stop", "command": "/x", **fields} for name in names]
+    path.write_text(json.dumps({"hooks": hooks, **({} if settings is None else {"hookrun": settings})}))
+
+
+def test_nothing_declared(house: House) -> None:
+    """Without any file there are no hooks, no trouble, no root, and the settings have their defaults."""
+    declarations = house.compile()
+    assert (declarations.hooks, declarations.problems, declarations.events) == ([], [], [])
+    assert (declarations.root, declarations.files) == (None, [])
+    audit = {"max_bytes": 10485760, "keep": 5}
+    assert declarations.settings == {"on_error": "continue", "audit": audit, "record_context": False}
+
+
+def test_layers_then_priority_then_as_declared(house: House) -> None:
+    """Managed hooks run before user, project and local ones, whatever their priority."""
+    declare(house.root / "coder.local.json", "local", priority=0)
+    declare(house.root / "coder.json", "project-b", "project-c", priority=7)
+    declare(house.user / "hooks.json", "user", priority=1000)
+    declare(house.managed / "hooks.json", "managed", priority=1000)
+    assert house.names() == ["managed", "user", "project-b", "project-c", "local"]
+    assert [hook.layer for hook in house.compile().hooks] == ["managed", "user", "project", "project", "local"]
+
+
+def test_priority_within_a_layer(house: House) -> None:
+    """A lower priority runs first; a wrong hook keeps its place."""
+    entries = [
+        {"name": "c", "event": "stop", "command": "x"},
+        {"name": "b", "event": "stop", "command": "x", "priority": 3, "timeout": 0},
+        {"name": "a", "event": "stop", "command": "x", "priority": 1},
+    ]
+    (house.root / "coder.json").write_text(json.dumps({"hooks": entries}))
+    assert house.names() == ["a", "b", "c"]
+
+
+def test_yaml_and_json_declare_the_same(house: House) -> None:
+    """The same declaration gives the same hook in either language."""
+    declare(house.root / "coder.json", "a", timeout=3)
+    made = house.compile().hooks[0].to_dict()
+    (house.root / "coder.json").unlink()
+    (house.root / "hookrun.yaml").write_text("hooks:\n- {name: a, event: stop, command: /x, timeout: 3}\n")
+    other = house.compile().hooks[0].to_dict()
+    differing = {name for name in made if made[name] != other[name]}
+    assert differing == {"source", "line"}
+
+
+def test_nearest_directory_is_the_project(house: House) -> None:
+    """Files further up have no say, and the root is where the nearest one is."""
+    declare(house.root / "coder.json", "far")
+    assert (house.names(), house.compile().root) == (["far"], str(house.root))
+    declare(house.sub / "coder.local.json", "near")
+    assert (house.names(), house.compile().root) == (["near"], str(house.sub))
+
+
+def test_files_of_other_programs_have_no_say(house: House) -> None:
+    """A coder.json without hooks or settings of ours is no project, and no trouble."""
+    declare(house.root / "coder.json", "far")
+    (house.sub / "coder.json").write_text('{"model": "x", "hooksy": 1}')
+    (house.sub / "hookrun.yaml").write_text("$schema: x\n")
+    declarations = house.compile()
+    assert ([hook.name for hook in declarations.hooks], declarations.problems) == (["far"], [])
+    assert str(house.sub / "coder.json") in declarations.files
+
+
+def test_near_miss_at_the_top_is_a_warning(tmp_path: Path) -> None:
+    """A coder.json that says `hook` is left alone, but not without a word."""
+    result = examined(tmp_path / "coder.json", {"hook": []})
+    assert [warning.nearest for warning in warnings(result)] == ["hooks"]
+    assert result.declarations.problems == []
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", "\xff"])
+def test_unreadable_file_is_the_project(house: House, text: str) -> None:
+    """A file that cannot be read may have hooks: it is chosen, and in trouble, and files further up have no say."""
+    declare(house.root / "coder.json", "far")
+    (house.sub / "coder.json").write_bytes(text.encode("latin-1"))
+    declarations = house.compile()
+    assert (declarations.hooks, declarations.root) == ([], str(house.sub))
+    assert len(declarations.problems) == 1
+    assert declarations.problems[0].startswith(f"{house.sub}/coder.json:1:")
+
+
+def test_unreadable_file_leaves_the_other_layers_in_force(house: House) -> None:
+    """Trouble in one file does not silence another."""
+    declare(house.user / "hooks.json", "user")
+    (house.root / "coder.json").write_text("{")
+    declarations = house.compile()
+    assert [hook.name for hook in declarations.hooks] == ["user"]
+    assert len(declarations.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("layer", "first", "second"),
+    [
+        ("root", "coder.json", "hookrun.yaml"),
+        ("root", "coder.json", "hookrun.yml"),
+        ("user", "hooks.json", "hooks.yaml"),
+        ("managed", "hooks.json", "hooks.yml"),
+    ],
+)
+def test_two_files_with_hooks_in_one_layer(house: House, layer: str, first: str, second: str) -> None:
+    """Both having hooks is an error that names both; no hook is lost by it."""
+    directory: Path = getattr(house, layer)
+    declare(directory / first, "a")
+    declare(directory / second, "b")
+    declarations = house.compile()
+    assert [hook.name for hook in declarations.hooks] == ["a", "b"]
+    assert len(declarations.problems) == 1
+    assert first in declarations.problems[0]
+    assert second in declarations.problems[0]
+
+
+def test_settings_beside_hooks_in_another_file(house: House) -> None:
+    """One file with the hooks and one with settings is no error."""
+    declare(house.root / "coder.json", "a")
+    (house.root / "hookrun.yaml").write_text("hookrun: {events: [mine]}\n")
+    declarations = house.compile()
+    assert (declarations.problems, declarations.events) == ([], ["mine"])
+
+
+def test_named_file_stands_in_for_the_project(house: House) -> None:
+    """With a named file the project's own have no say, and the root is where it is."""
+    declare(house.root / "coder.json", "far")
+    declare(house.home / "other.json", "named")
+    declarations = house.compile(str(house.home / "other.json"))
+    assert [hook.name for hook in declarations.hooks] == ["named"]
+    assert (declarations.root, declarations.hooks[0].layer) == (str(house.home), "project")
+
+
+def test_named_file_that_is_missing(house: House) -> None:
+    """A named file that is not there is trouble."""
+    declarations = house.compile(str(house.root / "none.json"))
+    assert len(declarations.problems) == 1
+    assert "no such file" in declarations.problems[0]
+
+
+def test_hooks_may_be_nested(tmp_path: Path) -> None:
+    """`{"hooks": {"hooks": [...]}}` is the same list one level down, and messages know where it is."""
+    declarations = examined(
+        tmp_path / "a.json", {"hooks": {"hooks": [{"event": "stop", "command": "x"}, {}]}}
+    ).declarations
+    assert len(declarations.hooks) == 1
+    assert "hooks.hooks[1]: found no event" in declarations.problems[0]
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}]},
+        {"Stop": []},
+        {"Unknown": [{"hooks": []}]},
+        {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}},
+    ],
+)
+def test_claude_form_is_named(tmp_path: Path, hooks: object) -> None:
+    """Claude Code's map of event and groups is never misread: it is called what it is."""
+    declarations = examined(tmp_path / "a.json", {"hooks": hooks}).declarations
+    assert declarations.hooks == []
+    assert len(declarations.problems) == 1
+    assert "Claude Code's form of hooks, which this version does not read yet" in declarations.problems[0]
+
+
+@pytest.mark.parametrize("hooks", [None, "x", 5, {}, {"a": 1}])
+def test_hooks_of_another_shape(tmp_path: Path, hooks: object) -> None:
+    """Anything but a list is an error that says so."""
+    declarations = examined(tmp_path / "a.json", {"hooks": hooks}).declarations
+    assert len(declarations.problems) == 1
+    assert "expected a list of hooks" in declarations.problems[0]
+
+
+def test_list_at_the_top(tmp_path: Path) -> None:
+    """A file that is only the list is told where the list belongs."""
+    declarations = examined(tmp_path / "a.json", [{"event": "stop", "command": "x"}]).declarations
+    assert 'expected an object at the top; write {"hooks": [...]}' in declarations.problems[0]
+
+
+def test_unknown_key_at_the_top_of_our_own_files(house: House) -> None:
+    """In files that are hookrun's alone a key that is not known is an error; `$schema` is known."""
+    (house.user / "hooks.json").write_text('{"$schema": "x", "hook": []}')
+    declarations = house.compile()
+    assert len(declarations.problems) == 1
+    assert 'did you mean "hooks"?' in declarations.problems[0]
+
+
+def test_settings_of_managed_win_over_user(house: House) -> None:
+    """What the managed layer sets a user cannot change; what it leaves open they can."""
+    declare(house.user / "hooks.json", settings={"on_error": "continue", "record_context": True, "audit": {"keep": 2}})
+    declare(house.managed / "hooks.json", settings={"on_error": "block"})
+    audit = {"max_bytes": 10485760, "keep": 2}
+    assert house.compile().settings == {"on_error": "block", "record_context": True, "audit": audit}
+    declare(house.managed / "hooks.json", settings={"audit": False})
+    assert house.compile().settings["audit"] is False
+
+
+def test_included_files_follow_the_file_that_includes_them(house: House) -> None:
+    """Includes are relative to their file, of the same layer, and take its defaults along."""
+    (house.root / "more").mkdir()
+    (house.root / "more" / "deep.yaml").write_text("hooks:\n- {name: deep, event: stop, command: ./x}\n")
+    declare(house.root / "more" / "b.json", "b", settings={"include": ["deep.yaml"], "defaults": {"priority": 400}})
+    settings = {"include": ["more/b.json", "~/c.json"], "defaults": {"timeout": 3, "priority": 450}}
+    declare(house.root / "coder.json", "a", settings=settings)
+    declare(house.home / "c.json", "c")
+    declarations = house.compile()
+    assert declarations.problems == []
+    assert [(hook.name, hook.timeout, hook.priority) for hook in declarations.hooks] == [
+        ("b", 3.0, 400),
+        ("deep", 3.0, 400),
+        ("a", 3.0, 450),
+        ("c", 3.0, 450),
+    ]
+    assert {hook.layer for hook in declarations.hooks} == {"project"}
+    assert [path.rpartition("/")[2] for path in declarations.files] == ["coder.json", "b.json", "deep.yaml", "c.json"]
+
+
+def test_file_that_is_included_twice_counts_once(house: House) -> None:
+    """Two ways to one file do not run its hooks twice."""
+    declare(house.root / "b.json", "b")
+    declare(house.root / "coder.json", "a", settings={"include": ["b.json", "./b.json"]})
+    assert house.names() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("include", "message"),
+    [
+        ("none.json", "which does not exist"),
+        ("coder.json", "which leads back here"),
+        ("round.json", "which leads back here"),
+        ("deep0.json", "more than 8 files deep"),
+        ("broken.json", "the end of the file"),
+        ("empty.json", "which has no hooks"),
+        (".claude/settings.json", "Claude Code's form of hooks"),
+        ("claude.json", "Claude Code's form of hooks"),
+    ],
+)
+def test_includes_that_go_wrong(house: House, include: str, message: str) -> None:
+    """A missing, broken, circular, too deep or foreign include is trouble; the other hooks stay in force."""
+    declare(house.root / "coder.json", "a", settings={"include": [include]})
+    declare(house.root / "round.json", "r", settings={"include": ["coder.json"]})
+    for depth in range(12):
+        declare(house.root / f"deep{depth}.json", f"d{depth}", settings={"include": [f"deep{depth + 1}.json"]})
+    (house.root / "broken.json").write_text("{")
+    (house.root / "empty.json").write_text("{}")
+    (house.root / ".claude").mkdir()
+    claude = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}})
+    (house.root / "claude.json").write_text(claude)
+    (house.root / ".claude" / "settings.json").write_text("{}")
+    declarations = house.compile()
+    assert declarations.hooks[0].name == "a"
+    assert len(declarations.problems) == 1
+    assert message in declarations.problems[0]
+    assert any(path.endswith(include) for path in declarations.files)
+
+
+def test_events_are_shared_by_all_files(house: House) -> None:
+    """An event that one layer declares can be used in every other."""
+    declare(house.root / "coder.json", settings={"events": ["mine"]})
+    declare(house.user / "hooks.json", "user", event="mine")
+    assert house.compile().problems == []
+
+
+def test_file_that_could_not_be_looked_at_is_trouble(house: House) -> None:
+    """A declaration file that is a directory is not silence."""
+    (house.user / "hooks.json").mkdir()
+    declarations = house.compile()
+    assert "found a directory" in declarations.problems[0]

@@ -1,0 +1,255 @@
+"""Reading a file: the data, where each part of it stands, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookrun.config import json_text, source, yaml_text
+from hookrun.config.parsed import MAX_DEPTH, ParseError
+from hookrun.config.problem import Problem, key_text, printable
+from hookrun.config.source import SourceError, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    max_leaves=20,
+)
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+def trouble(path: Path, text: str | bytes) -> Problem:
+    """Write the text to the file and return what is wrong with it."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SourceError) as caught:
+        read(str(path))
+    assert "\n" not in str(caught.value)
+    return caught.value.problem
+
+
+@given(JSON, st.sampled_from([None, 1]))
+def test_json_is_read_as_json_says(value: object, indent: int | None) -> None:
+    """Whatever JSON can hold comes back as the standard parser would give it."""
+    assert json_text.parse(json.dumps(value, indent=indent)).data == value
+    assert json_text.parse(json.dumps(value, ensure_ascii=False)).data == value
+
+
+@settings(max_examples=500)
+@given(st.text(st.sampled_from('{}[]",:0123456789.-+eEtrufalsn \n\t\\u"x/*#'), max_size=20))
+def test_json_is_refused_where_json_refuses_it(text: str) -> None:
+    """A text is accepted exactly if the standard parser accepts it, duplicate keys and lone surrogates apart."""
+    try:
+        expected = json.loads(text, parse_constant=lambda _: pytest.fail("not generated"))
+    except ValueError:
+        with pytest.raises(ParseError):
+            json_text.parse(text)
+        return
+    try:
+        assert json_text.parse(text).data == expected
+    except ParseError as error:
+        assert any(reason in error.found for reason in ("second time", "surrogate", "1e", "E", "e"))  # noqa: PT017
+
+
+@given(JSON)
+def test_yaml_is_read_as_yaml_says(value: object) -> None:
+    """Whatever plain data PyYAML writes comes back the same."""
+    text = yaml.safe_dump(value, allow_unicode=True)
+    assert yaml_text.parse(text).data == yaml.safe_load(text)
+
+
+def test_positions_of_keys_and_values(tmp_path: Path) -> None:
+    """Line and column of a value are those of its first character, of a key those of its opening quote."""
+    path = tmp_path / "a.json"
+    path.write_text('{\n  "é": [1,\n    {"b" :  "x"}]\n}')
+    document = read(str(path))
+    assert document.position(("é",)) == (2, 8)
+    assert document.key_position(("é",)) == (2, 3)
+    assert document.position(("é", 1, "b")) == (3, 13)
+    assert document.key_position(("é", 1, "b")) == (3, 6)
+    assert document.position(("é", 1, "missing", 3)) == (3, 5)
+
+
+def test_positions_in_yaml(tmp_path: Path) -> None:
+    """YAML has the same positions, merged and aliased values included."""
+    path = tmp_path / "a.yaml"
+    path.write_text("base: &base\n  timeout: 5\nhooks:\n  - <<: *base\n    event: stop\n")
+    document = read(str(path))
+    assert document.data == {"base": {"timeout": 5}, "hooks": [{"timeout": 5, "event": "stop"}]}
+    assert document.position(("hooks", 0, "event")) == (5, 12)
+    assert document.key_position(("hooks", 0, "timeout")) == (2, 3)
+
+
+def test_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
+    """A UTF-8 byte-order mark changes neither data nor columns."""
+    path = tmp_path / "a.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    assert read(str(path)).data == {"a": 1}
+    assert read(str(path)).position(("a",)) == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "found", "advice"),
+    [
+        ("", (1, 1), "an empty file", '{"hooks": []}'),
+        (" \n\t", (1, 1), "an empty file", '{"hooks": []}'),
+        ('{"a": 1,}', (1, 8), '"," before "}"', "remove the comma"),
+        ("[1,\n]", (1, 3), '"," before "]"', "remove the comma"),
+        ('{\n// why\n"a": 1}', (2, 1), "a comment", "use YAML"),
+        ('{"a": 1 /* why */}', (1, 9), "a comment", "use YAML"),
+        ('{"a": 1, # why\n}', (1, 10), "a comment", "use YAML"),
+        ("{'a': 1}", (1, 2), '"\'"', "double quotes"),
+        ("{a: 1}", (1, 2), '"a"', "put the key in double quotes"),
+        ('{"a": True}', (1, 7), '"True"', "write true"),
+        ('{"a": NaN}', (1, 7), '"NaN"', "finite"),
+        ('{"a": -Infinity}', (1, 7), '"-Infinity"', "finite"),
+        ('{"a": 1e999}', (1, 7), '"1e999"', "smaller"),
+        ('{"a": 01}', (1, 8), '"1"', 'put ","'),
+        ('{"a": 1, "a": 2}', (1, 10), 'the key "a" a second time', "remove one"),
+        ('{"a" 1}', (1, 6), '"1"', 'put ":"'),
+        ('{"a": "x\ny"}', (1, 9), "control character", "\\\\n"),
+        ('{"a": "x', (1, 7), "a string that does not end", "close the string"),
+        ('{"a": "\\x"}', (1, 8), "the escape", "\\\\\\\\"),
+        ('{"a": "\\ud800"}', (1, 7), "surrogate", "both halves"),
+        ('{"a": [1', (1, 9), "the end of the file", "left open"),
+        ('{"a": 1} {"b": 2}', (1, 10), '"{"', "remove what follows"),
+        ("[" * (MAX_DEPTH + 1), (1, MAX_DEPTH + 1), "levels", "flatten"),
+        ("[" + "1," * 200_000 + "1]", (1, 200_000), "values", "another file"),
+        ("9" * 5000, (1, 1), '"999', "smaller"),
+    ],
+)
+def test_json_errors_say_what_to_do(
+    tmp_path: Path,
+    text: str,
+    position: tuple[int, int],
+    found: str,
+    advice: str,
+) -> None:
+    """An error in JSON names the place, what stands there, and what to do about it."""
+    problem = trouble(tmp_path / "a.json", text)
+    assert (problem.line, problem.column) == position
+    assert found in problem.found
+    assert advice.replace("\\\\", "\\") in problem.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "found"),
+    [
+        ("# only a comment\n", 1, 1, "a file without data"),
+        ("a: 1\na: 2\n", 2, 1, 'the key "a" a second time'),
+        ("a: b: c\n", 1, 5, '":" inside of a value'),
+        ("a:\n\t- b\n", 2, 1, "a tab"),
+        ("a: 1\n---\nb: 2\n", 2, 1, "a second document"),
+        ("a: &a [*a]\n", 1, 4, "an alias to a value that holds the alias"),
+        ("a: &a\n  <<: *a\n", 1, 4, "an alias to a value that holds the alias"),
+        ("a: *b\n", 1, 4, "alias"),
+        ("on: stop\n", 1, 1, "the key on (read as true, a boolean)"),
+        ("? [a]\n: b\n", 1, 3, "a list or mapping as a key"),
+        ("a: .nan\n", 1, 4, '".nan"'),
+        ("a: .inf\n", 1, 4, '".inf"'),
+        ("a: !!binary aGk=\n", 1, 4, 'the tag "binary"'),
+        ("a: !!python/object/apply:os.system [x]\n", 1, 4, "the tag"),
+        ("a: !!int x\n", 1, 4, '"x"'),
+        ("a: 'x\n", 2, 1, "unexpected end"),
+        ("a: " + "[" * 100 + "]" * 100, 1, MAX_DEPTH + 3, "levels"),
+        ("a: [" + "1," * 100_001 + "]", 1, None, "values"),
+        (BOMB, None, None, "values"),
+    ],
+)
+def test_yaml_errors_say_where(
+    tmp_path: Path,
+    text: str,
+    line: int | None,
+    column: int | None,
+    found: str,
+) -> None:
+    """An error in YAML names the place and what stands there; neither bombs nor cycles hang it."""
+    problem = trouble(tmp_path / "a.yaml", text)
+    assert line is None or problem.line == line
+    assert column is None or problem.column == column
+    assert found in problem.found
+    assert problem.advice
+
+
+def test_aliases_and_dates_are_plain_data(tmp_path: Path) -> None:
+    """An alias stands for its value, a date for its text."""
+    path = tmp_path / "a.yml"
+    path.write_text("a: &x [1]\nb: *x\nc: 2024-01-01\nd: null\n")
+    assert read(str(path)).data == {"a": [1], "b": [1], "c": "2024-01-01", "d": None}
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_text_that_is_not_utf8_is_located(tmp_path: Path, name: str) -> None:
+    """The byte that is not UTF-8 is named with its place."""
+    problem = trouble(tmp_path / name, b'{"a":\n "\xff"}')
+    assert (problem.line, problem.column, problem.found) == (2, 3, "the byte 0xff")
+
+
+def test_utf16_is_named(tmp_path: Path) -> None:
+    """A file in UTF-16 is called that."""
+    assert trouble(tmp_path / "a.json", '{"a": 1}'.encode("utf-16")).found == "UTF-16 text"
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A directory, a named pipe and a missing file are each called what they are, and nothing waits for them."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, found in (
+        (tmp_path, "a directory"),
+        (tmp_path / "pipe", "no regular file"),
+        (tmp_path / "no", "no such file"),
+    ):
+        with pytest.raises(SourceError, match=found):
+            read(str(path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_unreadable_file(tmp_path: Path) -> None:
+    """A file that may not be read says so."""
+    path = tmp_path / "a.json"
+    path.write_text("{}")
+    path.chmod(0)
+    with pytest.raises(SourceError, match="Permission denied"):
+        read(str(path))
+
+
+def test_link_to_itself_is_unreadable(tmp_path: Path) -> None:
+    """A file that the system cannot open is an error with the system's reason."""
+    (tmp_path / "a.json").symlink_to("a.json")
+    with pytest.raises(SourceError, match="an unreadable file"):
+        read(str(tmp_path / "a.json"))
+
+
+def test_file_that_is_too_large(tmp_path: Path) -> None:
+    """A file beyond the limit is not parsed."""
+    path = tmp_path / "a.json"
+    with path.open("wb") as file:
+        file.truncate(source.MAX_BYTES + 1)
+    with pytest.raises(SourceError, match="more than 16 MiB"):
+        read(str(path))
+
+
+def test_messages_cannot_reach_the_terminal(tmp_path: Path) -> None:
+    """An escape sequence in a file is made visible in the message about it."""
+    problem = trouble(tmp_path / "a.json", '{"\\u001b[2J\u009b": 1, "\\u001b[2J\u009b": 2}')
+    assert str(problem).isprintable()
+    assert "\\u001b" in str(problem)
+    assert printable("a\x1b\u202e\udc80é") == "a\\x1b\\u202e\\udc80é"
+
+
+def test_key_paths_are_written_as_people_write_them() -> None:
+    """Indexes are in brackets, plain keys after a dot, others quoted."""
+    assert key_text(("hooks", 2, "when", "tool_args.command")) == 'hooks[2].when["tool_args.command"]'

@@ -1,0 +1,812 @@
+"""What surrounds a hook's process: its environment and directory, locks, the background, signals and broken streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config.store import YOUNG
+from tests.conftest import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TELL_ENVIRONMENT = "import json, os; print(json.dumps({'action': 'block', 'message': json.dumps(dict(os.environ))}))"
+BLOCK = """echo '{"action": "block", "message": "no"}'"""
+MODIFY = """echo '{"action": "modify", "args_patch": {"command": "ls -l"}}'"""
+ENOUGH = 60
+"""Seconds: a bound for what must happen, never waited for."""
+
+CONTEXT = b'{"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}'
+
+
+class Running:
+    """A `hookrun fire` that has been started and not yet waited for."""
+
+    def __init__(self, project: Project, *wrap: str) -> None:
+        """Start it with the context on stdin; `wrap` is the command line before hookrun's."""
+        self.process = subprocess.Popen(
+            [*wrap, *project.command("fire", "pre_tool_use")],
+            cwd=project.root,
+            env=project.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self.process.stdin is not None
+        self.process.stdin.write(CONTEXT)
+        self.process.stdin.close()
+        self.process.stdin = None
+
+    def end(self) -> tuple[int, bytes, str]:
+        """Wait for it; return status, stdout and stderr."""
+        stdout, stderr = self.process.communicate(timeout=ENOUGH)
+        return self.process.returncode, stdout, stderr.decode()
+
+
+@contextmanager
+def running(project: Project, *wrap: str) -> Iterator[Running]:
+    """Have a fire running while the block runs, and end it for certain."""
+    fire = Running(project, *wrap)
+    try:
+        yield fire
+    finally:
+        fire.process.kill()
+        fire.process.communicate()
+
+
+class Signpost:
+    """A named pipe on which one side waits for the other: no sleeping, no polling."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the pipe."""
+        self.path = path
+        os.mkfifo(path)
+        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def wait(self) -> bytes:
+        """Return what somebody has written to it, once they have."""
+        assert select.select([self._fd], [], [], ENOUGH)[0], f"nobody wrote to {self.path}"
+        return os.read(self._fd, 65536)
+
+    def tell(self) -> None:
+        """Let one line be read from it."""
+        os.write(self._fd, b"go\n")
+
+    def close(self) -> None:
+        """Let go of it: who waits at it waits no longer."""
+        os.close(self._fd)
+
+
+@pytest.fixture
+def signpost(project: Project) -> Iterator[Callable[[str], Signpost]]:
+    """Return what makes a named pipe at the project's root."""
+    made: list[Signpost] = []
+
+    def make(name: str) -> Signpost:
+        made.append(Signpost(project.root / name))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def until(what: Callable[[], bool]) -> None:
+    """Return when it is so. For what another process does and no event tells of."""
+    give_up = time.monotonic() + ENOUGH
+    while not what():
+        assert time.monotonic() < give_up, "it did not come to be so"
+        time.sleep(0.01)
+
+
+# --- environment
+
+
+def environment_of(project: Project, *, env: dict[str, str] | None = None, **fields: object) -> dict[str, str]:
+    """Return the environment that a hook sees."""
+    project.hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT], **fields})
+    fired = project.fire(
+        {"session_id": "s1", "agent": "claude", "tool_name": "bash", "tool_args": {}, "working_dir": "/tmp/elsewhere"},
+        env=env,
+    )
+    seen = json.loads(str(fired.verdict["message"]))
+    assert seen.get("HOOKRUN_REQUEST_ID", fired.verdict["request_id"]) == fired.verdict["request_id"]
+    return {str(name): str(value) for name, value in seen.items()}
+
+
+def test_a_hook_is_told_everything_about_the_fire_in_its_environment(project: Project) -> None:
+    """All nine HOOKRUN_ variables are there with the values of this fire."""
+    seen = environment_of(project)
+    told = {name: value for name, value in seen.items() if name.startswith("HOOKRUN_") and name != "HOOKRUN_CHAIN"}
+    request_id = told.pop("HOOKRUN_REQUEST_ID")
+    assert len(request_id) == 16
+    assert told == {
+        "HOOKRUN_EVENT": "pre_tool_use",
+        "HOOKRUN_AGENT": "claude",
+        "HOOKRUN_HOOK": "hook",
+        "HOOKRUN_SESSION_ID": "s1",
+        "HOOKRUN_TOOL": "bash",
+        "HOOKRUN_PROJECT_DIR": str(project.root),
+        "HOOKRUN_CONFIG_DIR": str(project.root),
+        "HOOKRUN_WORKING_DIR": "/tmp/elsewhere",
+    }
+
+
+def test_the_config_directory_is_that_of_the_declaration(project: Project) -> None:
+    """A hook of the user layer is told the user's configuration directory, and the project's root all the same."""
+    project.user_hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT]})
+    seen = json.loads(str(project.fire().verdict["message"]))
+    assert seen["HOOKRUN_CONFIG_DIR"] == str(project.home / ".config" / "hookrun")
+    assert seen["HOOKRUN_PROJECT_DIR"] == str(project.root)
+
+
+def test_what_is_unknown_is_told_as_nothing(project: Project) -> None:
+    """Without a session, a tool and an agent the variables are there and empty."""
+    project.hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT], "event": "notification"})
+    seen = json.loads(str(project.fire({}, event="notification").verdict["message"]))
+    assert [seen[name] for name in ("HOOKRUN_SESSION_ID", "HOOKRUN_TOOL", "HOOKRUN_AGENT")] == ["", "", ""]
+    assert seen["HOOKRUN_WORKING_DIR"] == str(project.root)
+
+
+POLICY_ENVIRONMENT = {
+    "GITHUB_TOKEN": "t",
+    "AWS_SECRET_ACCESS_KEY": "s",
+    "DB_PASSWORD": "p",
+    "MY_APIKEY": "k",
+    "STRIPE_KEY": "k",
+    "DATABASE_URL": "u",
+    "SSH_AUTH_SOCK": "a",
+    "EDITOR": "vi",
+    "KEYBOARD": "us",
+    "LC_ALL": "C.UTF-8",
+    "LANG": "C.UTF-8",
+}
+
+
+def test_env_policy_inherit_leaves_everything(project: Project) -> None:
+    """By default a hook sees the whole environment that hookrun was given."""
+    seen = environment_of(project, env=POLICY_ENVIRONMENT)
+    assert POLICY_ENVIRONMENT.items() <= seen.items()
+
+
+def test_env_policy_scrub_takes_out_what_looks_like_a_credential(project: Project) -> None:
+    """Under scrub, variables named like credentials are gone and the others stay."""
+    seen = environment_of(project, env=POLICY_ENVIRONMENT, env_policy="scrub")
+    assert sorted(POLICY_ENVIRONMENT.keys() & seen.keys()) == ["EDITOR", "KEYBOARD", "LANG", "LC_ALL"]
+    assert "PATH" in seen
+
+
+def test_env_policy_clean_leaves_next_to_nothing(project: Project) -> None:
+    """Under clean, only the basics of a login and what is hookrun's own are there."""
+    seen = environment_of(project, env=POLICY_ENVIRONMENT, env_policy="clean")
+    basics = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ", "NO_COLOR"}
+    others = {n for n in seen if not n.startswith(("HOOKRUN_", "LC_")) and n not in basics}
+    assert others <= {"PWD", "SHLVL", "_"}
+    assert seen["HOME"] == str(project.home)
+    assert seen["LC_ALL"] == "C.UTF-8"
+
+
+@pytest.mark.parametrize("policy", ["inherit", "scrub", "clean"])
+def test_declared_env_wins_over_the_policy_but_not_over_hookrun(project: Project, policy: str) -> None:
+    """What a hook declares is there under every policy, but no declaration changes what hookrun tells."""
+    declared = {"GITHUB_TOKEN": "mine", "EDITOR": "ed", "HOOKRUN_EVENT": "forged", "HOOKRUN_PROJECT_DIR": "/forged"}
+    project.hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT], "env_policy": policy, "env": declared})
+    seen = json.loads(str(project.fire(env=POLICY_ENVIRONMENT).verdict["message"]))
+    assert (seen["GITHUB_TOKEN"], seen["EDITOR"]) == ("mine", "ed")
+    assert (seen["HOOKRUN_EVENT"], seen["HOOKRUN_PROJECT_DIR"]) == ("pre_tool_use", str(project.root))
+
+
+def test_a_declared_path_is_where_the_program_is_looked_up(project: Project) -> None:
+    """A PATH in a hook's env counts for finding the hook's own program."""
+    project.script("tools/the-guard", f"#!/bin/sh\n{BLOCK}\n")
+    path = f"{project.root}/tools:{os.environ['PATH']}"
+    project.hooks({"args": ["the-guard"], "env": {"PATH": path}})
+    assert project.fire().verdict["message"] == "no"
+
+
+# --- directories
+
+
+def directory_of(project: Project, cwd: str | None, *, at: Path, working_dir: str | None = None) -> str:
+    """Return the working directory of a hook whose fire is made in `at`."""
+    project.hooks({"command": "pwd -P >&2; exit 2", **({} if cwd is None else {"cwd": cwd})})
+    context = {"tool_name": "bash", "tool_args": {}, **({} if working_dir is None else {"working_dir": working_dir})}
+    return str(project.fire(context, cwd=at).verdict["message"])
+
+
+def test_a_hook_runs_at_the_projects_root(project: Project) -> None:
+    """By default, and with `project`, a hook of a fire in a subdirectory runs at the root."""
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    assert directory_of(project, None, at=below) == str(project.root)
+    assert directory_of(project, "project", at=below, working_dir=str(below)) == str(project.root)
+
+
+def test_a_user_hook_runs_at_the_projects_root_too(project: Project) -> None:
+    """A hook of the user layer runs at the project's root, not beside its declaration."""
+    below = project.root / "a"
+    below.mkdir()
+    project.hooks({"name": "other", "command": "true"})
+    project.user_hooks({"command": "pwd -P >&2; exit 2"})
+    assert project.fire(cwd=below).verdict["message"] == str(project.root)
+
+
+def test_cwd_event_is_where_the_agent_is(project: Project) -> None:
+    """With `event` a hook runs in the context's working_dir, else where hookrun was started."""
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    assert directory_of(project, "event", at=project.root, working_dir=str(below)) == str(below)
+    assert directory_of(project, "event", at=below) == str(below)
+
+
+def test_a_relative_directory_is_taken_from_the_projects_root(project: Project) -> None:
+    """A relative cwd is below the root wherever the fire is made; an absolute one and one of the home stay."""
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    (project.home / "mine").mkdir()
+    assert directory_of(project, "a", at=below) == str(project.root / "a")
+    assert directory_of(project, str(project.home), at=below) == str(project.home)
+    assert directory_of(project, "~/mine", at=below) == str(project.home / "mine")
+
+
+def test_a_working_directory_of_the_event_that_is_gone_is_a_spawn_failure(project: Project) -> None:
+    """With `event`, a working_dir that does not exist is a failure that names it and not another directory."""
+    project.hooks({"command": "true", "cwd": "event", "on_failure": "block"})
+    gone = str(project.root / "gone")
+    fired = project.fire({"tool_name": "bash", "tool_args": {}, "working_dir": gone})
+    assert fired.hook("hook")["failure"] == "spawn"
+    assert gone in str(fired.verdict["message"])
+
+
+# --- exclusive
+
+MARKED = """
+[ -e {marker} ] && exit 3
+: > {marker}
+i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done
+rm {marker}
+"""
+
+
+def test_an_exclusive_hook_never_runs_twice_at_once(project: Project) -> None:
+    """Eight fires at once of a hook that fails if it meets itself: none fails, and each has run."""
+    project.hooks({"command": MARKED.format(marker="marker"), "exclusive": True, "on_failure": "block"})
+    fires = [Running(project) for _ in range(8)]
+    assert [fire.end()[0] for fire in fires] == [0] * 8
+    runs = [record for record in project.audit() if record["kind"] == "hook"]
+    assert [run.get("failure") for run in runs] == [None] * 8
+
+
+def test_exclusive_neighbours_of_one_fire_take_turns_only_with_themselves(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """Two exclusive hooks of different names run side by side: each waits for the other to have begun."""
+    signpost("one")
+    signpost("two")
+    shared: dict[str, object] = {"exclusive": True, "parallel": True, "on_failure": "block"}
+    project.hooks(
+        {"name": "a", "command": "echo go > one; read word < two", **shared},
+        {"name": "b", "command": "echo go > two; read word < one", **shared},
+    )
+    assert project.fire().status == 0
+
+
+def test_an_exclusive_hook_of_another_project_is_not_waited_for(
+    project: Project, tmp_path: Path, signpost: Callable[[str], Signpost]
+) -> None:
+    """While a hook holds its lock in one project, that of the same name in another project runs."""
+    other = Project(tmp_path / "other")
+    began, go = signpost("began"), signpost("go")
+    project.hooks({"command": "echo began > began; read word < go", "exclusive": True})
+    other.hooks({"command": BLOCK, "exclusive": True})
+    with running(project) as first:
+        began.wait()
+        fired = other.fire(env={"HOME": str(project.home)})
+        assert (fired.status, fired.verdict["message"]) == (2, "no")
+        go.tell()
+        assert first.end()[0] == 0
+
+
+def test_waiting_for_the_lock_is_bounded_by_the_timeout(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """A hook whose lock is held for all of its timeout is a timeout, and the reason says who had it."""
+    began, go = signpost("began"), signpost("go")
+    hook: dict[str, object] = {"exclusive": True, "on_failure": "block"}
+    project.hooks({"command": "echo began > began; read word < go", **hook})
+    with running(project) as first:
+        began.wait()
+        project.hooks({"command": "true", "timeout": 0.3, **hook})
+        fired = project.fire()
+        assert fired.hook("hook")["failure"] == "timeout"
+        assert "lock" in str(fired.verdict["message"])
+        go.tell()
+        assert first.end()[0] == 0
+
+
+def test_the_lock_is_given_back_when_its_holder_is_killed(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """A hookrun that is killed while its exclusive hook runs leaves no lock behind that nobody can take."""
+    began = signpost("began")
+    hook: dict[str, object] = {"exclusive": True, "on_failure": "block"}
+    project.hooks({"command": "echo $$ > began; exec sleep 300", **hook})
+    with running(project) as first:
+        hook_process = int(began.wait())
+        first.process.kill()
+        first.process.wait()
+        os.kill(hook_process, signal.SIGKILL)
+    project.hooks({"command": BLOCK, **hook})
+    assert project.fire().verdict["message"] == "no"
+
+
+def test_a_lock_that_is_held_survives_the_pruning_of_the_cache(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """Hundreds of compiled declarations beside it do not take a held lock away: the hook still never meets itself."""
+    began, go = signpost("began"), signpost("go")
+    hook: dict[str, object] = {"exclusive": True, "on_failure": "block"}
+    project.hooks({"command": "echo began > began; read word < go", **hook})
+    cache = project.home / ".cache" / "hookrun"
+    cache.mkdir(parents=True, exist_ok=True)
+    with running(project) as first:
+        began.wait()
+        for number in range(300):
+            (cache / f"{number:032x}.json").write_text("{}")
+        project.user_hooks({"name": "unrelated", "event": "stop", "command": "true"})
+        until(lambda: is_old(project.home / ".config" / "hookrun" / "hooks.json"))
+        elsewhere = project.home / "elsewhere"
+        elsewhere.mkdir()
+        project.fire(event="stop", cwd=elsewhere)
+        project.hooks({"command": "true", "timeout": 0.3, **hook})
+        assert project.fire().hook("hook")["failure"] == "timeout"
+        go.tell()
+        assert first.end()[0] == 0
+
+
+def is_old(path: Path) -> bool:
+    """Tell whether the file is so old that hookrun keeps what it compiles of it."""
+    return time.time_ns() - path.stat().st_ctime_ns > YOUNG + 50_000_000
+
+
+# --- background
+
+
+def background_record(project: Project) -> dict[str, object]:
+    """Return the record of the background hook's end, once it is there."""
+    until(lambda: any(record["kind"] == "background" for record in project.audit()))
+    [found] = [record for record in project.audit() if record["kind"] == "background"]
+    return found
+
+
+def test_fire_does_not_wait_for_a_background_hook(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """The fire has answered, and its stdout and stderr have ended, while the hook still waits for a word of ours."""
+    began, go, done = signpost("began"), signpost("go"), signpost("done")
+    project.hooks({"command": "echo began > began; read word < go; echo $word > done", "background": True})
+    fired = project.fire()
+    assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")
+    began.wait()
+    assert not any(record["kind"] == "background" for record in project.audit())
+    go.tell()
+    assert done.wait() == b"go\n"
+    record = background_record(project)
+    assert (record["hook"], record["exit"], record.get("failure")) == ("hook", 0, None)
+    assert (record["background"], record["request_id"]) == (True, fired.verdict["request_id"])
+
+
+def test_a_background_hook_reads_the_whole_context(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """A large context reaches a background hook whole although hookrun is gone."""
+    done = signpost("done")
+    project.hooks({"command": "wc -c > done", "background": True})
+    content = "x" * (8 << 20)
+    project.fire({"tool_name": "write", "tool_args": {"content": content}})
+    assert int(done.wait()) > len(content)
+
+
+def test_what_a_background_hook_says_is_no_verdict_and_goes_nowhere(project: Project) -> None:
+    """Its block blocks nothing and what it prints is not among hookrun's output."""
+    project.hooks({"command": f"echo loud >&2; {BLOCK}; exit 2", "background": True})
+    fired = project.fire()
+    assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")
+    record = background_record(project)
+    assert (record["exit"], record["action"]) == (2, "continue")
+    assert record["bytes_out"] == len(json.dumps({"action": "block", "message": "no"})) + 1
+
+
+def test_the_timeout_of_a_background_hook_is_enforced(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """A background hook past its timeout is ended with all it has started, and its record says so."""
+    pids = signpost("pids")
+    project.hooks({"command": "setsid sleep 300 & echo $$ $! > pids; exec sleep 300", "background": True, "timeout": 1})
+    project.fire()
+    hook, child = map(int, pids.wait().split())
+    record = background_record(project)
+    assert record["failure"] == "timeout"
+    until(lambda: not alive(hook) and not alive(child))
+
+
+def test_a_failing_background_hook_is_in_the_audit(project: Project) -> None:
+    """An exit status other than 0 and 2 is a failure in the record, with what the hook wrote to stderr."""
+    project.hooks({"command": "echo broken >&2; exit 3", "background": True})
+    project.fire()
+    record = background_record(project)
+    assert (record["failure"], record["exit"]) == ("exit_code", 3)
+    assert "broken" in str(record["detail"])
+
+
+def test_a_background_hook_that_cannot_be_started_is_a_failure_that_is_seen(project: Project) -> None:
+    """A missing program of a background hook is known before it starts, and told at once."""
+    project.hooks({"command": "./no-such-program", "background": True})
+    fired = project.fire()
+    assert fired.hook("hook")["failure"] == "missing"
+    assert "no-such-program" in fired.stderr
+
+
+def test_a_background_hook_survives_the_signal_that_ends_the_fire(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """SIGTERM to hookrun, while another hook is waited for, does not end what was handed to the background."""
+    began, go, done = signpost("began"), signpost("go"), signpost("done")
+    project.hooks(
+        {"name": "behind", "command": "read word < go; echo $word > done", "background": True},
+        {"name": "front", "command": "echo began > began; exec sleep 300"},
+    )
+    with running(project) as fire:
+        began.wait()
+        fire.process.terminate()
+        assert fire.end()[0] == 143
+    go.tell()
+    assert done.wait() == b"go\n"
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process is there and not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+def test_background_hooks_that_are_exclusive_take_turns(project: Project) -> None:
+    """Six fires of a hook that is exclusive and in the background: all six ran, and none met another."""
+    project.hooks({"command": MARKED.format(marker="marker"), "exclusive": True, "background": True})
+    fires = [Running(project) for _ in range(6)]
+    assert [fire.end()[0] for fire in fires] == [0] * 6
+    until(lambda: sum(record["kind"] == "background" for record in project.audit()) == 6)
+    ends = [record for record in project.audit() if record["kind"] == "background"]
+    assert [(end["exit"], end.get("failure")) for end in ends] == [(0, None)] * 6
+
+
+# --- signals
+
+ORDINARY_SIGNALS = (1 << 31) - 1
+"""Signals 1 to 31: those above are the C library's own."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_fire_and_every_hook(
+    project: Project, signpost: Callable[[str], Signpost], number: signal.Signals
+) -> None:
+    """The fire ends with 128 + n, says nothing on stdout, leaves no process, and its record says `interrupted`."""
+    pids = signpost("pids")
+    project.hooks(
+        {"name": "before", "command": "true"},
+        {"name": "deaf", "command": "trap '' TERM; setsid sleep 300 & echo $$ $! > pids; while :; do sleep 1; done"},
+        {"name": "after", "command": "touch after"},
+    )
+    with running(project) as fire:
+        processes = list(map(int, pids.wait().split()))
+        fire.process.send_signal(number)
+        status, stdout, stderr = fire.end()
+    assert status == 128 + number
+    assert stdout == b""
+    assert stderr == f"hookrun: interrupted by signal {int(number)}: every hook was ended\n"
+    assert [pid for pid in processes if alive(pid)] == []
+    assert not (project.root / "after").exists()
+    last = project.audit()[-1]
+    assert (last["kind"], last["interrupted"], last["exit"]) == ("fire", int(number), 128 + number)
+    assert [record["hook"] for record in project.audit() if record["kind"] == "hook"][:1] == ["before"]
+
+
+def test_the_hook_that_was_interrupted_is_in_the_audit(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """One record per hook run: that of the hook which was running when the signal came is not missing."""
+    began = signpost("began")
+    project.hooks({"command": "echo began > began; exec sleep 300"})
+    with running(project) as fire:
+        began.wait()
+        fire.process.terminate()
+        fire.end()
+    assert [record["hook"] for record in project.audit() if record["kind"] == "hook"] == ["hook"]
+
+
+def test_every_hook_side_by_side_is_ended_by_a_signal(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """Parallel hooks, those that wait their turn included, are all ended or never begun."""
+    began = signpost("began")
+    project.hooks(
+        *({"name": f"h{i}", "command": "echo $$ >> began; exec sleep 300", "parallel": True} for i in range(40))
+    )
+    processes: list[int] = []
+    with running(project) as fire:
+        while len(processes) < 32:
+            processes += map(int, began.wait().split())
+        fire.process.terminate()
+        assert fire.end()[0] == 143
+    assert [pid for pid in processes if alive(pid)] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_the_parent_ignores_stays_ignored(
+    project: Project, signpost: Callable[[str], Signpost], number: signal.Signals
+) -> None:
+    """As under nohup: hookrun does not take up a signal that it was started to ignore."""
+    began, go = signpost("began"), signpost("go")
+    project.hooks({"command": f"echo began > began; read word < go; {BLOCK}"})
+    with running(project, "sh", "-c", f"trap '' {number.name[3:]}; exec \"$@\"", "sh") as fire:
+        began.wait()
+        fire.process.send_signal(number)
+        go.tell()
+        status, stdout, _ = fire.end()
+    assert (status, json.loads(stdout)["message"]) == (2, "no")
+
+
+def test_a_hook_has_its_signals_at_default_whatever_hookrun_ignores(project: Project) -> None:
+    """A hook inherits no ignored signal: none of the ordinary ones is ignored or blocked."""
+    status = "grep -E '^Sig(Ign|Blk):' /proc/self/status >&2; exit 2"
+    project.hooks({"command": status})
+    fired = project.fire(wrap=("sh", "-c", "trap '' HUP INT QUIT PIPE ALRM TERM XFSZ; exec \"$@\"", "sh"))
+    words = str(fired.verdict["message"]).split()
+    blocked, ignored = (int(word, 16) & ORDINARY_SIGNALS for word in words[1::2])
+    assert (blocked, ignored) == (0, 0)
+
+
+def test_a_pipe_whose_reader_has_gone_ends_quietly(project: Project) -> None:
+    """`yes | head -1` in a hook ends as in a shell: SIGPIPE is at its default."""
+    project.hooks({"command": "yes | head -1 >&2; exit 2"})
+    fired = project.fire(reap=True)
+    assert (fired.verdict["message"], fired.left) == ("y", [])
+
+
+def test_a_python_hook_has_sigpipe_at_default(project: Project) -> None:
+    """What a Python function starts sees a SIGPIPE that is not ignored."""
+    project.script(
+        "guards.py",
+        "import os\ndef hook(context):\n    os.system('yes | head -1')\n"
+        "    return {'action': 'block', 'message': 'no'}\n",
+    )
+    project.hooks({"python": "guards:hook"})
+    fired = project.fire()
+    assert (fired.verdict["message"], fired.record("hook")["bytes_err"]) == ("no", 2)
+
+
+def test_a_hook_killed_by_sigpipe_is_a_signal_failure(project: Project) -> None:
+    """A hook that SIGPIPE ends fails as signal 13."""
+    project.hooks({"command": "sh -c 'kill -PIPE $$'; kill -PIPE $$", "on_failure": "block"})
+    fired = project.fire()
+    assert fired.hook("hook")["failure"] == "signal"
+    assert "signal 13" in str(fired.verdict["message"])
+    assert fired.record("hook")["exit"] == -13
+
+
+@pytest.mark.parametrize("kind", ["command", "python"])
+def test_a_hook_leads_a_session_of_its_own(project: Project, kind: str) -> None:
+    """Session, process group and process are the same: a hook has no terminal and gets no signal of ours."""
+    project.script(
+        "guards.py",
+        "import os\ndef hook(context):\n"
+        "    return {'action': 'block', 'message': f'{os.getsid(0)} {os.getpgid(0)} {os.getpid()}'}\n",
+    )
+    if kind == "python":
+        project.hooks({"python": "guards:hook"})
+    else:
+        project.hooks({"command": "ps -o sid=,pgid=,pid= -p $$ >&2; exit 2"})
+    session, group, process = map(int, str(project.fire().verdict["message"]).split())
+    assert session == group == process
+    assert session != os.getsid(0)
+
+
+@pytest.mark.parametrize("kind", ["command", "python"])
+def test_a_hook_has_three_descriptors_and_no_more(project: Project, kind: str) -> None:
+    """Nothing of what hookrun or its caller has open is open in a hook."""
+    project.script(
+        "guards.py",
+        "import os\ndef hook(context):\n"
+        "    return {'action': 'block', 'message': ' '.join(os.listdir('/proc/self/fd'))}\n",
+    )
+    if kind == "python":
+        project.hooks({"python": "guards:hook"})
+    else:
+        program = "import os, sys; sys.stderr.write(' '.join(os.listdir('/proc/self/fd'))); sys.exit(2)"
+        project.hooks({"args": [sys.executable, "-c", program]})
+    fired = project.fire()
+    descriptors = {int(word) for word in str(fired.verdict["message"]).split()}
+    assert descriptors - {3, 4} == {0, 1, 2}, "3 is listdir's own, 4 the answer of a python hook"
+
+
+# --- nesting
+
+
+def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(project: Project) -> None:
+    """A hook that fires what runs it again is stopped at the third level, and the outermost fire tells why."""
+    fire = " ".join(project.command("fire", "pre_tool_use"))
+    project.hooks({"command": f"echo x >> ran; {fire} < /dev/stdin", "on_failure": "block"})
+    fired = project.fire(reap=True)
+    assert (project.root / "ran").read_text() == "x\n" * 3
+    assert fired.status == 2
+    assert "hooks run within hooks 3 deep" in fired.stderr
+    assert "hooks run within hooks 3 deep" in fired.stdout.decode()
+    assert fired.left == []
+    errors = [record for record in fired.audit if "error" in record]
+    assert [record["exit"] for record in errors] == [1]
+
+
+def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
+    """A hook that cleans its environment under its policy, or declares the count anew, is counted all the same."""
+    fire = " ".join(project.command("fire", "pre_tool_use"))
+    project.hooks(
+        {
+            "command": f"echo x >> ran; {fire} < /dev/stdin",
+            "on_failure": "block",
+            "env_policy": "clean",
+            "env": {"HOOKRUN_CHAIN": "", "PYTHONPATH": project.environment()["PYTHONPATH"]},
+        }
+    )
+    assert "3 deep" in project.fire().stderr
+    assert (project.root / "ran").read_text() == "x\n" * 3
+
+
+def test_ending_the_outer_hook_ends_the_hooks_it_has_fired(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """A hook that fires another event and is past its timeout takes the hooks of that fire with it."""
+    pids = signpost("pids")
+    fire = " ".join(project.command("fire", "stop"))
+    project.hooks(
+        {"name": "outer", "command": f"echo '{{}}' | {fire}", "timeout": 3},
+        {"name": "inner", "event": "stop", "command": "setsid sleep 300 & echo $$ $! > pids; exec sleep 300"},
+    )
+    fired = project.fire(reap=True)
+    assert fired.hook("outer")["failure"] == "timeout"
+    assert [pid for pid in map(int, pids.wait().split()) if alive(pid)] == []
+    assert fired.left == []
+
+
+# --- broken streams
+
+ANSWERS = {"block": BLOCK, "modify": MODIFY, "continue": "true"}
+
+
+@pytest.mark.parametrize("action", ANSWERS)
+def test_closed_stdin_with_a_context_file(project: Project, action: str) -> None:
+    """With stdin closed at the start and the context in a file, the verdict is what it would be."""
+    project.hooks({"command": ANSWERS[action]})
+    (project.root / "ctx.json").write_bytes(CONTEXT)
+    fired = project.fire(None, "--ctx", "ctx.json", wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
+    assert (fired.status, fired.action) == (2 if action == "block" else 0, action)
+
+
+def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project: Project) -> None:
+    """With stdin closed and no context anywhere, hookrun says so and exits with 1."""
+    project.hooks({"command": BLOCK})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
+    assert (fired.status, fired.stdout) == (1, b"")
+    assert "expected one JSON object" in fired.stderr
+
+
+@pytest.mark.parametrize("action", ANSWERS)
+def test_closed_stderr_changes_no_verdict(project: Project, action: str) -> None:
+    """With stderr closed at the start the verdict on stdout and the status are what they would be."""
+    project.hooks({"command": f"echo noise >&2; {ANSWERS[action]}"}, {"name": "broken", "command": "exit 7"})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2>&-', "sh"))
+    assert (fired.status, fired.action, fired.stderr) == (2 if action == "block" else 0, action, "")
+
+
+@pytest.mark.parametrize("hook", [{"python": "guards:hook"}, {"url": "http://127.0.0.1:1/hook"}], ids=["python", "url"])
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
+def test_closed_streams_of_hookrun_hide_no_reason(project: Project, hook: dict[str, object], closed: str) -> None:
+    """A hook in a forked child has streams of its own: why it failed is known although hookrun's stderr is closed."""
+    project.script("guards.py", "def hook(context):\n    raise ValueError('Connection refused')\n")
+    project.hooks({**hook, "on_failure": "block"})
+    fired = project.fire(wrap=("sh", "-c", f'exec "$@" {closed}', "sh"))
+    assert fired.status == 2
+    assert "Connection refused" in str(fired.record("hook")["detail"])
+
+
+def test_a_python_hook_has_a_stdout_where_hookrun_has_none(project: Project) -> None:
+    """A function that uses sys.stdout is not broken by a hookrun whose own stdout is closed."""
+    text = "import sys\ndef hook(context):\n    sys.stdout.write('checking')\n    sys.stdout.flush()\n"
+    project.script("guards.py", text)
+    project.hooks({"python": "guards:hook", "on_failure": "block"})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" >&-', "sh"))
+    assert fired.status == 0, fired.stderr
+
+
+def test_everything_closed_still_blocks(project: Project) -> None:
+    """With all three streams closed, a block is still exit 2 and no file of ours is written into by mistake."""
+    project.hooks({"command": BLOCK})
+    (project.root / "ctx.json").write_bytes(CONTEXT)
+    fired = project.fire(None, "--ctx", "ctx.json", wrap=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"))
+    assert (fired.status, fired.stdout, fired.stderr) == (2, b"", "")
+    assert fired.record("hook")["action"] == "block"
+
+
+UNSAYABLE = {"block": 2, "modify": 1, "continue": 0}
+"""The exit status where the verdict cannot be said: a block is heard by the status alone, a modify is not."""
+
+
+@pytest.mark.parametrize("action", ANSWERS)
+def test_closed_stdout_loses_no_verdict_in_silence(project: Project, action: str) -> None:
+    """With stdout closed at the start a block still exits 2, a modify that could not be said 1, a continue 0."""
+    project.hooks({"command": ANSWERS[action]})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" >&-', "sh"))
+    assert fired.status == UNSAYABLE[action], fired.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("action", ANSWERS)
+def test_a_stdout_on_a_full_disk_loses_no_verdict_in_silence(project: Project, action: str) -> None:
+    """Where stdout takes nothing a block still exits 2, a modify 1, a continue 0, and stderr says why."""
+    project.hooks({"command": ANSWERS[action]})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" > /dev/full', "sh"))
+    assert fired.status == UNSAYABLE[action]
+    assert f"hookrun: the verdict ({action}) could not be written to stdout" in fired.stderr
+
+
+@pytest.mark.parametrize("action", ANSWERS)
+def test_an_agent_that_has_gone_loses_no_verdict_in_silence(
+    project: Project, signpost: Callable[[str], Signpost], action: str
+) -> None:
+    """An agent that closes its end before the verdict comes: a block exits 2, a modify 1, a continue 0."""
+    began, go = signpost("began"), signpost("go")
+    project.hooks({"command": f"echo began > began; read word < go; {ANSWERS[action]}"})
+    with running(project) as fire:
+        began.wait()
+        assert fire.process.stdout is not None
+        fire.process.stdout.close()
+        fire.process.stdout = None
+        go.tell()
+        status, _, stderr = fire.end()
+    assert status == UNSAYABLE[action]
+    assert f"the verdict ({action}) could not be written" in stderr
+    assert project.audit()[-1]["exit"] == status
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_stderr_on_a_full_disk_changes_no_verdict(project: Project) -> None:
+    """Where stderr takes nothing the verdict on stdout and the status are what they would be."""
+    project.hooks({"command": BLOCK})
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2> /dev/full', "sh"))
+    assert (fired.status, fired.action, fired.stderr) == (2, "block", "")
+
+
+def test_a_large_verdict_to_a_slow_reader_arrives_whole(project: Project, signpost: Callable[[str], Signpost]) -> None:
+    """A verdict of 4 MB on a non-blocking stdout that is read late arrives to its last byte."""
+    done = signpost("done")
+    program = "import json, os; print(json.dumps({'action': 'block', 'message': 'x' * (4 << 20)}))"
+    project.hooks({"args": [sys.executable, "-c", program], "max_output": 8 << 20})
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with subprocess.Popen(
+        project.command("fire", "pre_tool_use"),
+        cwd=project.root,
+        env=project.environment(),
+        stdin=subprocess.PIPE,
+        stdout=writer,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        os.close(writer)
+        assert process.stdin is not None
+        process.stdin.write(CONTEXT)
+        process.stdin.close()
+        with os.fdopen(reader, "rb") as stream:
+            verdict = json.loads(stream.read())
+        assert process.wait(ENOUGH) == 2
+    assert len(verdict["message"]) == 4 << 20
+    del done

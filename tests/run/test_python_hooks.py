@@ -1,0 +1,438 @@
+"""Hooks that are Python functions: what they may return, how they fail, which modules and interpreters they find."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Fired, Project
+
+FIVE_MEGABYTES = 5 << 20
+
+MODULE = '''\
+"""Checks."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+
+
+class Answer:
+    def to_dict(self):
+        return {"action": "block", "message": "from an object"}
+
+
+class Checks:
+    @staticmethod
+    def strict(context):
+        return {"action": "block", "message": "from a dotted path"}
+
+    NOT_A_FUNCTION = 1
+
+
+class Awaitable:
+    def __await__(self):
+        yield from asyncio.sleep(0).__await__()
+        return {"action": "block", "message": "from an awaitable"}
+
+
+def says(context):
+    return {"action": "block", "message": "from " + context["tool_name"]}
+
+
+def nothing(context):
+    return None
+
+
+def an_object(context):
+    return Answer()
+
+
+async def later(context):
+    await asyncio.sleep(0)
+    return {"action": "block", "message": "from a coroutine"}
+
+
+async def later_nothing(context):
+    return None
+
+
+async def later_raises(context):
+    raise LookupError("later than expected")
+
+
+def awaitable(context):
+    return Awaitable()
+
+
+def deeper(context):
+    raise ValueError("not what was hoped for")
+
+
+def raises(context):
+    deeper(context)
+
+
+def vetoes(context):
+    print("not on a Friday", file=sys.stderr)
+    sys.exit(2)
+
+
+def exits_with_text(context):
+    sys.exit("nothing doing")
+
+
+def exits_well(context):
+    sys.exit()
+
+
+def prints(context):
+    print("checking " * 1000)
+    os.write(1, b"raw bytes\\n")
+    os.system("echo from a child")
+    return {"action": "block", "message": "printed first"}
+
+
+def a_list(context):
+    return [1, 2]
+
+
+def a_set(context):
+    return {1, 2}
+
+
+def hangs(context):
+    os.system("setsid sleep 300 & sleep 300")
+
+
+def hangs_and_ignores(context):
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(300)
+
+
+def sees(context):
+    return {"action": "block", "message": json.dumps(dict(os.environ))}
+
+
+def measures(context):
+    return {"action": "block", "message": str(len(context["tool_args"]["content"]))}
+
+
+def counts_stdin(context):
+    return {"action": "block", "message": str(len(sys.stdin.read()))}
+
+
+def where(context):
+    return {"action": "block", "message": json.dumps([os.getcwd(), sys.executable, sys.version_info[:2], __name__])}
+
+
+def asks_the_net(context):
+    import http.client
+    import urllib.request
+
+    return {"action": "block", "message": http.client.HTTPConnection.__name__ + urllib.request.Request.__name__}
+
+
+def dies(context):
+    os.kill(os.getpid(), 11)
+
+
+def shell_like(context):
+    print("the linter ended with 127", file=sys.stderr)
+    sys.exit(127)
+'''
+
+INTERPRETERS = (None, sys.executable)
+"""None is the forked child of hookrun; the other is a fresh interpreter that is given hookrun's runner as a script."""
+
+
+def fire(
+    project: Project, function: str, *, interpreter: str | None = None, reap: bool = False, **fields: object
+) -> Fired:
+    """Fire one function of the module `checks.guards`, a package at the project's root."""
+    project.script("checks/__init__.py", "", 0o644)
+    project.script("checks/guards.py", MODULE, 0o644)
+    given = {} if interpreter is None else {"interpreter": interpreter}
+    project.hooks({"python": f"checks.guards:{function}", **given, **fields})
+    return project.fire(reap=reap)
+
+
+def usable(*names: str) -> list[str]:
+    """Return those of the programs that are on PATH and start: a version manager's stand-in may be there and fail."""
+    found = []
+    for name in names:
+        path = shutil.which(name)
+        if path is not None and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("says", "from bash"),
+        ("an_object", "from an object"),
+        ("later", "from a coroutine"),
+        ("awaitable", "from an awaitable"),
+        ("Checks.strict", "from a dotted path"),
+    ],
+)
+def test_what_a_function_returns_is_its_verdict(
+    project: Project, interpreter: str | None, function: str, message: str
+) -> None:
+    """A dict, an object with to_dict and what a coroutine gives are each taken as the verdict."""
+    fired = fire(project, function, interpreter=interpreter)
+    assert (fired.status, fired.verdict["message"]) == (2, message), fired.stderr
+    assert fired.hook("hook")["failure"] is None
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize("function", ["nothing", "later_nothing", "exits_well"])
+def test_a_function_that_returns_none_has_no_objection(
+    project: Project, interpreter: str | None, function: str
+) -> None:
+    """None, also from a coroutine, and sys.exit() without a status are a continue and no failure."""
+    fired = fire(project, function, interpreter=interpreter, on_failure="block")
+    assert (fired.status, fired.action) == (0, "continue"), fired.stderr
+    assert fired.stderr == ""
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize(
+    ("function", "last_line"),
+    [
+        ("raises", "ValueError: not what was hoped for"),
+        ("later_raises", "LookupError: later than expected"),
+        ("a_set", "TypeError: Object of type set is not JSON serializable"),
+        ("exits_with_text", "nothing doing"),
+    ],
+)
+def test_an_exception_is_an_exit_code_failure_that_shows_the_last_line(
+    project: Project, interpreter: str | None, function: str, last_line: str
+) -> None:
+    """What a function raises fails as exit_code, status 1, and the reason ends with the last line of the traceback."""
+    fired = fire(project, function, interpreter=interpreter, on_failure="block")
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
+    assert str(fired.verdict["message"]).endswith(last_line)
+    assert str(fired.record("hook")["detail"]).endswith(last_line)
+    assert fired.record("hook")["exit"] == 1
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_sys_exit_2_is_a_veto_with_what_was_printed(project: Project, interpreter: str | None) -> None:
+    """sys.exit(2) blocks with what the function wrote to stderr, as for a program."""
+    fired = fire(project, "vetoes", interpreter=interpreter)
+    assert (fired.status, fired.verdict["message"]) == (2, "not on a Friday")
+    assert fired.hook("hook")["failure"] is None
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_what_a_function_prints_does_not_spoil_its_verdict(project: Project, interpreter: str | None) -> None:
+    """print, writes to descriptor 1 and the output of children go to stderr; stdout holds the verdict alone."""
+    fired = fire(project, "prints", interpreter=interpreter)
+    assert (fired.status, fired.verdict["message"]) == (2, "printed first"), fired.stderr
+    assert fired.record("hook")["bytes_err"] == len("checking " * 1000 + "\nraw bytes\nfrom a child\n")
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, interpreter: str | None) -> None:
+    """A list is a bad_verdict, as it is from a program."""
+    assert fire(project, "a_list", interpreter=interpreter).hook("hook")["failure"] == "bad_verdict"
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize("function", ["hangs", "hangs_and_ignores"])
+def test_a_function_that_hangs_is_ended_and_leaves_nothing(
+    project: Project, interpreter: str | None, function: str
+) -> None:
+    """A function past its timeout is a timeout, and neither it nor what it started is left running."""
+    fired = fire(project, function, interpreter=interpreter, timeout=0.5, on_failure="block", reap=True)
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "timeout")
+    assert fired.left == []
+
+
+def test_a_function_that_is_killed_is_a_signal_failure(project: Project) -> None:
+    """A segmentation fault in the function is its own failure and not hookrun's."""
+    fired = fire(project, "dies", on_failure="block")
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "signal")
+    assert "signal 11" in str(fired.verdict["message"])
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("checks.guards:no_such", "module checks.guards has no no_such"),
+        ("checks.guards:MODULE", "module checks.guards has no MODULE"),
+        ("checks.guards:NUMBER", "checks.guards:NUMBER is not a function"),
+        ("checks.no_such:hook", "there is no module checks.no_such"),
+        ("no_such.guards:hook", "there is no module no_such.guards"),
+    ],
+)
+def test_a_function_or_module_that_is_not_there_is_missing(
+    project: Project, interpreter: str | None, target: str, told: str
+) -> None:
+    """A module or function that does not exist, or is no function, fails as missing and is named."""
+    project.script("checks/__init__.py", "", 0o644)
+    project.script("checks/guards.py", "NUMBER = 1\n", 0o644)
+    given = {} if interpreter is None else {"interpreter": interpreter}
+    project.hooks({"python": target, "on_failure": "block", **given})
+    fired = project.fire()
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing"), fired.stderr
+    assert told in str(fired.verdict["message"])
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@pytest.mark.parametrize(
+    ("text", "last_line"),
+    [
+        ("import no_such_library\n", "ModuleNotFoundError: No module named 'no_such_library'"),
+        ("import checks.no_helper\n", "ModuleNotFoundError: No module named 'checks.no_helper'"),
+        ("from checks import nobody\n", "ImportError: cannot import name 'nobody' from 'checks'"),
+        ("def hook(context) return 1\n", "SyntaxError: "),
+        ("1 / 0\n", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_an_import_that_fails_inside_the_module_is_an_exit_code_failure(
+    project: Project, interpreter: str | None, text: str, last_line: str
+) -> None:
+    """A module that is there but cannot be imported is not missing: its own error is shown."""
+    project.script("checks/__init__.py", "", 0o644)
+    project.script("checks/guards.py", text, 0o644)
+    given = {} if interpreter is None else {"interpreter": interpreter}
+    project.hooks({"python": "checks.guards:hook", "on_failure": "block", **given})
+    fired = project.fire()
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
+    assert last_line in str(fired.verdict["message"])
+
+
+def test_a_function_that_exits_with_127_is_not_taken_for_missing(project: Project) -> None:
+    """sys.exit(127) is the function's own exit status: the function was there, so the failure is exit_code."""
+    fired = fire(project, "shell_like", on_failure="block")
+    assert fired.record("hook")["exit"] == 127
+    assert fired.hook("hook")["failure"] == "exit_code"
+    assert "the linter ended with 127" in str(fired.verdict["message"])
+
+
+def test_the_module_is_found_from_the_projects_root(project: Project) -> None:
+    """A fire from a subdirectory finds a module beside the declaration file, and runs it at the project's root."""
+    project.script("guards.py", MODULE, 0o644)
+    project.hooks({"python": "guards:where"})
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    fired = project.fire(cwd=below)
+    assert json.loads(str(fired.verdict["message"]))[0] == str(project.root)
+
+
+def test_a_project_module_comes_before_an_installed_one_of_the_same_name(project: Project) -> None:
+    """A module of the project wins over one of the same name further along the interpreter's path."""
+    elsewhere = project.home / "lib"
+    elsewhere.mkdir()
+    (elsewhere / "guards.py").write_text("def hook(context): return {'action': 'block', 'message': 'elsewhere'}\n")
+    project.script("guards.py", "def hook(context): return {'action': 'block', 'message': 'project'}\n", 0o644)
+    project.hooks({"python": "guards:hook"})
+    path = project.environment()["PYTHONPATH"] + ":" + str(elsewhere)
+    assert project.fire(env={"PYTHONPATH": path}).verdict["message"] == "project"
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_a_function_sees_what_a_program_would_see_in_its_environment(project: Project, interpreter: str | None) -> None:
+    """os.environ holds what hookrun tells every hook and what the hook declares."""
+    fired = fire(project, "sees", interpreter=interpreter, env={"STRICT": "yes", "HOOKRUN_HOOK": "forged"})
+    seen = json.loads(str(fired.verdict["message"]))
+    assert seen["STRICT"] == "yes"
+    assert seen["HOOKRUN_HOOK"] == "hook"
+    assert seen["HOOKRUN_EVENT"] == "pre_tool_use"
+    assert seen["HOOKRUN_TOOL"] == "bash"
+    assert seen["HOOKRUN_SESSION_ID"] == "s1"
+    assert seen["HOOKRUN_PROJECT_DIR"] == str(project.root)
+    assert seen["HOOKRUN_REQUEST_ID"] == fired.verdict["request_id"]
+
+
+def test_env_policy_clean_holds_for_a_forked_function(project: Project) -> None:
+    """A function in a forked child does not see what its policy takes away, although the child began with it."""
+    project.script("guards.py", MODULE, 0o644)
+    project.hooks({"python": "guards:sees", "env_policy": "clean"})
+    fired = project.fire(env={"SOMETHING_ELSE": "1"})
+    assert "SOMETHING_ELSE" not in json.loads(str(fired.verdict["message"]))
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: str | None) -> None:
+    """A large context reaches the function whole, characters beyond ASCII included."""
+    project.script("guards.py", MODULE, 0o644)
+    given = {} if interpreter is None else {"interpreter": interpreter}
+    project.hooks({"python": "guards:measures", **given})
+    fired = project.fire({"tool_name": "write", "tool_args": {"content": "ü" * FIVE_MEGABYTES}})
+    assert fired.verdict["message"] == str(FIVE_MEGABYTES)
+
+
+def test_the_context_has_been_read_when_the_function_is_called(project: Project) -> None:
+    """What the function itself reads from sys.stdin is its end, not somebody else's input."""
+    assert fire(project, "counts_stdin").verdict["message"] == "0"
+
+
+def test_a_given_interpreter_runs_the_function(project: Project) -> None:
+    """`interpreter` is the program that runs the function, in the working directory of the hook."""
+    fired = fire(project, "where", interpreter=sys.executable)
+    directory, executable, version, module = json.loads(str(fired.verdict["message"]))
+    assert (directory, executable, module) == (str(project.root), sys.executable, "checks.guards")
+    assert version == list(sys.version_info[:2])
+
+
+@pytest.mark.parametrize("name", ["python3.11", "python3.12", "python3.13", "python3.14"])
+def test_another_python_without_hookrun_runs_the_function(project: Project, name: str) -> None:
+    """An interpreter of another version, by its bare name, runs the function without hookrun being importable."""
+    if not usable(name):
+        pytest.skip(f"{name} is not on PATH, or does not start")
+    project.script("guards.py", MODULE, 0o644)
+    project.hooks({"python": "guards:where", "interpreter": name, "env": {"PYTHONPATH": ""}})
+    fired = project.fire()
+    version = json.loads(str(fired.verdict["message"]))[2]
+    assert "python" + ".".join(map(str, version)) == name
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+def test_a_function_can_import_the_whole_standard_library(project: Project, interpreter: str | None) -> None:
+    """No module of hookrun's stands in the way of one of the standard library: http, signal and others are Python's."""
+    fired = fire(project, "asks_the_net", interpreter=interpreter, on_failure="block")
+    assert fired.verdict["message"] == "HTTPConnectionRequest", fired.stderr
+
+
+@pytest.mark.parametrize("interpreter", ["/no/such/python", "no-such-python", "./venv/bin/python"])
+def test_an_interpreter_that_is_not_there_is_missing(project: Project, interpreter: str) -> None:
+    """An interpreter that does not exist fails as missing and is named."""
+    fired = fire(project, "says", interpreter=interpreter, on_failure="block")
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing")
+    assert interpreter.rpartition("/")[2] in str(fired.verdict["message"])
+
+
+def test_an_interpreter_that_is_no_program_is_missing(project: Project) -> None:
+    """An interpreter without the execute bit fails as missing, and the reason says what it lacks."""
+    name = project.script("python", "#!/bin/sh\n", 0o644)
+    fired = fire(project, "says", interpreter=name, on_failure="block")
+    assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing")
+    assert "is not executable" in str(fired.verdict["message"])
+
+
+def test_an_interpreter_relative_to_the_project_is_found(project: Project) -> None:
+    """A relative interpreter, as of a virtual environment, is taken from the project's root."""
+    (project.root / "venv" / "bin").mkdir(parents=True)
+    project.script("venv/bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    below = project.root / "below"
+    below.mkdir()
+    project.script("guards.py", MODULE, 0o644)
+    project.hooks({"python": "guards:says", "interpreter": "./venv/bin/python"})
+    assert project.fire(cwd=below).verdict["message"] == "from bash"

@@ -1,0 +1,788 @@
+"""A fire from hook to hook: order, changes seen by those that come after, side by side, the end, and the recheck."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hookrun import match
+from hookrun.engine import Chain
+from hookrun.model import LAYERS, Failure, Hook, Outcome
+
+Json = dict[str, object]
+Answer = Json | Outcome | Callable[[Json], "Json | Outcome"]
+
+ARGS: Json = {"command": "ls", "n": 1}
+
+
+class Listed:
+    """Candidates that are a plain list of hooks, in running order."""
+
+    def __init__(self, hooks: Sequence[Hook]) -> None:
+        """Take the hooks in running order."""
+        self._hooks = hooks
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._hooks)
+
+    def layer(self, index: int) -> int:
+        """Return the layer's number."""
+        return LAYERS.index(self._hooks[index].layer)
+
+    def parallel(self, index: int) -> bool:
+        """Tell whether the hook may run beside its neighbours."""
+        return self._hooks[index].parallel
+
+    def always(self, index: int) -> bool:
+        """Tell whether the hook runs even when the chain has ended."""
+        return self._hooks[index].always
+
+    def enforcing(self, index: int) -> bool:
+        """Tell whether the hook's word can change what happens."""
+        return self._hooks[index].mode == "enforce" and not self._hooks[index].background
+
+    def selects(self, index: int, context: Mapping[str, object]) -> bool:
+        """Tell whether the hook applies in this context."""
+        return match.applies(self._hooks[index], context)
+
+    def hook(self, index: int) -> Hook:
+        """Return the hook itself."""
+        return self._hooks[index]
+
+
+def hook(name: str, **fields: object) -> Hook:
+    """Return a hook of pre_tool_use in the project layer."""
+    return Hook.from_dict({"name": name, "events": ["pre_tool_use"], **fields})
+
+
+def parallel(name: str, **fields: object) -> Hook:
+    """Return a hook that may run beside its neighbours."""
+    return hook(name, parallel=True, **fields)
+
+
+def only_on(command: str) -> Json:
+    """Return the field that makes a hook apply to one command only."""
+    return {"when": {"tool_args.command": [command]}}
+
+
+def printed(answer: Json | Outcome) -> Outcome:
+    """Return the outcome of a process that printed this answer and ended well."""
+    if isinstance(answer, Outcome):
+        return answer
+    outcome = Outcome()
+    outcome.exit_code = 0
+    outcome.stdout = json.dumps(answer).encode()
+    return outcome
+
+
+def failed(kind: str, exit_code: int | None = None) -> Outcome:
+    """Return the outcome of a process that the runner found fault with."""
+    outcome = Outcome(Failure(kind, "what happened"))
+    outcome.exit_code = exit_code
+    return outcome
+
+
+class Fire:
+    """One run of a chain, with what a fake runner saw. Hooks without an answer say continue."""
+
+    def __init__(
+        self,
+        *hooks: Hook,
+        answers: Mapping[str, Answer] | None = None,
+        context: Json | None = None,
+        off: Mapping[str, str] | None = None,
+        event: str = "pre_tool_use",
+    ) -> None:
+        """Run the chain at once."""
+        self._answers = answers or {}
+        self.calls: list[list[str]] = []
+        self.read: list[tuple[str, bytes]] = []
+        reasons = off or {}
+        given_context: Json = {
+            "version": 1,
+            "event": event,
+            "tool_name": "bash",
+            "tool_args": dict(ARGS),
+            "working_dir": "/w",
+            "file_path": None,
+            "metadata": {},
+            **(context or {}),
+        }
+        self.chain = Chain(event, given_context, Listed(hooks), self._run, off=lambda one: reasons.get(one.name))
+        self.verdict = self.chain.run()
+
+    def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
+        self.calls.append([one.name for one, _ in jobs])
+        self.read += [(one.name, stdin) for one, stdin in jobs]
+        return [self._answer(one, stdin) for one, stdin in jobs]
+
+    def _answer(self, one: Hook, stdin: bytes) -> Outcome:
+        answer = self._answers.get(one.name, {"action": "continue"})
+        return printed(answer(json.loads(stdin)) if callable(answer) else answer)
+
+    @property
+    def order(self) -> list[str]:
+        """The names of the hooks that ran, in order."""
+        return [name for call in self.calls for name in call]
+
+    @property
+    def action(self) -> str:
+        """The combined action."""
+        return self.verdict.action
+
+    @property
+    def args(self) -> object:
+        """The arguments after the chain."""
+        return self.chain.context["tool_args"]
+
+    def seen(self, name: str) -> list[Json]:
+        """Return the contexts that a hook read, one for each time it ran."""
+        return [json.loads(stdin) for one, stdin in self.read if one == name]
+
+
+def sets(**arguments: object) -> Json:
+    """Return the answer that sets these arguments."""
+    return {"action": "modify", "args_patch": arguments}
+
+
+def replaces(**arguments: object) -> Json:
+    """Return the answer that puts these arguments in the place of all."""
+    return {"action": "modify", "modified_args": arguments}
+
+
+def blocks(message: str = "no") -> Json:
+    """Return the answer that blocks."""
+    return {"action": "block", "message": message}
+
+
+def blocks_on(command: str) -> Callable[[Json], Json]:
+    """Return what answers as a guard against one command does."""
+
+    def guard(context: Json) -> Json:
+        arguments = context["tool_args"]
+        assert isinstance(arguments, dict)
+        return blocks() if arguments.get("command") == command else {"action": "continue"}
+
+    return guard
+
+
+# --- one after the other
+
+
+def test_hooks_run_in_the_order_given_each_in_a_call_of_its_own() -> None:
+    """The candidates' order is the running order, whatever their names and priorities."""
+    fire = Fire(hook("c", priority=9), hook("a", priority=1), hook("b"))
+    assert fire.calls == [["c"], ["a"], ["b"]]
+    assert fire.action == "continue"
+    assert [run.hook.name for run in fire.chain.runs] == ["c", "a", "b"]
+    assert fire.chain.steps == {0: "ran", 1: "ran", 2: "ran"}
+
+
+def test_without_hooks_there_is_no_objection() -> None:
+    """No candidate: continue, and the runner is not called."""
+    fire = Fire()
+    assert (fire.verdict.to_dict(), fire.calls) == ({"action": "continue"}, [])
+
+
+def test_a_hook_that_does_not_apply_is_not_run_and_not_noted() -> None:
+    """It has no run and no step: why not is explained elsewhere."""
+    fire = Fire(hook("a", matcher=["write"]), hook("b", matcher=["bash"]))
+    assert fire.order == ["b"]
+    assert fire.chain.steps == {1: "ran"}
+
+
+def test_a_change_is_seen_by_every_later_hook() -> None:
+    """The arguments that one hook made are those the next reads, and the combined verdict has them whole."""
+    fire = Fire(hook("a"), hook("b"), hook("c"), answers={"a": replaces(command="pwd"), "b": sets(x=2)})
+    assert [fire.seen(name)[0]["tool_args"] for name in "abc"] == [ARGS, {"command": "pwd"}, {"command": "pwd", "x": 2}]
+    assert fire.verdict.to_dict() == {"action": "modify", "modified_args": {"command": "pwd", "x": 2}}
+    assert [sorted(run.changed) for run in fire.chain.runs] == [["command", "n"], ["x"], []]
+
+
+def test_a_change_decides_which_later_hooks_apply() -> None:
+    """Conditions are tried on the arguments as they are by then."""
+    later = hook("on_pwd", **only_on("pwd")), hook("on_ls", **only_on("ls"))
+    fire = Fire(hook("a"), *later, answers={"a": sets(command="pwd")})
+    assert fire.order == ["a", "on_pwd"]
+
+
+def test_a_change_of_the_file_is_a_change_of_file_path() -> None:
+    """The context's file_path follows that of the arguments, absolute, for hooks and their conditions."""
+    fire = Fire(
+        hook("a"),
+        hook("b", when={"file_path": ["/w/new"]}),
+        hook("c", when={"file_path": ["/w/old"]}),
+        answers={"a": sets(file_path="sub/../new")},
+        context={"tool_args": {"file_path": "old"}, "file_path": "/w/old"},
+    )
+    assert fire.order == ["a", "b"]
+    assert fire.seen("a")[0]["file_path"] == "/w/old"
+    assert fire.seen("b")[0]["file_path"] == "/w/new"
+
+
+def test_a_guard_blocks_on_the_changed_value() -> None:
+    """Changed by one, blocked by the next: the verdict is block, and the arguments are not in it."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": sets(command="rm"), "b": blocks_on("rm")})
+    assert fire.verdict.to_dict() == {"action": "block", "message": "no"}
+
+
+def test_two_patches_both_arrive() -> None:
+    """Patches of different keys add up; null takes a key away."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": sets(x=1), "b": sets(y={"z": None}, n=None)})
+    assert fire.verdict.modified_args == {"command": "ls", "x": 1, "y": {}}
+
+
+@pytest.mark.parametrize("action", ["allow", "ask"])
+def test_allow_and_ask_may_bring_arguments(action: str) -> None:
+    """The change is made and seen, and the word stays what it was."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action, "modified_args": {"x": 1}}})
+    assert fire.seen("b")[0]["tool_args"] == {"x": 1}
+    assert fire.verdict.to_dict() == {"action": action, "modified_args": {"x": 1}}
+
+
+def test_a_change_to_what_was_there_is_no_change_of_anything() -> None:
+    """The same arguments again: modify, with nothing changed and nothing rechecked."""
+    fire = Fire(hook("u", layer="user"), hook("a"), answers={"a": replaces(**ARGS)})
+    assert fire.order == ["u", "a"]
+    assert fire.chain.runs[1].changed == []
+    assert fire.verdict.modified_args == ARGS
+
+
+def test_true_in_the_place_of_1_is_a_change() -> None:
+    """Values that Python calls equal and JSON does not are told apart."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": sets(n=True)})
+    assert fire.chain.runs[0].changed == ["n"]
+    seen = fire.seen("b")[0]["tool_args"]
+    assert isinstance(seen, dict)
+    assert seen["n"] is True
+
+
+def test_where_there_are_no_arguments_a_change_makes_some() -> None:
+    """On an event with arguments, null ones are as good as empty ones."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": sets(x=1)}, context={"tool_args": None})
+    assert fire.seen("b")[0]["tool_args"] == {"x": 1}
+
+
+def test_a_change_on_an_event_without_arguments_is_a_bad_verdict() -> None:
+    """Nothing is changed, the failure is named, on_failure decides."""
+    fire = Fire(hook("a", on_failure="block"), answers={"a": sets(x=1)}, event="post_tool_use")
+    assert fire.action == "block"
+    assert fire.args == ARGS
+    failure = fire.chain.runs[0].failure
+    assert failure is not None
+    assert failure.kind == "bad_verdict"
+
+
+def test_the_context_given_is_not_changed() -> None:
+    """Changes are made to copies: the caller's arguments and metadata stay as they were."""
+    arguments: Json = {"deep": {"x": 1}, "list": [1]}
+    metadata: Json = {"k": 1}
+    answers: dict[str, Answer] = {"a": {**sets(deep={"x": 2}), "modified_context": {"k": 2}}}
+    fire = Fire(hook("a"), answers=answers, context={"tool_args": arguments, "metadata": metadata})
+    assert fire.args == {"deep": {"x": 2}, "list": [1]}
+    assert arguments == {"deep": {"x": 1}, "list": [1]}
+    assert metadata == {"k": 1}
+
+
+# --- side by side
+
+
+def test_parallel_neighbours_run_in_one_call() -> None:
+    """Neighbours that all say so run together; one that does not stands between and alone."""
+    fire = Fire(parallel("a"), parallel("b"), hook("c"), parallel("d"), parallel("e"), parallel("f"))
+    assert fire.calls == [["a", "b"], ["c"], ["d", "e", "f"]]
+
+
+def test_parallel_neighbours_are_of_one_layer() -> None:
+    """A hook of the next layer waits for those of the layer above."""
+    layers = [
+        parallel("u1", layer="user"),
+        parallel("u2", layer="user"),
+        parallel("p", layer="project"),
+        parallel("l", layer="local"),
+    ]
+    assert Fire(*layers).calls == [["u1", "u2"], ["p"], ["l"]]
+
+
+def test_a_hook_that_does_not_apply_does_not_separate_neighbours() -> None:
+    """Whether it is parallel or not: what does not run stands between nobody, be it off or not matching."""
+    between = hook("x", matcher=["write"]), hook("y", mode="off"), hook("z")
+    fire = Fire(parallel("a"), *between, parallel("b"), off={"z": "said so"})
+    assert fire.calls == [["a", "b"]]
+
+
+def test_parallel_hooks_read_the_same() -> None:
+    """None of a group sees what another of it changes."""
+    fire = Fire(parallel("a"), parallel("b"), hook("c"), answers={"a": sets(x=1), "b": sets(y=2)})
+    assert fire.seen("a")[0]["tool_args"] == fire.seen("b")[0]["tool_args"] == ARGS
+    assert fire.seen("c")[0]["tool_args"] == {**ARGS, "x": 1, "y": 2}
+    assert fire.verdict.system_message is None
+
+
+def test_whole_arguments_of_parallel_hooks_are_taken_as_changes() -> None:
+    """Each answer counts only for what it changes of what the hook saw: the other's change is not undone."""
+    fire = Fire(parallel("a"), parallel("b"), answers={"a": replaces(command="pwd", n=1), "b": replaces(command="ls")})
+    assert fire.args == {"command": "pwd"}
+    assert fire.verdict.system_message is None
+
+
+def test_of_two_parallel_changes_to_one_thing_the_later_wins_and_it_is_told() -> None:
+    """Declared order decides, and the system message names both hooks and the argument."""
+    fire = Fire(parallel("a"), parallel("b"), answers={"a": sets(command="one"), "b": sets(command="two")})
+    assert fire.args == {"command": "two", "n": 1}
+    note = "hooks a and b both changed tool_args.command; b, the later, wins"
+    assert fire.verdict.system_message == note
+    assert [run.notes for run in fire.chain.runs] == [[], [note]]
+
+
+def test_a_conflict_is_told_after_what_the_hooks_say() -> None:
+    """The hooks' own system messages are kept beside the note."""
+    one: Json = {**sets(command="one"), "system_message": "hello"}
+    fire = Fire(parallel("a"), parallel("b"), answers={"a": one, "b": sets(command="two")})
+    assert fire.verdict.system_message is not None
+    assert fire.verdict.system_message.split("\n")[0] == "hello"
+    assert "tool_args.command" in fire.verdict.system_message
+
+
+def test_a_change_within_what_another_replaced_is_a_conflict() -> None:
+    """A path within a path is the same thing."""
+    answers = {"a": sets(o=5), "b": sets(o={"x": 2})}
+    fire = Fire(parallel("a"), parallel("b"), answers=answers, context={"tool_args": {"o": {"x": 1, "y": 1}}})
+    assert fire.verdict.system_message is not None
+    assert "a and b both changed tool_args.o" in fire.verdict.system_message
+
+
+def test_equal_parallel_changes_are_no_conflict() -> None:
+    """Two hooks of one mind have nothing to report."""
+    fire = Fire(parallel("a"), parallel("b"), answers={"a": sets(command="x"), "b": sets(command="x")})
+    assert fire.args == {"command": "x", "n": 1}
+    assert fire.verdict.system_message is None
+
+
+def test_changes_one_after_the_other_are_no_conflict() -> None:
+    """Who saw the first change may change it again."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": sets(command="one"), "b": sets(command="two")})
+    assert fire.args == {"command": "two", "n": 1}
+    assert fire.verdict.system_message is None
+
+
+def test_a_conflict_in_the_metadata_is_told() -> None:
+    """Two parallel hooks that set one key of the metadata differently: the later wins; the same value is none."""
+    one: Json = {"action": "continue", "modified_context": {"k": 1, "same": 0}}
+    other: Json = {"action": "continue", "modified_context": {"k": True, "same": 0}}
+    fire = Fire(parallel("a"), parallel("b"), answers={"a": one, "b": other})
+    assert fire.verdict.system_message == "hooks a and b both changed metadata.k; b, the later, wins"
+    assert fire.chain.context["metadata"] == {"k": True, "same": 0}
+
+
+def test_beside_a_block_all_finish_and_their_word_is_kept() -> None:
+    """The group is run to its end; the block wins, the contexts of the others are there, nothing after it runs."""
+    context: Json = {"action": "allow", "additional_context": "c"}
+    fire = Fire(parallel("a"), parallel("b"), hook("c"), answers={"a": blocks(), "b": context})
+    assert fire.calls == [["a", "b"]]
+    assert fire.verdict.to_dict() == {"action": "block", "message": "no", "additional_context": "c"}
+    assert fire.chain.ended_by == "a"
+
+
+def test_who_was_passed_over_by_a_group_that_changed_things_is_looked_at_again() -> None:
+    """A guard declared between two parallel hooks applies only to what they make of the call: it runs after them."""
+    guard = hook("guard", **only_on("rm"))
+    fire = Fire(
+        parallel("a"), guard, parallel("b"), hook("c"), answers={"a": sets(command="rm"), "guard": blocks_on("rm")}
+    )
+    assert fire.calls == [["a", "b"], ["guard"]]
+    assert fire.action == "block"
+
+
+def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> None:
+    """One look is enough at a candidate whose context is as it was; nobody runs twice."""
+    looks: list[int] = []
+
+    class Counting(Listed):
+        def selects(self, index: int, context: Mapping[str, object]) -> bool:
+            looks.append(index)
+            return super().selects(index, context)
+
+    hooks = parallel("a"), hook("x", matcher=["write"]), parallel("b")
+    context: Json = {"tool_name": "bash", "tool_args": {}}
+    chain = Chain(
+        "pre_tool_use",
+        context,
+        Counting(hooks),
+        lambda jobs: [printed({"action": "continue"}) for _ in jobs],
+        off=lambda _: None,
+    )
+    chain.run()
+    assert looks.count(1) == 1
+
+
+def test_metadata_too_makes_a_passed_over_candidate_apply() -> None:
+    """What a group puts into the metadata can be another hook's condition."""
+    answers: dict[str, Answer] = {"a": {"action": "continue", "modified_context": {"risky": True}}}
+    fire = Fire(parallel("a"), hook("guard", when={"metadata.risky": ["true"]}), parallel("b"), answers=answers)
+    assert fire.calls == [["a", "b"], ["guard"]]
+
+
+# --- the end of the chain
+
+
+@pytest.mark.parametrize("action", ["stop", "block", "skip"])
+def test_stop_block_and_skip_end_the_chain(action: str) -> None:
+    """Nothing after them runs but hooks that run always; each step says who ended it."""
+    fire = Fire(
+        hook("a"),
+        hook("b"),
+        hook("log", always=True),
+        parallel("c"),
+        hook("more", always=True),
+        answers={"a": {"action": action}},
+    )
+    assert fire.order == ["a", "log", "more"]
+    assert fire.action == action
+    assert fire.chain.ended_by == "a"
+    assert fire.chain.steps[1] == fire.chain.steps[3] == "not run: a had ended the chain"
+
+
+@pytest.mark.parametrize("action", ["continue", "allow", "ask"])
+def test_no_other_action_ends_the_chain(action: str) -> None:
+    """After continue, allow and ask the next hook has its say."""
+    fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action}, "b": blocks()})
+    assert fire.order == ["a", "b"]
+    assert fire.action == "block"
+
+
+def test_a_failure_that_means_block_ends_the_chain() -> None:
+    """on_failure block is a block like any other; on_failure continue lets the next hook run and is told."""
+    strict = Fire(hook("a", on_failure="block"), hook("b"), answers={"a": failed("timeout")})
+    assert (strict.order, strict.action) == (["a"], "block")
+    lenient = Fire(hook("a"), hook("b"), answers={"a": failed("timeout")})
+    assert (lenient.order, lenient.action) == (["a", "b"], "continue")
+    assert lenient.verdict.system_message == "hook a failed (timeout): what happened"
+
+
+def test_a_hook_that_runs_always_can_make_a_block_a_stop_and_not_an_allow() -> None:
+    """Its word counts by its strength, as any other's; the first who ended the chain is named."""
+    hooks = hook("a"), hook("b", always=True)
+    assert Fire(*hooks, answers={"a": blocks(), "b": {"action": "allow"}}).action == "block"
+    fire = Fire(*hooks, answers={"a": blocks(), "b": {"action": "stop"}})
+    assert (fire.action, fire.chain.ended_by) == ("stop", "a")
+
+
+def test_advice_does_not_end_the_chain() -> None:
+    """A block in mode advise is told, and the next hook runs."""
+    fire = Fire(hook("a", mode="advise"), hook("b"), answers={"a": blocks()})
+    assert fire.order == ["a", "b"]
+    assert fire.action == "continue"
+    assert fire.verdict.system_message is not None
+
+
+def test_an_advised_change_is_not_made() -> None:
+    """The next hook sees the arguments as they were."""
+    fire = Fire(hook("a", mode="advise"), hook("b"), answers={"a": sets(command="rm")})
+    assert fire.seen("b")[0]["tool_args"] == ARGS
+    assert fire.verdict.modified_args is None
+
+
+def test_a_background_hook_has_no_say() -> None:
+    """Whatever is in its outcome is not read; only that it could not be started is a failure."""
+    fire = Fire(hook("a", background=True), hook("b"), answers={"a": blocks()})
+    assert (fire.order, fire.action) == (["a", "b"], "continue")
+    failing = Fire(hook("a", background=True), answers={"a": failed("missing")})
+    assert failing.verdict.to_dict() == {
+        "action": "continue",
+        "system_message": "hook a failed (missing): what happened",
+    }
+
+
+# --- off
+
+
+def test_a_hook_that_is_off_is_not_run_and_the_step_says_why() -> None:
+    """By its mode or by whoever switched it off; a hook that does not apply has no step."""
+    fire = Fire(
+        hook("a", mode="off"), hook("b"), hook("c"), hook("d", mode="off", matcher=["write"]), off={"b": "said so"}
+    )
+    assert fire.order == ["c"]
+    assert fire.chain.steps == {0: "not run: mode is off", 1: "not run: said so", 2: "ran"}
+
+
+def test_a_guard_that_is_off_is_off_in_the_recheck_too() -> None:
+    """Who switched a guard off has not switched it on by a project's change."""
+    fire = Fire(hook("u", layer="user"), hook("a"), answers={"a": sets(x=1)}, off={"u": "said so"})
+    assert fire.order == ["a"]
+    assert fire.chain.steps[0] == "not run: said so"
+
+
+# --- recheck
+
+
+def test_a_user_guard_sees_what_a_project_made_and_blocks_it() -> None:
+    """It passed the call at first; on the recheck it reads the changed arguments, and its block counts."""
+    fire = Fire(hook("u", layer="user"), hook("p"), answers={"u": blocks_on("rm"), "p": sets(command="rm")})
+    assert fire.order == ["u", "p", "u"]
+    assert fire.action == "block"
+    assert fire.verdict.modified_args is None
+    assert [run.recheck for run in fire.chain.runs] == [False, False, True]
+    assert fire.chain.steps == {0: "ran again on the changed arguments", 1: "ran"}
+
+
+def test_a_managed_guard_sees_the_users_change_made_in_the_recheck() -> None:
+    """The nearest layer is rechecked first, so that the first layer has the last word."""
+    answers: dict[str, Answer] = {
+        "m": blocks_on("rm"),
+        "u": lambda context: sets(command="rm") if context["tool_args"] == {**ARGS, "x": 1} else {"action": "continue"},
+        "p": sets(x=1),
+    }
+    fire = Fire(hook("m", layer="managed"), hook("u", layer="user"), hook("p"), answers=answers)
+    assert fire.order == ["m", "u", "p", "u", "m"]
+    assert fire.action == "block"
+
+
+def test_a_guard_that_only_the_changed_call_concerns_runs_in_the_recheck() -> None:
+    """It did not match at first: its first and only run is on the changed arguments."""
+    fire = Fire(hook("u", layer="user", **only_on("rm")), hook("p"), answers={"u": blocks(), "p": sets(command="rm")})
+    assert fire.order == ["p", "u"]
+    assert fire.action == "block"
+    assert fire.chain.runs[1].recheck
+
+
+def test_a_guard_that_the_changed_call_does_not_concern_is_not_run_again() -> None:
+    """Its condition is tried on the arguments as they are now."""
+    fire = Fire(hook("u", layer="user", **only_on("ls")), hook("p"), answers={"p": sets(command="pwd")})
+    assert fire.order == ["u", "p"]
+
+
+@pytest.mark.parametrize(
+    ("changer", "again"),
+    [
+        ("managed", []),
+        ("user", ["managed"]),
+        ("project", ["user", "managed"]),
+        ("local", ["project", "user", "managed"]),
+    ],
+)
+def test_the_layers_above_a_change_are_rechecked_and_no_other(changer: str, again: list[str]) -> None:
+    """A change is looked at by who has more to say, from the nearest layer up."""
+    fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={changer: sets(x=1)})
+    assert fire.order == [*LAYERS, *again]
+    assert fire.action == "modify"
+
+
+def test_without_a_change_nobody_is_rechecked() -> None:
+    """Metadata, contexts and messages are no change of the arguments."""
+    answer: Json = {"action": "allow", "modified_context": {"k": 1}, "additional_context": "c", "message": "m"}
+    assert Fire(hook("u", layer="user"), hook("p"), answers={"p": answer}).order == ["u", "p"]
+
+
+@pytest.mark.parametrize("fields", [{"mode": "advise"}, {"background": True}, {"mode": "off"}])
+def test_who_cannot_refuse_is_not_rechecked(fields: Json) -> None:
+    """Advisers and background hooks run once: they would only say the same again."""
+    fire = Fire(hook("u", layer="user", **fields), hook("p"), answers={"p": sets(x=1)})
+    assert fire.order.count("u") == (0 if fields.get("mode") == "off" else 1)
+
+
+def test_there_is_no_recheck_after_the_end() -> None:
+    """What will not be done needs no second look."""
+    fire = Fire(hook("u", layer="user"), hook("p"), hook("q"), answers={"p": sets(x=1), "q": blocks()})
+    assert fire.order == ["u", "p", "q"]
+
+
+def test_after_the_end_a_guard_that_runs_always_is_not_rechecked() -> None:
+    """It has run once, after the block or before it, and that was its part."""
+    answers = {"p": sets(x=1), "q": blocks()}
+    fire = Fire(hook("u", layer="user", always=True), hook("p"), hook("q"), hook("log", always=True), answers=answers)
+    assert fire.order == ["u", "p", "q", "log"]
+
+
+def test_of_several_changes_the_one_from_furthest_below_decides_who_is_rechecked() -> None:
+    """The user's change came first, the local hook's after it: project, user and managed hooks all look again."""
+    fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={"user": sets(x=1), "local": sets(y=1)})
+    assert fire.order == [*LAYERS, "project", "user", "managed"]
+
+
+def test_a_recheck_that_refuses_ends_the_recheck() -> None:
+    """After the user's block the managed guards are not asked again."""
+    answers: dict[str, Answer] = {"u": blocks_on("rm"), "p": sets(command="rm")}
+    fire = Fire(
+        hook("m", layer="managed"), hook("u", layer="user"), hook("v", layer="user"), hook("p"), answers=answers
+    )
+    assert fire.order == ["m", "u", "v", "p", "u"]
+    assert fire.action == "block"
+
+
+def test_parallel_guards_are_rechecked_side_by_side() -> None:
+    """The recheck groups as the first pass does."""
+    fire = Fire(parallel("u", layer="user"), parallel("v", layer="user"), hook("p"), answers={"p": sets(x=1)})
+    assert fire.calls == [["u", "v"], ["p"], ["u", "v"]]
+
+
+def test_what_a_guard_allowed_at_first_does_not_outweigh_what_it_says_in_the_recheck() -> None:
+    """Both its answers count, and ask is stronger than its earlier allow."""
+    answers: dict[str, Answer] = {
+        "u": lambda context: {"action": "allow" if context["tool_args"] == ARGS else "ask"},
+        "p": sets(command="rm"),
+    }
+    fire = Fire(hook("u", layer="user"), hook("p"), answers=answers)
+    assert fire.verdict.to_dict() == {"action": "ask", "modified_args": {"command": "rm", "n": 1}}
+
+
+# --- stdin and metadata
+
+
+def test_a_hook_reads_one_line_of_json_with_its_own_name() -> None:
+    """One object, one line feed at its end and no other, ASCII, `hook` is the name of the one who reads."""
+    names = ["a", 'quo"te\n', "é\u2028"]
+    fire = Fire(*map(hook, names), context={"user_prompt": "é\n\u2028\ud800"})
+    for (name, stdin), expected in zip(fire.read, names, strict=True):
+        assert name == expected
+        assert stdin.isascii()
+        assert stdin.endswith(b"}\n")
+        assert stdin.count(b"\n") == 1
+        pairs = json.loads(stdin, object_pairs_hook=list)
+        assert [value for key, value in pairs if key == "hook"] == [expected]
+        assert dict(pairs)["user_prompt"] == "é\n\u2028\ud800"
+
+
+def test_the_payload_is_there_only_when_asked_for() -> None:
+    """The agent's whole message goes to the hooks that declare `payload`, all else is the same."""
+    fire = Fire(hook("a"), hook("b", payload=True), hook("c"), context={"payload": {"raw": 1}})
+    plain, full, again = (fire.seen(name)[0] for name in "abc")
+    assert "payload" not in plain
+    assert "payload" not in again
+    assert full.pop("payload") == {"raw": 1}
+    assert {**full, "hook": "a"} == plain
+
+
+def test_the_payload_stays_what_the_agent_sent_when_arguments_change() -> None:
+    """A change is in tool_args, for hooks with and without the payload."""
+    fire = Fire(
+        hook("a", payload=True),
+        hook("b", payload=True),
+        hook("c"),
+        answers={"a": sets(x=1)},
+        context={"payload": {"raw": 1}},
+    )
+    assert fire.seen("b")[0]["payload"] == {"raw": 1}
+    assert fire.seen("b")[0]["tool_args"] == fire.seen("c")[0]["tool_args"] == {**ARGS, "x": 1}
+
+
+def test_metadata_grows_along_the_chain() -> None:
+    """Each hook reads what all before it added, the later value of a key, and the verdict has what the hooks added."""
+    answers: dict[str, Answer] = {
+        "a": {"action": "continue", "modified_context": {"k": 1, "a": 1}},
+        "b": {"action": "continue", "modified_context": {"k": 2}},
+    }
+    fire = Fire(hook("a"), hook("b"), hook("c"), answers=answers, context={"metadata": {"given": 0}})
+    assert [fire.seen(name)[0]["metadata"] for name in "abc"] == [
+        {"given": 0},
+        {"given": 0, "k": 1, "a": 1},
+        {"given": 0, "k": 2, "a": 1},
+    ]
+    assert fire.verdict.modified_context == {"k": 2, "a": 1}
+
+
+def test_metadata_begins_where_there_is_none() -> None:
+    """Null metadata is as good as empty."""
+    answers: dict[str, Answer] = {"a": {"action": "continue", "modified_context": {"k": 1}}}
+    fire = Fire(hook("a"), hook("b"), answers=answers, context={"metadata": None})
+    assert fire.seen("b")[0]["metadata"] == {"k": 1}
+
+
+@pytest.mark.parametrize("outcome", [failed("timeout"), failed("spawn")])
+def test_what_a_failed_hook_wanted_is_not_done(outcome: Outcome) -> None:
+    """Its change and its metadata do not count when it did not end well."""
+    outcome.stdout = json.dumps({**sets(command="rm"), "modified_context": {"k": 1}}).encode()
+    fire = Fire(hook("a"), hook("b"), answers={"a": outcome})
+    assert fire.seen("b")[0]["tool_args"] == ARGS
+    assert fire.seen("b")[0]["metadata"] == {}
+    assert fire.verdict.modified_args is None
+
+
+# --- any chain
+
+
+def nested(depth: int) -> object:
+    """Return lists within lists."""
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_an_answer_nested_at_any_depth_is_taken_or_is_a_bad_verdict() -> None:
+    """Around the limit of the recursion too there is a verdict, and a change that was not made is not told."""
+    for depth in range(200, sys.getrecursionlimit() + 50, 7):
+        text = b'{"action":"modify","args_patch":{"deep":' + b"[" * depth + b"]" * depth + b"}}"
+        outcome = Outcome()
+        outcome.exit_code, outcome.stdout = 0, text
+        fire = Fire(hook("a"), hook("b"), answers={"a": outcome}, context={"tool_args": {"deep": nested(600)}})
+        failure = fire.chain.runs[0].failure
+        assert failure is None or failure.kind == "bad_verdict"
+        assert fire.action == ("modify" if failure is None else "continue")
+        assert fire.chain.changed is (failure is None)
+        assert fire.order == ["a", "b"]
+
+
+names = st.sampled_from("abcdef")
+actions = st.sampled_from(
+    [{"action": "continue"}, {"action": "allow"}, {"action": "ask"}, {"action": "skip"}, blocks(), {"action": "stop"}]
+)
+changes = st.dictionaries(st.sampled_from(["command", "x", "y"]), st.sampled_from([None, 1, True, "rm"]), max_size=2)
+answers_of = st.dictionaries(names, actions | changes.map(lambda patch: sets(**patch)))
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> list[Hook]:
+    """Return hooks of several layers, in order, of every mode, parallel or not."""
+    found = [
+        hook(
+            name,
+            layer=draw(st.sampled_from(LAYERS)),
+            parallel=draw(st.booleans()),
+            always=draw(st.sampled_from([False, False, True])),
+            mode=draw(st.sampled_from(["enforce", "enforce", "advise", "off"])),
+            when=draw(st.sampled_from([None, None, {"tool_args.command": ["rm"]}, {"tool_args.x": ["1", "true"]}])),
+        )
+        for name in draw(st.lists(names, unique=True))
+    ]
+    return sorted(found, key=lambda one: LAYERS.index(one.layer))
+
+
+def without_changes(answers: Mapping[str, Json], hooks: Sequence[Hook]) -> dict[str, Json]:
+    """Return the answers without the changes of the user's and the managed hooks."""
+    guards = {one.name for one in hooks if one.layer in {"managed", "user"}}
+    return {name: answer for name, answer in answers.items() if name not in guards or answer["action"] != "modify"}
+
+
+@settings(deadline=None, max_examples=300)
+@given(chains(), answers_of)
+def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[str, Json]) -> None:
+    """Whatever a project's hooks change: of a call that goes on, every enforcing hook of the user and of the managed
+    layer that concerns it has last read the arguments as they are now."""
+    fire = Fire(*hooks, answers=without_changes(answers, hooks))
+    if fire.chain.ended_by is not None:
+        return
+    for one in hooks:
+        guards = one.layer in {"managed", "user"} and one.mode == "enforce"
+        if guards and match.applies(one, fire.chain.context):
+            assert fire.seen(one.name)[-1]["tool_args"] == fire.args
+
+
+@settings(deadline=None, max_examples=200)
+@given(chains(), answers_of)
+def test_any_chain_ends_the_same_each_time(hooks: list[Hook], answers: dict[str, Json]) -> None:
+    """The same input gives the same answer, nobody runs twice but in the recheck, and an end is an end."""
+    fire = Fire(*hooks, answers=answers)
+    assert Fire(*hooks, answers=answers).verdict.to_dict() == fire.verdict.to_dict()
+    for recheck in (False, True):
+        ran = [run.hook.name for run in fire.chain.runs if run.recheck is recheck]
+        assert len(set(ran)) == len(ran)
+    ending = fire.action in {"skip", "block", "stop"}
+    assert ending is (fire.chain.ended_by is not None)
+    assert (fire.verdict.modified_args is not None) is (fire.chain.changed and not ending)

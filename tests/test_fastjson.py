@@ -1,0 +1,355 @@
+"""`fastjson` is `json` without the package: the same values, the same refusals, with the C parts and without them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Never
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hookrun import fastjson
+
+ROOT = Path(__file__).resolve().parent.parent
+DEEP = 100_000
+JSON_SPACE = " \t\n\r"
+OTHER_SPACE = "\x0b\x0c\x1c\x1f\x85\u00a0\u2028\u3000\ufeff\x00"
+
+
+def raising(error: type[Exception]) -> Callable[..., Never]:
+    """Return a function that fails as the C parts of a foreign Python may."""
+
+    def fail(*_: object) -> Never:
+        raise error
+
+    return fail
+
+
+PARTS: dict[str, tuple[object, object]] = {
+    "C": (fastjson._scan, fastjson._encode),
+    "none": (None, None),
+    "SystemError": (raising(SystemError), raising(SystemError)),
+    "TypeError": (raising(TypeError), raising(TypeError)),
+}
+each_part = pytest.mark.parametrize("part", PARTS)
+
+
+@contextmanager
+def parts(name: str) -> Iterator[None]:
+    """Put other functions in the place of the C scanner and encoder."""
+    scan, encode = PARTS[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fastjson, "_scan", scan)
+        patch.setattr(fastjson, "_encode", encode)
+        yield
+
+
+def refuse(name: str) -> Never:
+    """Refuse NaN and Infinity, as a reader of strict JSON does."""
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def reference_loads(text: str) -> object:
+    """Return what `json` reads."""
+    return json.loads(text, parse_constant=refuse)
+
+
+def reference_scan(text: str, start: int) -> tuple[object, int]:
+    """Return what `json` reads from a place on."""
+    return json.JSONDecoder(parse_constant=refuse).raw_decode(text, start)
+
+
+def reference_dumps(value: object) -> str:
+    """Return what `json` writes."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def result(function: Callable[..., object], *arguments: object) -> tuple[str, str]:
+    """Return the value with its types as text, or which kind of error it was and where."""
+    try:
+        return "value", repr(function(*arguments))
+    except json.JSONDecodeError as error:
+        return "JSONDecodeError", str(error)
+    except ValueError:
+        return "ValueError", ""
+    except TypeError:
+        return "TypeError", ""
+    except RecursionError:
+        return "ValueError", ""
+
+
+characters = st.text(st.characters())
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | numbers | characters
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(characters, inner, max_size=5),
+    max_leaves=25,
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Return a value as JSON in one of the many ways to write it."""
+    return json.dumps(
+        draw(values),
+        ensure_ascii=draw(st.booleans()),
+        indent=draw(st.sampled_from([None, 0, 2, "\t"])),
+        separators=draw(st.sampled_from([None, (",", ":"), (" ,\r\n", "\t: ")])),
+    )
+
+
+NOISE = st.sampled_from(
+    [
+        *JSON_SPACE,
+        *OTHER_SPACE,
+        "x",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"',
+        "\\",
+        "0",
+        "-",
+        "1e999",
+        "null",
+        "NaN",
+        "\ud800",
+    ]
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """Return what was JSON before something happened to it."""
+    text = draw(texts())
+    place = draw(st.integers(0, len(text)))
+    noise = draw(NOISE)
+    kind = draw(st.sampled_from(["cut", "double", "before", "after", "within", "replace", "pad"]))
+    spaces = st.text(st.sampled_from(JSON_SPACE + OTHER_SPACE), max_size=4)
+    forms: dict[str, str] = {
+        "cut": text[:place],
+        "double": text + draw(st.sampled_from(["", " ", "\n", ","])) + text,
+        "before": noise + text,
+        "after": text + noise,
+        "within": text[:place] + noise + text[place:],
+        "replace": text[:place] + noise + text[place + 1 :],
+        "pad": draw(spaces) + text + draw(spaces),
+    }
+    return forms[kind]
+
+
+soup = st.text(st.sampled_from('{}[]:,"\\-+.0123456789eEtrufalsn/ub \t\n\r\x0b\x00\u00a0\ud800é'))
+anything = texts() | mutated() | soup | characters
+
+
+@settings(deadline=None)
+@given(values)
+def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
+    """What dumps writes, loads reads back: same value, same types, same order of keys."""
+    for part in PARTS:
+        with parts(part):
+            assert repr(fastjson.loads(fastjson.dumps(value))) == repr(value)
+
+
+@settings(deadline=None)
+@given(anything)
+@example("1 ")
+@example("")
+@example(" \t\n\r")
+@example("\ufeff{}")
+@example('{"a":1,"a":2}')
+@example("\x0b1")
+@example("1\u00a0")
+@example('"\ud800"')
+@example('"\\ud800"')
+@example("-0")
+@example("1E400")
+def test_loads_reads_and_refuses_what_json_does(text: str) -> None:
+    """Any text: loads gives the value json gives, or fails with ValueError at the place json names."""
+    expected = result(reference_loads, text)
+    for part in PARTS:
+        with parts(part):
+            assert result(fastjson.loads, text) == expected, part
+
+
+@settings(deadline=None)
+@given(anything, st.data())
+def test_scan_reads_and_refuses_what_json_does(text: str, data: st.DataObject) -> None:
+    """Any text and any place in it: scan gives the value and the end that json gives, or ValueError as json."""
+    start = data.draw(st.integers(0, len(text)))
+    expected = result(reference_scan, text, start)
+    for part in PARTS:
+        with parts(part):
+            assert result(fastjson.scan, text, start) == expected, part
+
+
+@settings(deadline=None)
+@given(texts(), characters, characters)
+def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str) -> None:
+    """A value with a comma after it is read from its place, and the end is the place of the comma."""
+    for part in PARTS:
+        with parts(part):
+            value, end = fastjson.scan(f"{before}{text},{after}", len(before))
+            assert (repr(value), end) == (repr(json.loads(text)), len(before) + len(text))
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        scalars | st.floats() | st.binary(max_size=2) | st.builds(object) | st.frozensets(st.integers(), max_size=1),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.tuples(inner, inner)
+            | st.dictionaries(
+                characters | numbers | st.booleans() | st.none() | st.floats() | st.binary(), inner, max_size=3
+            )
+        ),
+        max_leaves=10,
+    )
+)
+def test_dumps_writes_and_refuses_what_json_does(value: object) -> None:
+    """Any Python value: dumps gives the text json gives, or the same kind of error."""
+    expected = result(reference_dumps, value)
+    for part in PARTS:
+        with parts(part):
+            assert result(fastjson.dumps, value) == expected, part
+
+
+@settings(deadline=None)
+@given(values)
+def test_dumps_is_ascii_on_one_line(value: object) -> None:
+    """Whatever is written, no character of it needs an encoding or ends a line."""
+    for part in PARTS:
+        with parts(part):
+            text = fastjson.dumps(value)
+            assert text.isascii()
+            assert text.isprintable()
+
+
+@each_part
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "[NaN]", '{"a":-Infinity}', " Infinity "])
+def test_constants_that_are_not_json_are_refused(text: str, part: str) -> None:
+    """NaN and the infinities, which json reads by default, are ValueError."""
+    with parts(part):
+        with pytest.raises(ValueError, match="is not JSON"):
+            fastjson.loads(text)
+        with pytest.raises(ValueError, match="is not JSON"):
+            fastjson.scan(text.lstrip(), 0)
+
+
+@each_part
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_not_json_are_not_written(number: float, part: str) -> None:
+    """NaN and the infinities have no JSON form, at any depth."""
+    with parts(part):
+        for value in (number, [number], {"a": {"b": number}}):
+            with pytest.raises(ValueError, match=re.compile("JSON compliant")):
+                fastjson.dumps(value)
+
+
+@each_part
+@pytest.mark.parametrize("space", JSON_SPACE)
+def test_json_white_space_is_allowed_around_a_value(space: str, part: str) -> None:
+    """Space, tab, line feed and carriage return may come before and after."""
+    with parts(part):
+        assert fastjson.loads(f"{space}{space}[1]{space}{space}") == [1]
+
+
+@each_part
+@pytest.mark.parametrize("space", OTHER_SPACE)
+def test_no_other_white_space_is_allowed(space: str, part: str) -> None:
+    """What Python calls space and JSON does not is noise, as is a byte-order mark or NUL."""
+    with parts(part):
+        for text in (f"{space}[1]", f"[1]{space}", f" {space}[1]", f"[1] {space}", f"[1,{space}2]"):
+            with pytest.raises(json.JSONDecodeError):
+                fastjson.loads(text)
+
+
+@each_part
+def test_numbers_too_long_to_convert_are_refused(part: str) -> None:
+    """4300 digits are read, 4301 are ValueError, as with int()."""
+    with parts(part):
+        assert fastjson.loads("1" * 4300) == int("1" * 4300)
+        for text in ("1" * 4301, "[-" + "9" * 5000 + "]"):
+            with pytest.raises(ValueError, match="4300"):
+                fastjson.loads(text)
+            with pytest.raises(ValueError, match="4300"):
+                fastjson.scan(text, 0)
+        with pytest.raises(ValueError, match="4300"):
+            fastjson.dumps(10**5000)
+
+
+@each_part
+@pytest.mark.parametrize(
+    "text",
+    ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP, '[{"":' * DEEP],
+    ids=["open lists", "lists", "open objects", "objects", "both"],
+)
+def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str, part: str) -> None:
+    """Nesting too deep is ValueError, never RecursionError and never the end of the process."""
+    with parts(part):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            fastjson.loads(text)
+        with pytest.raises(ValueError, match="nested too deeply"):
+            fastjson.scan(text, 0)
+
+
+@each_part
+def test_a_value_nested_a_hundred_thousand_deep_is_not_written(part: str) -> None:
+    """Writing what is nested too deeply is ValueError."""
+    value: object = 1
+    for _ in range(DEEP):
+        value = [value]
+    with parts(part), pytest.raises(ValueError, match="nested too deeply"):
+        fastjson.dumps(value)
+
+
+@each_part
+def test_a_value_that_holds_itself_is_not_written(part: str) -> None:
+    """A circle is ValueError and does not run for ever."""
+    circle: list[object] = []
+    circle.append(circle)
+    with parts(part), pytest.raises(ValueError, match="Circular"):
+        fastjson.dumps(circle)
+
+
+@each_part
+def test_at_every_depth_there_is_a_value_or_a_value_error(part: str) -> None:
+    """Around the limit of the recursion too a text is read whole or refused, nothing else."""
+    limit = sys.getrecursionlimit()
+    with parts(part):
+        for depth in range(10, limit + 100, 10):
+            text = "[" * depth + "]" * depth
+            try:
+                value = fastjson.loads(text)
+            except ValueError as error:
+                assert str(error) == "nested too deeply"  # noqa: PT017  # both ends are right
+                continue
+            for _ in range(depth - 1):
+                assert isinstance(value, list)
+                value = value[0]
+            assert value == []
+
+
+def test_json_is_not_imported_where_the_c_parts_do_the_work() -> None:
+    """Reading and writing what is well-formed imports neither json nor re: that is what the module is for."""
+    program = (
+        "import sys; from hookrun import fastjson as f\n"
+        "assert f.loads(' {\"a\": [1, 2.5, null]} ') == {'a': [1, 2.5, None]} and f.scan('[1] x', 0) == ([1], 3)\n"
+        "assert f.dumps({'a': [True, 'é']}) == '{\"a\":[true,\"\\\\u00e9\"]}'\n"
+        "print({'json', 're'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("set()\n", "")

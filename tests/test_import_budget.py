@@ -1,0 +1,161 @@
+"""What `hookrun fire` imports: every module is paid for on each tool call, so that each one is listed here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config import cache, store
+from hookrun.config.find import find
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+BARE = "import sys; print(*sorted(sys.modules))"
+
+FIRE = """
+import os, sys
+
+end = os._exit
+
+def tell(status):
+    with open("modules", "w") as file:
+        file.write(" ".join(sorted(sys.modules)))
+    end(status)
+
+os._exit = tell
+sys.argv = ["hookrun", "fire", *sys.argv[1:]]
+import hookrun.__main__
+hookrun.__main__.main()
+"""
+"""What scripts/hookrun does, with the modules written down just before the end."""
+
+WITHOUT_HOOKS = {
+    "__future__",
+    "_json",
+    "gc",
+    "hookrun",
+    "hookrun.__main__",
+    "hookrun.audit",
+    "hookrun.config",
+    "hookrun.config.cache",
+    "hookrun.config.find",
+    "hookrun.context",
+    "hookrun.events",
+    "hookrun.fastjson",
+    "hookrun.fire",
+    "hookrun.match",
+    "hookrun.model",
+    "select",
+}
+"""What a fire loads where no hook applies, beyond what a bare Python has loaded."""
+
+FOR_A_PROCESS = {
+    "errno",
+    "hookrun.engine",
+    "hookrun.run",
+    "hookrun.run.prepare",
+    "hookrun.run.process",
+    "hookrun.run.runner",
+    "hookrun.run.signals",
+    "hookrun.run.start",
+    "hookrun.verdict",
+}
+"""What one hook that is a process adds."""
+
+NEVER = {
+    "re", "json", "subprocess", "pathlib", "dataclasses", "typing", "enum", "signal", "logging", "asyncio", "click",
+    "yaml", "rich", "fnmatch", "shlex", "hashlib", "uuid", "datetime", "functools", "collections", "contextlib",
+    "argparse", "threading", "tempfile", "shutil", "inspect", "socket", "orjson", "importlib.metadata",
+}  # fmt: skip
+"""What costs milliseconds and must not creep in, not even through something that is allowed."""
+
+
+def modules(project: Project, program: str, *arguments: str) -> set[str]:
+    """Return the modules that an interpreter has loaded at the end of a program that fires."""
+    context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        input=json.dumps(context).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    if program == BARE:
+        return set(done.stdout.decode().split())
+    assert json.loads(done.stdout)["action"] == "continue"
+    return set((project.root / "modules").read_text().split())
+
+
+def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
+    """Return what a fire loads beyond a bare Python, from a cache that was filled before it."""
+    filled = cache.load(find(str(project.root), str(project.home)))
+    assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
+    return modules(project, FIRE, "pre_tool_use", *arguments) - modules(project, BARE)
+
+
+@pytest.fixture(autouse=True)
+def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is compiled be kept however young the files are."""
+    monkeypatch.setattr(store, "YOUNG", -1)
+
+
+def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
+    """Where nothing is declared, exactly these modules are loaded."""
+    assert loaded_by_fire(project) == WITHOUT_HOOKS
+
+
+def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Project) -> None:
+    """Where hooks are declared and none applies, exactly the same modules are loaded."""
+    project.hooks(
+        {"name": "other tool", "command": "true", "matcher": "write"},
+        {"name": "other argument", "command": "true", "when": {"tool_args.command": "*git push*"}},
+        {"name": "other event", "command": "true", "event": "stop"},
+    )
+    assert loaded_by_fire(project) == WITHOUT_HOOKS
+
+
+def test_a_fire_with_one_shell_hook_loads_what_runs_a_process_and_no_more(project: Project) -> None:
+    """One `sh` hook adds exactly the modules that run processes."""
+    project.hooks({"command": "true"})
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
+
+
+def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
+    """A matcher with globs, conditions and a hook that answers JSON load no other module than a silent hook."""
+    project.hooks(
+        {
+            "matcher": "b*|mcp__*",
+            "when": {"tool_args.command": ["l[s]", "*git*"]},
+            "unless": {"agent": "claude"},
+            "command": """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'""",
+        }
+    )
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
+
+
+def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
+    """`--ctx FILE` and `--deadline` cost no module."""
+    project.hooks({"command": "true"})
+    (project.root / "ctx.json").write_text('{"tool_name": "bash", "tool_args": {"command": "ls"}}')
+    assert loaded_by_fire(project, "--ctx", "ctx.json", "--deadline", "20") <= WITHOUT_HOOKS | FOR_A_PROCESS
+
+
+@pytest.mark.parametrize("hooks", [[], [{"command": "true"}]], ids=["no hook", "one hook"])
+def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list[dict[str, object]]) -> None:
+    """None of the modules that were measured as dear is there, unless the bare interpreter has it already."""
+    project.hooks(*hooks)
+    loaded = loaded_by_fire(project)
+    assert {name for name in loaded if name in NEVER or name.partition(".")[0] in NEVER} == set()
+
+
+def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
+    """The two lists of this file do not contradict each other."""
+    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS)
