@@ -21,6 +21,9 @@ KEEP = 5
 LONGEST = 500
 """Characters of a message, and of any other text from outside."""
 
+LARGEST_CONTEXT = 1 << 20
+"""Bytes of a context that `record_context` keeps; of a larger one only its size is."""
+
 SUSPICIOUS = (
     "token", "secret", "passw", "api_key", "apikey", "api-key", "access_key", "bearer", "authorization", "private key",
     "basic ", "sk-", "rk-", "pk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
@@ -40,7 +43,7 @@ def timestamp() -> str:
     return strftime("%Y-%m-%dT%H:%M:%S", gmtime(now // 1_000_000_000)) + f".{now // 1_000_000 % 1000:03d}Z"
 
 
-def record(kind: str, context: Mapping[str, object], **fields: object) -> dict[str, object]:
+def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
     """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
     data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
     for name in ("request_id", "agent", "event", "session_id", "tool_name"):

@@ -155,13 +155,14 @@ class Chain:
             run.recheck = recheck
             self.steps[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
+            so_far = self.context
             try:
                 changes = self._changes(run, before)
                 self._take_over(run, changes, together)
-            except RecursionError:
-                run.failure = Failure("bad_verdict", "its answer is nested too deeply")
+            except (RecursionError, ValueError) as error:
+                self.context, self._encoded, changes = so_far, {}, []
+                run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {error}")
                 run.verdict = verdicts.settle(hook, run.failure)
-                changes = []
             together.append((run, changes))
             if run.verdict.action in ENDING and self.ended_by is None:
                 self.ended_by = hook.name
@@ -199,9 +200,7 @@ class Chain:
         run.args = wanted if isinstance(wanted, dict) else base
         if not isinstance(wanted, dict):
             return []
-        changes = list(verdicts.diff(base, wanted))
-        self.changed = True
-        return changes
+        return list(verdicts.diff(base, wanted))
 
     def _take_over(
         self, run: Run, changes: list[verdicts.Change], together: list[tuple[Run, list[verdicts.Change]]]
@@ -214,21 +213,26 @@ class Chain:
             for key, value in (run.verdict.modified_context or {}).items():
                 if key in theirs and not verdicts.same(theirs[key], value):
                     self._conflict(other, run, f"metadata.{key}")
+        fields: dict[str, object] = {}
+        if changes:
+            args = self.context.get("tool_args")
+            fields["tool_args"] = verdicts.apply(args if isinstance(args, dict) else {}, changes)
+        if run.verdict.modified_context:
+            metadata = self.context.get("metadata")
+            fields["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context}
+        if fields:
+            self._change(fields)
         if changes:
             run.changed = [".".join(path) for path, _, _ in changes]
             self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
-            args = self.context.get("tool_args")
-            self._change("tool_args", verdicts.apply(args if isinstance(args, dict) else {}, changes))
-            self.context["file_path"] = file_path(self.context)
-        if run.verdict.modified_context:
-            metadata = self.context.get("metadata")
-            self._change(
-                "metadata", {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context}
-            )
+        if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
+            self.changed = True
 
-    def _change(self, field: str, value: object) -> None:
-        self.context = {**self.context, field: value}
-        self._encoded = {}
+    def _change(self, fields: dict[str, object]) -> None:
+        """Change the context. Raises ValueError when it cannot be given to a hook any more."""
+        self.context = {**self.context, **fields}
+        self.context["file_path"] = file_path(self.context)
+        self._encoded = {False: self._encode(payload=False)}
 
     def _conflict(self, earlier: Run, later: Run, what: str) -> None:
         note = (
@@ -240,6 +244,8 @@ class Chain:
     def _stdin(self, hook: Hook) -> bytes:
         """Return what the hook reads: the context as one line of JSON, with the hook's own name in it."""
         if hook.payload not in self._encoded:
-            fields = self.context if hook.payload else {k: v for k, v in self.context.items() if k != "payload"}
-            self._encoded[hook.payload] = dumps(fields)
+            self._encoded[hook.payload] = self._encode(payload=hook.payload)
         return f'{{"hook":{dumps(hook.name)},{self._encoded[hook.payload][1:]}\n'.encode("ascii")
+
+    def _encode(self, *, payload: bool) -> str:
+        return dumps(self.context if payload else {k: v for k, v in self.context.items() if k != "payload"})

@@ -123,7 +123,7 @@ class Fire:
         self.started = monotonic()
         self.options = options
         self.deadline = self.started + options.deadline if options.deadline else float("inf")
-        self.home = os.path.abspath(options.home) if options.home else home_directory()
+        self.home = absolute(options.home) if options.home else home_directory()
         self.request_id = os.urandom(8).hex()
         self.event = options.event
         self.context: dict[str, object] = {"event": options.event, "request_id": self.request_id}
@@ -256,8 +256,10 @@ class Fire:
             say(f"interrupted by signal {interrupted.signal}: every hook was ended")
             os._exit(128 + interrupted.signal)
         except ValueError as error:
-            msg = f"the context cannot be given to a hook: {error}"
-            raise TroubleError(msg) from None
+            self.problems.append(f"the context cannot be given to a hook: {error}")
+        except Exception as error:
+            self.problems.append(internal_error(error))
+        return self.chain.combined()  # what has been refused so far stays refused
 
     def _project(self) -> str:
         if self.compiled is not None and self.compiled.root is not None:
@@ -302,6 +304,13 @@ class Fire:
     # --- what is kept
 
     def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
+        """Keep a record of it all. Nothing that goes wrong here changes the answer."""
+        try:
+            self._write_audit(self._records(status, verdict, **more))
+        except Exception as error:
+            say(f"the audit could not be written: {internal_error(error)}")
+
+    def _records(self, status: int, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
         runs = self.chain.runs if self.chain is not None else []
         records = [audit.of_run(run, self.context) for run in runs]
         total = monotonic() - self.started
@@ -318,10 +327,18 @@ class Fire:
                 problems=[problem[: audit.LONGEST] for problem in self.problems],
                 off=os.environ.get("HOOKRUN") == "0",
                 skipped=os.environ.get("HOOKRUN_SKIP"),
+                **self._recorded_context(),
                 **more,
             )
         )
-        self._write_audit(records)
+        return records
+
+    def _recorded_context(self) -> dict[str, object]:
+        """Return the context as it was given, where the user wants that kept; of one too large only its size."""
+        if self.settings.get("record_context") is not True:
+            return {}
+        size = len(dumps(self.context))
+        return {"context": self.context} if size <= audit.LARGEST_CONTEXT else {"context_bytes": size}
 
     def _record_start(self) -> None:
         self._write_audit([audit.record("start", self.context, pid=os.getpid())])
@@ -339,6 +356,15 @@ class Fire:
         error = audit.write(self.home, records, self.settings.get("audit"))
         if error is not None:
             say(f"the audit could not be written: {error}")
+
+
+def absolute(path: str) -> str:
+    """Return the absolute path. Raises TroubleError for a relative one where the working directory is gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        msg = f"{path}: the working directory does not exist any more: give an absolute path"
+        raise TroubleError(msg) from None
 
 
 def home_directory() -> str:
@@ -404,7 +430,12 @@ def main(argv: list[str]) -> int:
         contexts.drain_stdin()
         say(str(error))
     except Exception as error:  # no traceback ever reaches an agent
-        say(f"internal error, please report it: {type(error).__name__}: {error}")
-        if os.environ.get("HOOKRUN_DEBUG"):
-            sys.excepthook(*sys.exc_info())
+        say(internal_error(error))
     return TROUBLE
+
+
+def internal_error(error: Exception) -> str:
+    """Return what to say of a mistake of ours; HOOKRUN_DEBUG shows where it was made."""
+    if os.environ.get("HOOKRUN_DEBUG"):
+        sys.excepthook(type(error), error, error.__traceback__)
+    return f"internal error, please report it: {type(error).__name__}: {error}"

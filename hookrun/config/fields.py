@@ -214,7 +214,7 @@ SETTINGS = (
     Field(
         "on_error",
         Choice(("continue", "block")),
-        "What an agent is told when hookrun itself is in trouble (managed and user layer only).",
+        "What an agent is told when hookrun itself is in trouble, with the adapters to come (managed and user layer).",
         default="continue",
     ),
     Field(
@@ -226,7 +226,7 @@ SETTINGS = (
     Field(
         "record_context",
         Flag(),
-        "Whether arguments and prompts go into the audit log too (managed and user layer only).",
+        "Whether the whole context, up to 1 MiB, goes into the audit log too (managed and user layer only).",
         default=False,
     ),
     Field(

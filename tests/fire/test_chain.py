@@ -181,3 +181,26 @@ def test_an_answer_that_says_two_things_is_no_verdict(project: Project) -> None:
     """A block and a continue in one object: neither is believed."""
     project.hooks({"command": """echo '{"action": "block", "action": "continue"}'""", "on_failure": "block"})
     assert project.fire(CONTEXT).hook("hook")["failure"] == "bad_verdict"
+
+
+def test_a_refusal_stands_when_a_later_hook_cannot_be_given_the_context(project: Project) -> None:
+    """Arguments nested so deeply that no hook could read them are no verdict, and a block before them is kept."""
+    brackets = "printf '[%.0s' $(seq 985); printf ']%.0s' $(seq 985)"
+    deep = f"""printf '{{"action": "modify", "args_patch": {{"a": '; {brackets}; echo }}}}"""
+    project.hooks(
+        {"name": "deep", "command": deep},
+        {"name": "guard", "command": "cat >/dev/null; exit 2"},
+        {"name": "watch", "command": "cat >/dev/null", "always": True},
+    )
+    fired = project.fire(CONTEXT)
+    assert (fired.status, fired.action) == (2, "block")
+
+
+def test_the_context_is_kept_where_the_user_wants_that(project: Project) -> None:
+    """`record_context` in the user layer puts the whole context into the audit; without it no argument is there."""
+    project.hooks({"command": "true"})
+    assert "git push" not in json.dumps(project.fire(CONTEXT).audit)
+    project.user_hooks(record_context=True)
+    assert project.fire(CONTEXT).audit[-1]["context"]["tool_args"] == CONTEXT["tool_args"]  # type: ignore[index]
+    large = {**CONTEXT, "user_prompt": "x" * (2 << 20)}
+    assert int(str(project.fire(large).audit[-1]["context_bytes"])) > 2 << 20
