@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 WHITESPACE = " \t\n\r"
 
+DEEPEST = 200
+"""How deep a text may be nested. A bound of our own, for that of `json` differs from one Python to the next."""
+
 
 def _reject_constant(name: str) -> object:
     msg = f"{name} is not JSON"
@@ -65,8 +68,26 @@ def loads(text: str) -> object:
     """Return the one JSON value that `text` is, white space around it allowed.
 
     Raises ValueError (json.JSONDecodeError where a place can be named) for anything else: NaN and Infinity,
-    nesting too deep to be read and numbers too long to be converted included.
+    nesting deeper than DEEPEST and numbers too long to be converted included.
     """
+    value = _loads(text)
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+        msg = f"nested more than {DEEPEST} deep"
+        raise ValueError(msg)
+    return value
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(most):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [value for values in inside for value in values if isinstance(value, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _loads(text: str) -> object:
     if _scan is not None:
         try:
             start = 0

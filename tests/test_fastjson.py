@@ -326,21 +326,20 @@ def test_a_value_that_holds_itself_is_not_written(part: str) -> None:
 
 
 @each_part
-def test_at_every_depth_there_is_a_value_or_a_value_error(part: str) -> None:
-    """Around the limit of the recursion too a text is read whole or refused, nothing else."""
-    limit = sys.getrecursionlimit()
+@pytest.mark.parametrize("form", ["[{}]", '{{"a": {}}}', '[{{"a": {}}}]'])
+def test_up_to_200_levels_are_read_and_one_more_is_not(part: str, form: str) -> None:
+    """The bound is ours and the same on every Python: beyond it there is a ValueError, however the text is built."""
+    levels = form.count("[") + form.count("{{")
     with parts(part):
-        for depth in range(10, limit + 100, 10):
-            text = "[" * depth + "]" * depth
-            try:
-                value = fastjson.loads(text)
-            except ValueError as error:
-                assert str(error) == "nested too deeply"  # noqa: PT017  # both ends are right
-                continue
-            for _ in range(depth - 1):
-                assert isinstance(value, list)
-                value = value[0]
-            assert value == []
+        for depth in (1, 100, 200, 202, 400, 1000, 2000):
+            text = "0"
+            for _ in range(depth // levels):
+                text = form.format(text)
+            if depth <= 200:
+                assert fastjson.loads(text) == json.loads(text)
+            else:
+                with pytest.raises(ValueError, match="nested"):
+                    fastjson.loads(text)
 
 
 def test_json_is_not_imported_where_the_c_parts_do_the_work() -> None:

@@ -183,9 +183,9 @@ def test_an_answer_that_says_two_things_is_no_verdict(project: Project) -> None:
     assert project.fire(CONTEXT).hook("hook")["failure"] == "bad_verdict"
 
 
-def test_a_refusal_stands_when_a_later_hook_cannot_be_given_the_context(project: Project) -> None:
-    """Arguments nested so deeply that no hook could read them are no verdict, and a block before them is kept."""
-    brackets = "printf '[%.0s' $(seq 985); printf ']%.0s' $(seq 985)"
+def test_arguments_nested_to_the_limit_do_not_lose_a_block(project: Project) -> None:
+    """An answer nested nearly too deeply does not make the next hook unreadable, and a block after it is kept."""
+    brackets = "printf '[%.0s' $(seq 199); printf ']%.0s' $(seq 199)"
     deep = f"""printf '{{"action": "modify", "args_patch": {{"a": '; {brackets}; echo }}}}"""
     project.hooks(
         {"name": "deep", "command": deep},
