@@ -7,7 +7,7 @@ import select
 from time import monotonic
 
 from hookrun import audit
-from hookrun.fastjson import loads
+from hookrun.fastjson import kind, loads
 from hookrun.model import file_path
 
 TYPE_CHECKING = False
@@ -22,22 +22,23 @@ SILENCE = 60.0
 """Seconds to wait for more of a context that is not yet whole."""
 CHUNK = 1 << 20
 
-TEXTS = (
-    "session_id",
-    "tool_name",
-    "tool_result_output",
-    "tool_result_error",
-    "user_prompt",
-    "assistant_response",
-    "root_session_id",
-    "file_path",
-    "working_dir",
-    "agent",
-    "agent_event",
-    "agent_tool_name",
-)
-"""The fields that hold a string or null. Those of the first engine are always there, and `agent` with its two."""
-OBJECTS = ("tool_args", "metadata")
+FIELDS = {
+    "session_id": str,
+    "tool_name": str,
+    "tool_args": dict,
+    "tool_result_output": str,
+    "tool_result_error": str,
+    "user_prompt": str,
+    "assistant_response": str,
+    "root_session_id": str,
+    "file_path": str,
+    "working_dir": str,
+    "agent": str,
+    "agent_event": str,
+    "agent_tool_name": str,
+    "metadata": dict,
+}
+"""The fields that are always there, and what each holds if not null: the eleven of the first engine, and ours."""
 OURS = frozenset({"version", "event", "hook", "request_id"})
 """What hookrun says itself, whatever the context says."""
 
@@ -125,51 +126,22 @@ def parse(data: bytes, where: str) -> dict[str, object]:
         msg = f"{where}: {found}: expected one JSON object"
         raise ContextError(msg) from None
     if not isinstance(value, dict):
-        msg = f"{where}: the context is {_kind(value)}, expected one JSON object"
+        msg = f"{where}: the context is {kind(value)}, expected one JSON object"
         raise ContextError(msg)
-    for name in TEXTS:
-        if not isinstance(value.get(name), (str, type(None))):
-            msg = f"{where}: {name} is {_kind(value[name])}, expected a string or null"
-            raise ContextError(msg)
-    for name in OBJECTS:
-        if not isinstance(value.get(name), (dict, type(None))):
-            msg = f"{where}: {name} is {_kind(value[name])}, expected an object or null"
+    for name, type_ in FIELDS.items():
+        if not isinstance(value.get(name), (type_, type(None))):
+            expected = "a string" if type_ is str else "an object"
+            msg = f"{where}: {name} is {kind(value[name])}, expected {expected} or null"
             raise ContextError(msg)
     return value
 
 
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "a number")
-
-
 def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
-    context: dict[str, object] = {
-        "version": VERSION,
-        "event": event,
-        "session_id": None,
-        "tool_name": None,
-        "tool_args": None,
-        "tool_result_output": None,
-        "tool_result_error": None,
-        "user_prompt": None,
-        "assistant_response": None,
-        "root_session_id": None,
-        "file_path": None,
-        "working_dir": None,
-        "agent": None,
-        "agent_event": None,
-        "agent_tool_name": None,
-        "request_id": request_id,
-        "timestamp": None,
-        "metadata": None,
-    }
+    context: dict[str, object] = {"version": VERSION, "event": event, **dict.fromkeys(FIELDS), "request_id": request_id}
     context.update({name: value for name, value in data.items() if name not in OURS})
     context["working_dir"] = context["working_dir"] or cwd
-    context["timestamp"] = context["timestamp"] or audit.timestamp()
+    context["timestamp"] = context.get("timestamp") or audit.timestamp()
     context["metadata"] = context["metadata"] or {}
     context["file_path"] = file_path(context)
     return context

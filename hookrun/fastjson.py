@@ -145,3 +145,11 @@ def _json_loads(text: str) -> object:
         msg = "nested too deeply"
         raise ValueError(msg) from None
     return value
+
+
+def kind(value: object) -> str:
+    """Return what kind of JSON value this is, in words: `a string`, `an object`, `null`, ..."""
+    if value is None:
+        return "null"
+    kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "a number")

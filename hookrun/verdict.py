@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.fastjson import WHITESPACE, dumps, loads
+from hookrun.fastjson import WHITESPACE, dumps, kind, loads
 from hookrun.model import ENDING, STRENGTH, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
 
 TYPE_CHECKING = False
@@ -67,8 +67,8 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
 
 def _ended_badly(outcome: Outcome) -> Failure:
     code = outcome.exit_code or 0
-    kind = "signal" if code < 0 else "exit_code"
-    return Failure(kind, f"{_how_it_ended(outcome)}{_stderr_tail(outcome)}")
+    name = "signal" if code < 0 else "exit_code"
+    return Failure(name, f"{_how_it_ended(outcome)}{_stderr_tail(outcome)}")
 
 
 def _how_it_ended(outcome: Outcome) -> str:
@@ -108,7 +108,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         msg = f"stdout is not one JSON object: {_excerpt(stdout)} ({error})"
         raise BadVerdictError(msg) from None
     if not isinstance(data, dict):
-        msg = f"stdout is {_kind(data)}, expected one JSON object: {_excerpt(stdout)}"
+        msg = f"stdout is {kind(data)}, expected one JSON object: {_excerpt(stdout)}"
         raise BadVerdictError(msg)
     return from_object(data, notes, can_modify=can_modify)
 
@@ -139,13 +139,13 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
     for name in VERDICT_TEXTS:
         if (text := data.get(name)) is not None:
             if not isinstance(text, str):
-                msg = f"{name} is {_kind(text)}, expected a string"
+                msg = f"{name} is {kind(text)}, expected a string"
                 raise BadVerdictError(msg)
             setattr(verdict, name, text)
     for name in VERDICT_OBJECTS:
         if (value := data.get(name)) is not None:
             if not isinstance(value, dict):
-                msg = f"{name} is {_kind(value)}, expected an object"
+                msg = f"{name} is {kind(value)}, expected an object"
                 raise BadVerdictError(msg)
             setattr(verdict, name, value)
     _check_change(verdict, notes, can_modify=can_modify)
@@ -170,13 +170,6 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
     if given and not can_modify:
         msg = "it changes the arguments of an event that has none to change"
         raise BadVerdictError(msg)
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "a number")
 
 
 def _excerpt(output: bytes, limit: int = 80) -> str:
