@@ -41,6 +41,9 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
                 setsigdef=RESTORED,
             )
         except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
+            interpreter = interpreter_of(argv[0])
+            if interpreter is not None and not os.path.exists(interpreter):
+                raise CannotStart(no_interpreter(argv[0], interpreter)) from None
             return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)(stdin, stdout, stderr)
         except OSError as error:
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
