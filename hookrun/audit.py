@@ -68,7 +68,7 @@ def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
         action=None if run.interrupted else run.verdict.action,
         interrupted=run.interrupted,
         failure=run.failure.kind if run.failure else None,
-        detail=_safe(run.failure.detail) if run.failure else None,
+        detail=safe(run.failure.detail) if run.failure else None,
         mode=hook.mode if hook.mode != "enforce" else None,
         background=hook.background,
         recheck=run.recheck,
@@ -80,8 +80,8 @@ def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
         truncated=outcome.truncated,
         left_running=outcome.left or None,
         changed=[_capped(path) for path in run.changed[:50]],
-        message=_safe(run.verdict.message),
-        notes=[_capped(_safe(note) or "") for note in run.notes],
+        message=safe(run.verdict.message),
+        notes=[_capped(safe(note) or "") for note in run.notes],
     )
 
 
@@ -89,7 +89,7 @@ def _capped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
-def _safe(text: str | None) -> str | None:
+def safe(text: str | None) -> str | None:
     """Return a text with what looks like a credential taken out."""
     if text is None:
         return None
@@ -140,7 +140,9 @@ def _open(path: str) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        from hookrun import private
+
+        private.make(os.path.dirname(path))
         return os.open(path, flags, 0o600)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+from stat import S_ISREG
 from time import monotonic
 
 from hookrun import audit
@@ -18,8 +19,12 @@ VERSION = 1
 BOM = b"\xef\xbb\xbf"
 PAUSE = 0.02
 """Seconds without more on stdin after which a whole object is taken for all there is."""
+FIRST_BYTE = 500
+"""Milliseconds to wait for somebody to begin to write what will only be read away."""
 SILENCE = 60.0
 """Seconds to wait for more of a context that is not yet whole."""
+LARGEST = 256 << 20
+"""Bytes of a context; a stream with more is no context."""
 CHUNK = 1 << 20
 
 FIELDS = {
@@ -36,6 +41,7 @@ FIELDS = {
     "agent": str,
     "agent_event": str,
     "agent_tool_name": str,
+    "timestamp": str,
     "metadata": dict,
 }
 """The fields that are always there, and what each holds if not null: the eleven of the first engine, and ours."""
@@ -47,38 +53,56 @@ class ContextError(ValueError):
     """The context cannot be read; the message says where it came from, what was found, what was expected."""
 
 
-def from_file(path: str) -> dict[str, object]:
-    """Return the context that a file holds. Raises ContextError."""
+def from_file(path: str, deadline: float) -> dict[str, object]:
+    """Return the context that a file holds; a pipe is read as stdin is. Raises ContextError."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            data = file.read()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if S_ISREG(os.fstat(fd).st_mode):
+                with open(fd, "rb", buffering=0, closefd=False) as file:
+                    return parse(file.read(), path)
+            return _from_stream(fd, path, deadline)
+        finally:
+            os.close(fd)
     except OSError as error:
         msg = f"{path}: {error.strerror}: expected a file with a JSON context, or - for stdin"
         raise ContextError(msg) from None
-    return parse(data, path)
 
 
 def from_stdin(deadline: float) -> dict[str, object]:
-    """Return the context on stdin, complete at its end or when a whole object is there and nothing follows for PAUSE.
+    """Return the context on stdin. Raises ContextError."""
+    if os.isatty(0):
+        os.write(2, b"hookrun: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
+    try:
+        return _from_stream(0, "stdin", deadline)
+    except OSError as error:
+        msg = f"stdin: {error.strerror}: expected a JSON context, give one with --ctx FILE"
+        raise ContextError(msg) from None
+
+
+def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
+    """Return the context from a stream, complete at its end, or when a whole object is there and then a PAUSE.
 
     It is parsed in pauses only, and after a vain try not before a pause of several times what the try took.
     Raises ContextError when it is not whole by `deadline` (monotonic) or after SILENCE.
     """
-    if os.isatty(0):
-        os.write(2, b"hookrun: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     poll = select.poll()
-    poll.register(0, select.POLLIN)
+    poll.register(fd, select.POLLIN)
     chunks: list[bytes] = []
     size = tried = 0
     last, pause = monotonic(), PAUSE
     while True:
         now = monotonic()
         give_up = min(deadline, last + SILENCE)
+        if size > LARGEST or (size and now >= deadline):
+            found = f"more than {LARGEST >> 20} MiB" if size > LARGEST else "no end of it by the deadline"
+            msg = f"{name}: the context is not whole: {found}: expected one JSON object"
+            raise ContextError(msg)
         until = min(give_up, last + pause) if size > tried else give_up
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
-            chunk = os.read(0, CHUNK)
+            chunk = os.read(fd, CHUNK)
             if not chunk:
-                return parse(b"".join(chunks), "stdin")
+                return parse(b"".join(chunks), name)
             chunks.append(chunk)
             size += len(chunk)
             last = monotonic()
@@ -89,14 +113,14 @@ def from_stdin(deadline: float) -> dict[str, object]:
             chunks, tried = [data], len(data)
             if data.rstrip().endswith(b"}"):
                 try:
-                    return parse(data, "stdin")
+                    return parse(data, name)
                 except ContextError:
                     pause = max(PAUSE, 4 * (monotonic() - now))
         if now >= give_up:
             if not chunks:
-                msg = "stdin: nothing came: expected a JSON context, give one with --ctx FILE"
+                msg = f"{name}: nothing came: expected a JSON context, give one with --ctx FILE"
                 raise ContextError(msg)
-            return parse(b"".join(chunks), "stdin")
+            return parse(b"".join(chunks), name)
 
 
 def drain_stdin() -> None:
@@ -107,8 +131,9 @@ def drain_stdin() -> None:
     poll.register(0, select.POLLIN)
     until = monotonic() + 1
     try:
-        while monotonic() < until and poll.poll(int(PAUSE * 1000)) and os.read(0, CHUNK):
-            pass
+        wait = FIRST_BYTE
+        while monotonic() < until and poll.poll(wait) and os.read(0, CHUNK):
+            wait = int(PAUSE * 1000)
     except OSError:
         return
 
@@ -140,8 +165,9 @@ def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str |
     """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
     context: dict[str, object] = {"version": VERSION, "event": event, **dict.fromkeys(FIELDS), "request_id": request_id}
     context.update({name: value for name, value in data.items() if name not in OURS})
-    context["working_dir"] = context["working_dir"] or cwd
-    context["timestamp"] = context.get("timestamp") or audit.timestamp()
+    given = context["working_dir"]
+    context["working_dir"] = os.path.join(cwd, given) if cwd is not None and isinstance(given, str) else given or cwd
+    context["timestamp"] = context["timestamp"] or audit.timestamp()
     context["metadata"] = context["metadata"] or {}
     context["file_path"] = file_path(context)
     return context

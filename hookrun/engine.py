@@ -67,6 +67,7 @@ class Chain:
         self._runner = runner
         self._off = off
         self._lowest_change = 0
+        self._given_metadata = _object(context.get("metadata"))
         self._encoded: dict[bool, str] = {}
 
     def run(self) -> Verdict:
@@ -81,13 +82,34 @@ class Chain:
             if self.ended_by is not None:
                 break
             guards = [i for i in everything if self._candidates.layer(i) == layer and self._candidates.enforcing(i)]
-            self._pass(guards, recheck=True)
+            self._recheck(guards, layer)
         return self.combined()
+
+    def _recheck(self, guards: list[int], layer: int) -> None:
+        """Run a layer's guards on the arguments as lower layers left them, but with no metadata of lower layers.
+
+        A guard that answered before and now fails has not seen the change: that refuses it, whatever `on_failure` says.
+        """
+        everybodys = self.context.get("metadata")
+        upper: dict[str, object] = dict(self._given_metadata)
+        for run in self.runs:
+            if LAYERS.index(run.hook.layer) <= layer:
+                upper.update(run.verdict.modified_context or {})
+        self._change({"metadata": upper})
+        before = len(self.runs)
+        failed_before = {run.hook.name for run in self.runs if run.failure is not None}
+        self._pass(guards, recheck=True)
+        learned = self.context.get("metadata")
+        self._change({"metadata": {**_object(everybodys), **_object(learned)}})
+        for run in self.runs[before:]:
+            if run.failure is not None and run.hook.name not in failed_before and run.hook.mode == "enforce":
+                reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
+                run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
+                self.ended_by = self.ended_by or run.hook.name
 
     def combined(self) -> Verdict:
         """Return the verdict of all runs so far, conflicts told in its system message."""
-        args = self.context.get("tool_args")
-        final = args if isinstance(args, dict) else {}
+        final = _object(self.context.get("tool_args"))
         for run in self.runs:
             if run.verdict.action == "allow" and self.changed and not verdicts.same(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
@@ -111,13 +133,14 @@ class Chain:
         group: Group = []
         passed_over: list[int] = []
         for position, index in enumerate(pending):
+            if group and declared.layer(index) != declared.layer(group[0][0]):
+                return group, passed_over, pending[position:]  # the next layer is not even looked at before
             hook = self._selected(index)
             if hook is None:
                 if group:
                     passed_over.append(index)
                 continue
-            first = group[0][0] if group else index
-            if group and not (declared.parallel(index) and declared.layer(index) == declared.layer(first)):
+            if group and not declared.parallel(index):
                 return group, passed_over, pending[position:]
             group.append((index, hook))
             if not declared.parallel(index):
@@ -192,8 +215,7 @@ class Chain:
 
     def _changes(self, run: Run, before: dict[str, object]) -> list[verdicts.Change]:
         """Return what the run's answer changes in the arguments that its hook saw."""
-        saw = before.get("tool_args")
-        base = saw if isinstance(saw, dict) else {}
+        base = _object(before.get("tool_args"))
         wanted: object = run.verdict.modified_args
         if run.verdict.args_patch is not None:
             wanted = verdicts.merge_patch(base, run.verdict.args_patch)
@@ -215,11 +237,9 @@ class Chain:
                     self._conflict(other, run, f"metadata.{key}")
         fields: dict[str, object] = {}
         if changes:
-            args = self.context.get("tool_args")
-            fields["tool_args"] = verdicts.apply(args if isinstance(args, dict) else {}, changes)
+            fields["tool_args"] = verdicts.apply(_object(self.context.get("tool_args")), changes)
         if run.verdict.modified_context:
-            metadata = self.context.get("metadata")
-            fields["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), **run.verdict.modified_context}
+            fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
             self._change(fields)
         if changes:
@@ -249,3 +269,7 @@ class Chain:
 
     def _encode(self, *, payload: bool) -> str:
         return dumps(self.context if payload else {k: v for k, v in self.context.items() if k != "payload"})
+
+
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

@@ -28,7 +28,11 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
             yield _headline(index, hook)
             if not runs:
-                yield f"      {step or f'does not apply: {why_not(hook, context)}'}"
+                why = (
+                    why_not(hook, context)
+                    or "its conditions did not hold at its turn, before a later hook changed things"
+                )
+                yield f"      {step or f'does not apply: {why}'}"
             for run in runs:
                 yield from _run(run)
     yield f"  verdict: {_said(verdict)}"

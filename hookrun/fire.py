@@ -123,7 +123,7 @@ class Fire:
         self.started = monotonic()
         self.options = options
         self.deadline = self.started + options.deadline if options.deadline else float("inf")
-        self.home = absolute(options.home) if options.home else home_directory()
+        self.home = named_home(options.home) if options.home else home_directory()
         self.request_id = os.urandom(8).hex()
         self.event = options.event
         self.context: dict[str, object] = {"event": options.event, "request_id": self.request_id}
@@ -134,6 +134,7 @@ class Fire:
         self.compiled: Compiled | None = None
         self.candidates: Declared | None = None
         self.in_hooks = 0.0
+        self.interrupted = 0
 
     def run(self) -> int:
         """Do it all and return the exit status."""
@@ -145,7 +146,9 @@ class Fire:
             return self._trouble("the context is nested too deeply to be worked on")
         refused = STRENGTH[verdict.action] >= STRENGTH["ask"]
         status = REFUSED if refused else TROUBLE if self.problems else GO_ON
-        if status != TROUBLE:
+        if self.interrupted and not refused:
+            status = 128 + self.interrupted
+        if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)
         for problem in self.problems:
             say(problem)
@@ -155,7 +158,7 @@ class Fire:
             say_plain(verdict.message)
         if self.options.explain:
             self._explain(verdict)
-        self._audit(status, verdict)
+        self._audit(status, verdict, interrupted=self.interrupted or None)
         return status
 
     def _verdict(self) -> Verdict:
@@ -197,7 +200,7 @@ class Fire:
     def _read_context(self) -> dict[str, object]:
         if self.options.ctx == "-":
             return contexts.from_stdin(self.deadline)
-        return contexts.from_file(self.options.ctx)
+        return contexts.from_file(self.options.ctx, self.deadline)
 
     def _event(self) -> str:
         """Return the canonical name of the event that was given by any of its names, or by a declared one."""
@@ -209,7 +212,7 @@ class Fire:
         from difflib import get_close_matches
 
         near = get_close_matches(given, [*EVENTS, *own], 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}"
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}."
         msg = f"unknown event {given!r}: {hint} A program's own events are declared under hookrun.events"
         raise TroubleError(msg)
 
@@ -218,11 +221,13 @@ class Fire:
         from hookrun.run.prepare import Surroundings, depth
         from hookrun.run.process import SLOW, Loop
         from hookrun.run.runner import Runner
-        from hookrun.run.signals import catch
+        from hookrun.run.signals import catch, release
+        from hookrun.run.start import keep_to_ourselves
 
         if depth() >= DEEPEST:
             msg = f"hooks run within hooks {DEEPEST} deep: a hook starts what fires it again; no further hook is run"
             raise TroubleError(msg)
+        keep_to_ourselves()
         around = Surroundings(self.context, project=self._project(), request_id=self.request_id)
         loop = Loop(
             deadline=self.deadline,
@@ -241,7 +246,7 @@ class Fire:
             finally:
                 self.in_hooks += monotonic() - begun
 
-        skipped = set(filter(None, os.environ.get("HOOKRUN_SKIP", "").split(",")))
+        skipped = {name.strip() for name in os.environ.get("HOOKRUN_SKIP", "").split(",")}
         self.chain = Chain(
             self.event,
             self.context,
@@ -252,13 +257,14 @@ class Fire:
         try:
             return self.chain.run()
         except Interrupted as interrupted:
-            self._audit(128 + interrupted.signal, None, interrupted=interrupted.signal)
             say(f"interrupted by signal {interrupted.signal}: every hook was ended")
-            os._exit(128 + interrupted.signal)
+            self.interrupted = interrupted.signal
         except ValueError as error:
             self.problems.append(f"the context cannot be given to a hook: {error}")
         except Exception as error:
             self.problems.append(internal_error(error))
+        finally:
+            release()
         return self.chain.combined()  # what has been refused so far stays refused
 
     def _project(self) -> str:
@@ -297,8 +303,10 @@ class Fire:
     def _trouble(self, message: str) -> int:
         if self.options.ctx == "-":
             contexts.drain_stdin()
+        for problem in self.problems:
+            say(problem)
         say(message)
-        self._audit(TROUBLE, None, error=message)
+        self._audit(TROUBLE, None, error=audit.safe(message))
         return TROUBLE
 
     # --- what is kept
@@ -324,7 +332,7 @@ class Fire:
                 declared=len(self.candidates) if self.candidates is not None else 0,
                 ms=round(total * 1000, 1),
                 own_ms=round((total - self.in_hooks) * 1000, 1),
-                problems=[problem[: audit.LONGEST] for problem in self.problems],
+                problems=[(audit.safe(problem) or "")[: audit.LONGEST] for problem in self.problems],
                 off=os.environ.get("HOOKRUN") == "0",
                 skipped=os.environ.get("HOOKRUN_SKIP"),
                 **self._recorded_context(),
@@ -341,6 +349,7 @@ class Fire:
         return {"context": self.context} if size <= audit.LARGEST_CONTEXT else {"context_bytes": size}
 
     def _record_start(self) -> None:
+        """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
         self._write_audit([audit.record("start", self.context, pid=os.getpid())])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
@@ -358,13 +367,17 @@ class Fire:
             say(f"the audit could not be written: {error}")
 
 
-def absolute(path: str) -> str:
-    """Return the absolute path. Raises TroubleError for a relative one where the working directory is gone."""
+def named_home(path: str) -> str:
+    """Return the absolute path of the directory that --home names. Raises TroubleError when there is none."""
     try:
-        return os.path.abspath(path)
+        path = os.path.abspath(path)
     except OSError:
         msg = f"{path}: the working directory does not exist any more: give an absolute path"
         raise TroubleError(msg) from None
+    if not os.path.isdir(path):
+        msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
+        raise TroubleError(msg)
+    return path
 
 
 def home_directory() -> str:
@@ -374,7 +387,11 @@ def home_directory() -> str:
         return home.rstrip("/") or "/"
     import pwd
 
-    return pwd.getpwuid(os.getuid()).pw_dir
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        msg = f"HOME is not set, and the account {os.getuid()} has no home directory: set HOME, or give --home DIR"
+        raise TroubleError(msg) from None
 
 
 def write(fd: int, data: bytes) -> str | None:
@@ -402,8 +419,11 @@ def say(text: str) -> None:
 
 def say_plain(text: str) -> None:
     """Write a text to stderr with every control character but the newline made visible."""
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if not line.isprintable():
+            lines[number] = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    text = "\n".join(lines)
     write(2, text.encode("utf-8", "backslashreplace") + b"\n")
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 COUNTS_ANYWAY = ENDING | {"ask"}
 """The actions that count whatever came after them: a crash, a hang, a kill."""
 
+REFUSED = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
+"""What is said of a refusal that gives no reason."""
+
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
@@ -97,7 +100,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         if not text:
             return None
         data = loads(text)
-        if text.count('"action"') > 1:
+        if any(text.count(f'"{key}"') > 1 for key in KNOWN_KEYS) or "\\u006" in text or "\\u007" in text:
             _refuse_two_answers(text)
         if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
             dumps(data)
@@ -182,6 +185,8 @@ def settle(hook: Hook, answer: Verdict | Failure) -> Verdict:
     if isinstance(answer, Failure):
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
         answer = Verdict("block", reason) if hook.on_failure == "block" else Verdict(system_message=reason)
+    elif answer.action in REFUSED and not answer.message:
+        answer.message = f"{REFUSED[answer.action]} by {hook.name} (no reason given)"
     return _as_advice(hook, answer) if hook.mode == "advise" else answer
 
 
@@ -242,8 +247,9 @@ def merge_patch(target: object, patch: object) -> object:
 
 def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
     """Yield what made `after` of `before`: (path, is there, value) for every key set or removed; lists are values."""
-    for key in before.keys() - after.keys():
-        yield (*path, key), False, None
+    for key in before:
+        if key not in after:
+            yield (*path, key), False, None
     for key, value in after.items():
         old = before.get(key)
         if isinstance(old, dict) and isinstance(value, dict):

@@ -188,6 +188,7 @@ def test_a_relative_home_is_taken_from_where_hookrun_was_started(project: Projec
     below = project.root / "below"
     below.mkdir()
     project.hooks({"command": "true"})
+    (below / "mine").mkdir()
     assert project.fire(None, "--home", "mine", cwd=below).status == 0
     assert [path.relative_to(project.root) for path in project.root.rglob("audit.jsonl")] == [
         Path("below/mine/.local/state/hookrun/audit.jsonl")

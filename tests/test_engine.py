@@ -241,9 +241,9 @@ def test_two_patches_both_arrive() -> None:
 @pytest.mark.parametrize("action", ["allow", "ask"])
 def test_allow_and_ask_may_bring_arguments(action: str) -> None:
     """The change is made and seen, and the word stays what it was."""
-    fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action, "modified_args": {"x": 1}}})
+    fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action, "message": "m", "modified_args": {"x": 1}}})
     assert fire.seen("b")[0]["tool_args"] == {"x": 1}
-    assert fire.verdict.to_dict() == {"action": action, "modified_args": {"x": 1}}
+    assert fire.verdict.to_dict() == {"action": action, "message": "m", "modified_args": {"x": 1}}
 
 
 def test_a_change_to_what_was_there_is_no_change_of_anything() -> None:
@@ -629,7 +629,7 @@ def test_what_a_guard_allowed_at_first_does_not_outweigh_what_it_says_in_the_rec
         "p": sets(command="rm"),
     }
     fire = Fire(hook("u", layer="user"), hook("p"), answers=answers)
-    assert fire.verdict.to_dict() == {"action": "ask", "modified_args": {"command": "rm", "n": 1}}
+    assert (fire.verdict.action, fire.verdict.modified_args) == ("ask", {"command": "rm", "n": 1})
 
 
 # --- stdin and metadata

@@ -96,6 +96,7 @@ def modules(project: Project, program: str, *arguments: str) -> set[str]:
 
 def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
     """Return what a fire loads beyond a bare Python, from a cache that was filled before it."""
+    project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
     filled = cache.load(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
     return modules(project, FIRE, "pre_tool_use", *arguments) - modules(project, BARE)

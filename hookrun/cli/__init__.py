@@ -83,6 +83,8 @@ def cli(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status; whatever goes wrong is one line on stderr."""
+    if sys.stdout is None:
+        return _say("stdout is closed")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -97,6 +99,8 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         _silence(sys.stdout)
         return _say(f"{error.filename or 'the output'}: {error.strerror or error}")
+    except Exception as error:
+        return _say(f"internal error, please report it: {type(error).__name__}: {error}")
     return status
 
 

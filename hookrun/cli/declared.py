@@ -30,11 +30,12 @@ def options(function: Function) -> Function:
 def read(config: str | None, home: str | None) -> Examined:
     """Return the declarations that are in force in the working directory."""
     try:
-        cwd: str | None = os.getcwd()  # paths are strings here
+        cwd = os.getcwd()
     except OSError:
-        cwd = None
+        message = "the working directory does not exist any more: what holds in it is unknown; go to another"
+        raise click.ClickException(message) from None
     if config is not None:
-        config = os.path.normpath(os.path.join(cwd or "/", config))  # paths are strings here
+        config = os.path.normpath(os.path.join(cwd, config))
     return examine(find(cwd, _home(home), config=config))
 
 
@@ -43,7 +44,7 @@ def _home(home: str | None) -> str:
         from hookrun.fire import home_directory  # only without --home
 
         return home_directory()
-    if not os.path.isdir(home):  # paths are strings here
+    if not os.path.isdir(home):
         msg = f"--home {home} is no directory; name the directory that holds .config/hookrun"
         raise click.ClickException(msg)
-    return os.path.abspath(home)  # paths are strings here
+    return os.path.abspath(home)

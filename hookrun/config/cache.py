@@ -97,8 +97,9 @@ class Declared:
         self._rows = rows
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
-        self._context: Mapping[str, object] | None = None
-        self._selected: set[int] = set()
+        self._context: Mapping[str, object] = {}
+        self._view = View(self._context)
+        self._selected: dict[int, set[int]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -122,9 +123,12 @@ class Declared:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context."""
         if context is not self._context:
-            self._context, view = context, View(context)
-            self._selected = {number for number, row in enumerate(self._rows) if view.selects(*row[2:6])}
-        return index in self._selected
+            self._context, self._view, self._selected = context, View(context), {}
+        layer = self._rows[index][0]
+        if layer not in self._selected:  # a layer at a time: what a project declares keeps no user's guard waiting
+            rows = enumerate(self._rows)
+            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:6])}
+        return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""

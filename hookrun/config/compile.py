@@ -30,6 +30,8 @@ TOP = ("hooks", "hookrun")
 CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
 MAX_INCLUDES = 8
 """How deep files may include files."""
+MAX_FILES = 16
+"""How many files of a layer are read: a fire must not wait for more."""
 
 
 class File:
@@ -126,24 +128,34 @@ def load(path: str, layer: str) -> File:
     """Return the file as far as it can be read, with what is wrong with it; files it includes are not read."""
     file = File(path, layer)
     try:
-        file.document = read(path)
+        _load(file)
     except SourceError as error:
         file.problems.append(error.problem)
-        return file
+    except Exception as error:  # nothing in one file may keep the hooks of the others from running
+        file.problems.append(_unforeseen(path, error))
+    return file
+
+
+def _unforeseen(path: str, error: Exception) -> Problem:
+    found = f"something that cannot be read ({type(error).__name__})"
+    return Problem(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
+
+
+def _load(file: File) -> None:
+    file.document = read(file.path)
     data = file.document.data
     if not isinstance(data, dict):
         Place(file.document, (), file.problems).mistaken(data, "an object at the top", 'write {"hooks": [...]}')
-        return file
+        return
     _check_top(file, data)
     if "hooks" in data:
         _take_hooks(file, data["hooks"])
     if "hookrun" in data:
-        file.settings, problems = check_settings(file.document, data["hookrun"], layer)
+        file.settings, problems = check_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
         defaults = file.settings.get("defaults")
         file.defaults = defaults if isinstance(defaults, dict) else {}
         _check_version(file)
-    return file
 
 
 def _check_top(file: File, data: dict[str, object]) -> None:
@@ -230,6 +242,8 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
             file.report(
                 where, f"more than {MAX_INCLUDES} files deep", "fewer levels of include", "include it further up"
             )
+        elif target not in seen and len(seen) >= MAX_FILES:
+            file.report(where, f"more than {MAX_FILES} files", "fewer files in a layer", "put their hooks together")
         elif target not in seen:
             included = _load_included(path, file, where)
             if included is not None:
@@ -261,13 +275,20 @@ def _load_included(path: str, by: File, where: KeyPath) -> File | None:
 def _combine(examined: Examined) -> None:
     """Check the hooks of all files, now that everybody's events are known, and put everything in order."""
     declarations = examined.declarations
+    own: dict[str, int] = {}
     for file in examined.files:
-        events = _texts(file.settings.get("events"))
-        declarations.events += [name for name in events if name not in declarations.events]
+        for name in _texts(file.settings.get("events")):
+            own.setdefault(name, LAYERS.index(file.layer))
+    declarations.events = list(own)
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
-        _check_entries(file, examined)
+        try:
+            _check_entries(file, examined, {name for name, layer in own.items() if layer <= LAYERS.index(file.layer)})
+        except Exception as error:  # as in `load`
+            problem = _unforeseen(file.path, error)
+            examined.problems.append(problem)
+            declarations.problems.append(str(problem))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     declarations.settings = _settings(examined.files)
 
@@ -276,13 +297,14 @@ def _texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _check_entries(file: File, examined: Examined) -> None:
+def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
+    """Check the entries of a file that knows these events of the host's own: a layer's are not known to those above."""
     if file.document is None:
         return
     declarations = examined.declarations
     scope = Scope(
         file.layer,
-        frozenset(declarations.events),
+        frozenset(events),
         file.defaults,
         reserved=explicit_names(file.entries),
     )

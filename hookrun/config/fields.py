@@ -20,7 +20,7 @@ from hookrun.events import EVENTS
 
 NO_NUL = r"[^\u0000]*"
 SOME_NO_NUL = r"[^\u0000]+"
-NOT_BLANK = r"[^\u0000]*[^\u0000 \t\r\n][^\u0000]*"
+NOT_BLANK = r"[ \t\r\n]*[^\u0000 \t\r\n][^\u0000]*"
 NO_CONTROLS = r"[^\u0000-\u001f\u007f-\u009f]"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
@@ -185,7 +185,7 @@ HOOK_FIELDS = (
     ),
     Field("files", Many(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
     Field("payload", Flag(), "Put the agent's whole message into the context.", default=False),
-    Field("max_output", Integer(1), "How many bytes of each output stream are kept.", default=1 << 20),
+    Field("max_output", Integer(1, 64 << 20), "How many bytes of each output stream are kept.", default=1 << 20),
     Field(
         "name",
         Text("a name without control characters", f"{NO_CONTROLS}+"),

@@ -33,7 +33,8 @@ class Found:
         try:
             self.files.append((layer, path, identity(path)))
         except (FileNotFoundError, NotADirectoryError):
-            pass
+            if os.path.islink(path):
+                self.files.append((layer, path, (0, 0, 0, 0, 0)))  # a link that leads nowhere is no silence either
         except OSError:
             self.files.append((layer, path, (0, 0, 0, 0, 0)))
 

@@ -8,7 +8,7 @@ KeyPath = tuple[str | int, ...]
 MAX_DEPTH = 64
 """How deep lists and objects may be nested."""
 
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 """How many values a document may hold, aliases written out: declarations never come near, and a fire must not wait."""
 
 

@@ -19,7 +19,7 @@ SPEAKING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 class Scope:
     """What a file's hooks are read in: its layer, the defaults, the host's own events.
 
-    `named` are the names met so far, `reserved` those that a made name keeps away from.
+    `named` are the names met so far, `reserved` those that a made name keeps away from, `numbers` the last one's.
     """
 
     layer: str
@@ -27,6 +27,7 @@ class Scope:
     defaults: dict[str, object] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     reserved: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 def made_name(kind: str, target: str | list[str]) -> str:
@@ -49,10 +50,12 @@ def _speaking(text: str) -> str:
 
 def free_name(name: str, scope: Scope) -> str:
     """Return the name, with a number if it is taken, and reserve it."""
-    free, number = name, 1
+    free = name
+    number = scope.numbers.get(name, 1)
     while free in scope.reserved:
         number += 1
         free = f"{name}-{number}"
+    scope.numbers[name] = number
     scope.reserved.add(free)
     return free
 

@@ -116,7 +116,7 @@ def _bytes(path: str) -> bytes:
             found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
             raise _trouble(path, found, "a regular file", "name a JSON or YAML file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import time_ns
 
-from hookrun import __version__
+from hookrun import __version__, private
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, directory, path_for
 from hookrun.config.compile import compile_declarations
 from hookrun.config.find import identity
@@ -90,7 +90,7 @@ def _identity(path: str) -> Identity | None:
 
 def _keep(text: str, path: str, where: str) -> None:
     """Write the file whole or not at all: two processes may do so at once."""
-    os.makedirs(where, 0o700, exist_ok=True)
+    private.make(where)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

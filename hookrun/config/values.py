@@ -185,14 +185,16 @@ def _many(shape: Many, value: object, at: Place) -> list[str]:
         raise at.mistaken(value, wording(shape))
     before = len(at.problems)
     items: list[str] = []
+    seen: set[str] = set()
     for index, item in enumerate(value):
         here = at.at(index)
         try:
             text = _one(shape.first if shape.first and index == 0 else shape.item, item, here)
         except Wrong:
             continue
-        if shape.unique and text in items:
+        if shape.unique and text in seen:
             here.report(f"{shown(text)} a second time", "each only once", "remove one of the two")
+        seen.add(text)
         items.append(text)
     if any(problem.severity == "error" for problem in at.problems[before:]):
         raise Wrong

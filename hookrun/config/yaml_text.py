@@ -164,7 +164,7 @@ class _Builder:
             _check_tag(node, "str")
         try:
             value: object = self.constructor.construct_object(node)
-        except (yaml.YAMLError, ValueError, KeyError) as error:
+        except Exception as error:
             raise ParseError(offset, shown(text), "a value that YAML can read", "quote it") from error
         if isinstance(value, float) and not isfinite(value):
             raise ParseError(offset, shown(text), "a finite number", "write a finite number, or quote it")

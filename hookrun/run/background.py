@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from hookrun.model import Failure, Outcome
+from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.run.process import Loop, Task
-from hookrun.run.signals import restore
+from hookrun.run.signals import catch, restore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
         return Outcome()
     try:
         _leave()
-        on_end(Loop().run([task])[0])
+        try:
+            outcome = Loop(wake=catch()).run([task])[0]
+        except Interrupted as interrupted:
+            outcome = interrupted.outcomes[0] or Outcome()
+            outcome.failure = Failure("signal", f"signal {interrupted.signal} to its supervisor ended it")
+        on_end(outcome)
     finally:
         os._exit(0)
 
@@ -38,4 +43,4 @@ def _leave() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    os.closerange(3, 1 << 20)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))

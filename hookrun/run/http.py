@@ -77,7 +77,10 @@ def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> byte
     for _ in range(MOST_REDIRECTS + 1):
         response = _post(urlsplit(url), body, headers)
         if response.status in REDIRECTS:
-            url = urljoin(url, response.headers.get("Location") or "")
+            if not response.headers.get("Location"):
+                msg = f"HTTP {response.status} without a Location"
+                raise ValueError(msg)
+            url = urljoin(url, response.headers["Location"])
             if _host(urlsplit(url)) != _host(first):
                 msg = f"HTTP {response.status} to another host ({_shown(_place(urlsplit(url)))}), which is not followed"
                 raise ValueError(msg)

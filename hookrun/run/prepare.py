@@ -70,6 +70,9 @@ class Surroundings:
         environment.update(self._told)
         environment[b"HOOKRUN_HOOK"] = _value(hook.name)
         environment[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(os.path.dirname(hook.source) or self.project)
+        for name in hook.allowed_env:  # granted by name: for the headers of a URL
+            if (granted := self._inherited.get(os.fsencode(name))) is not None:
+                environment[os.fsencode(name)] = granted
         environment[NESTING.encode()] = self._outer + trace
         if hook.dialect == "claude":
             environment[b"CLAUDE_PROJECT_DIR"] = environment[b"HOOKRUN_PROJECT_DIR"]
@@ -90,7 +93,14 @@ def depth() -> int:
 
 
 def _directory(value: object) -> str | None:
-    return value if isinstance(value, str) and os.path.isabs(value) and "\0" not in value else None
+    """Return the value if it is an absolute path that the system could have."""
+    if not isinstance(value, str) or not os.path.isabs(value) or "\0" in value:
+        return None
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return None
+    return value
 
 
 def _value(value: object) -> bytes:
@@ -255,5 +265,5 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    name = f"{project}\0{hook.name}".encode("utf-8", "surrogatepass")
+    name = f"{project}\0{hook.layer}\0{hook.source}\0{hook.name}".encode("utf-8", "surrogatepass")
     return f"{locks}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.lock"

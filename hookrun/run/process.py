@@ -29,6 +29,8 @@ KILL_GRACE = 1.0
 """Seconds to wait for a killed hook to be gone: one in an uninterruptible wait is left to the kernel."""
 LOOK_AGAIN = 0.01
 """Seconds between looks where the kernel gives no event: a process without a pidfd, a lock held by another."""
+LOOK_AT_ONCE = 0.001
+"""The same for a process that has closed its pipes: it is about to exit."""
 SLOW = 1.0
 """Seconds after which `on_slow` is called."""
 
@@ -36,7 +38,10 @@ SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 """What says that a hook cannot start now but may when another has ended."""
 
 TERM, KILL = 15, 9
+ENDING = frozenset({1, 2, 15})
+"""The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
 NEVER = float("inf")
+NO_PIDFD, CLOSED = -1, -2
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
@@ -151,21 +156,33 @@ class Loop:
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         waiting = [
-            (task, outcome, monotonic() + task.timeout if task.lock else NEVER)
-            for task, outcome in zip(tasks, outcomes, strict=True)
-            if isinstance(task, Task)
+            (task, outcome, NEVER) for task, outcome in zip(tasks, outcomes, strict=True) if isinstance(task, Task)
         ]
         waiting.reverse()
-        while waiting or self._live:
-            if not self._signal:
-                self._start_some(waiting)
-            elif not self._live:
-                break
-            if self._live or waiting:
-                self._turn(retry=bool(waiting))
+        try:
+            while waiting or self._live:
+                if not self._signal:
+                    self._start_some(waiting)
+                elif not self._live:
+                    break
+                if self._live or waiting:
+                    self._turn(retry=bool(waiting))
+        except BaseException:
+            self._abandon()
+            raise
         if self._signal:
             raise Interrupted(self._signal, outcomes)
         return outcomes
+
+    def _abandon(self) -> None:
+        """Something went wrong in here: leave no hook running."""
+        now = monotonic()
+        self._end([process for process in self._live if not process.ending], now)
+        self._kill([process for process in self._live if not process.exited], now, [])
+        for process in self._live:
+            process.out_data, process.err_data = bytearray(), bytearray()
+            os.waitpid(process.pid, os.WNOHANG)
+        self._live.clear()
 
     # --- starting
 
@@ -184,7 +201,7 @@ class Loop:
             process = Process(task, outcome, now, min(now + task.timeout, give_up, self._deadline))
             try:
                 if task.lock is not None and not self._locked(process, task.lock):
-                    locked.append((task, outcome, give_up))
+                    locked.append((task, outcome, min(give_up, now + task.timeout)))
                     continue
                 self._start(process)
             except OSError as error:
@@ -203,7 +220,9 @@ class Loop:
         """Take the lock of an exclusive hook; False when another process has it."""
         import fcntl
 
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        from hookrun import private
+
+        private.make(os.path.dirname(path))
         process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -238,11 +257,20 @@ class Loop:
 
     # --- one turn of the loop
 
+    def _next_look(self, now: float, *, retry: bool) -> float:
+        """Return when something has to be looked at though nothing may have happened."""
+        until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
+        if retry and len(self._live) < self._most:
+            until = min(until, now + LOOK_AGAIN)
+        for process in self._live:
+            if process.pidfd == NO_PIDFD and not process.exited:
+                closed = process.out < 0 and process.err < 0
+                until = min(until, now + (LOOK_AT_ONCE if closed else LOOK_AGAIN))
+        return until
+
     def _turn(self, *, retry: bool) -> None:
         now = monotonic()
-        until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
-        if any(p.pidfd < 0 for p in self._live) or (retry and len(self._live) < self._most):
-            until = min(until, now + LOOK_AGAIN)
+        until = self._next_look(now, retry=retry)
         events = self._poll.poll(max(0, int(min((until - now) * 1000, LONGEST_POLL)) + 1))
         for fd, _ in events:
             if fd == self._wake:
@@ -256,7 +284,7 @@ class Loop:
             elif fd == process.pidfd:
                 self._unwatch(fd)
                 _close(fd)
-                process.pidfd = -2
+                process.pidfd = CLOSED
                 self._exited(process)
             else:
                 self._drain(process, fd)
@@ -273,7 +301,7 @@ class Loop:
         stubborn: list[Process] = []
         done: list[Process] = []
         for process in self._live:
-            if process.pidfd == -1 and not process.exited:
+            if process.pidfd == NO_PIDFD and not process.exited:
                 self._look_for_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
@@ -408,11 +436,14 @@ class Loop:
             numbers = os.read(self._wake, CHUNK)
         except BlockingIOError:
             return
+        ending = [number for number in numbers if number in ENDING]
+        if not ending:
+            return
         now = monotonic()
         self._end([process for process in self._live if not process.ending], now)
         if self._signal:
             self._kill([process for process in self._live if process.ending != KILL], now, [])
-        self._signal = self._signal or numbers[0]
+        self._signal = self._signal or ending[0]
 
     # --- descriptors
 

@@ -11,8 +11,8 @@ import os
 ENDING = (1, 2, 15)
 """HUP, INT, TERM: what asks hookrun to end."""
 
-RESTORED = (1, 2, 3, 13, 14, 15, 25)
-"""HUP, INT, QUIT, PIPE, ALRM, TERM, XFSZ: what Python, or whoever started hookrun, may have set to be ignored."""
+RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
+"""What Python, or whoever started hookrun, may have set to be ignored: every signal that can be."""
 
 
 def catch() -> int:
@@ -30,8 +30,17 @@ def catch() -> int:
     return read_end
 
 
+def release() -> None:
+    """Let the ending signals end us again."""
+    _signal.set_wakeup_fd(-1)
+    for number in ENDING:
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, _signal.SIG_DFL)
+
+
 def restore() -> None:
-    """Put the signals of a forked child to their defaults."""
+    """Put the signals of a forked child to their defaults, none of them blocked."""
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:
         _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Start = Callable[[int, int, int], int]
 
 
+STANDARD = 2
+"""The last of the descriptors that a hook gets."""
+
+
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
     """Return what starts the program argv[0] (a path), for a process with one thread: it changes directory to spawn.
 
@@ -81,6 +85,16 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     return start
 
 
+def keep_to_ourselves() -> None:
+    """Keep descriptors that whoever fired left open from the hooks: what one leaves behind would hold them."""
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > STANDARD:
+                os.set_inheritable(int(name), False)  # noqa: FBT003
+        except OSError:
+            continue
+
+
 def enter(cwd: str) -> None:
     """Change to the working directory of a hook. Raises CannotStart when that cannot be done."""
     try:
@@ -97,7 +111,7 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     restore()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
-    os.closerange(3, 1 << 20)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     for name, standard in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # it was closed when Python started
             setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))

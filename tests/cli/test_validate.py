@@ -158,10 +158,11 @@ def test_strange_names_cannot_reach_the_terminal(project: Project) -> None:
 
 
 def test_working_directory_that_is_gone(project: Project) -> None:
-    """Without a working directory there is no project, and no traceback."""
+    """Without a working directory nobody knows what holds: an error, as for fire, and no traceback."""
     gone = project.root / "gone"
     gone.mkdir()
     command = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), *project.command("validate")]
     project.command = lambda *_: command  # type: ignore[method-assign]  # the same process behind a shell
     done = hookrun(project)
-    assert (done.status, done.stderr) == (0, "")
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("hookrun: the working directory does not exist any more")

@@ -93,7 +93,7 @@ def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, objec
         ({"timeout": True}, "timeout: found true (a boolean), expected a number greater than 0"),
         ({"priority": 1001}, "priority: found 1001 (an integer), expected an integer from 0 to 1000"),
         ({"priority": 1.5}, "priority: found 1.5 (a number), expected an integer"),
-        ({"max_output": 0}, "expected an integer of at least 1"),
+        ({"max_output": 0}, "expected an integer from 1 to 67108864"),
         ({"parallel": "yes"}, 'parallel: found "yes" (a string), expected true or false'),
         ({"parallel": "true"}, "remove the quotes"),
         ({"mode": "advice"}, 'expected "enforce" or "advise" or "off"; did you mean "advise"?'),

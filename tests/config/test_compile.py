@@ -299,11 +299,18 @@ def test_includes_that_go_wrong(house: House, include: str, message: str) -> Non
     assert any(path.endswith(include) for path in declarations.files)
 
 
-def test_events_are_shared_by_all_files(house: House) -> None:
-    """An event that one layer declares can be used in every other."""
-    declare(house.root / "coder.json", settings={"events": ["mine"]})
-    declare(house.user / "hooks.json", "user", event="mine")
+def test_events_are_shared_with_the_layers_below(house: House) -> None:
+    """An event that the user layer declares can be used by the project."""
+    declare(house.user / "hooks.json", settings={"events": ["mine"]})
+    declare(house.root / "coder.json", "project", event="mine")
     assert house.compile().problems == []
+
+
+def test_a_projects_events_do_not_excuse_a_mistake_above_it(house: House) -> None:
+    """A misspelt event of a user's hook stays an error when a project declares an event of that name."""
+    declare(house.root / "coder.json", settings={"events": ["pre_tool_ues"]})
+    declare(house.user / "hooks.json", "user", event="pre_tool_ues")
+    assert "unknown event" in house.compile().problems[0]
 
 
 def test_file_that_could_not_be_looked_at_is_trouble(house: House) -> None:

@@ -128,7 +128,7 @@ def test_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
         ('{"a": [1', (1, 9), "the end of the file", "left open"),
         ('{"a": 1} {"b": 2}', (1, 10), '"{"', "remove what follows"),
         ("[" * (MAX_DEPTH + 1), (1, MAX_DEPTH + 1), "levels", "flatten"),
-        ("[" + "1," * 200_000 + "1]", (1, 200_000), "values", "another file"),
+        ("[" + "1," * 200_000 + "1]", (1, 100_000), "values", "another file"),
         ("9" * 5000, (1, 1), '"999', "smaller"),
     ],
 )
