@@ -1,0 +1,197 @@
+"""Who starts hookrun and where: an agent that does not read, streams that are none, accounts without a home."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import Project
+
+CONTEXT = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
+NO = "cat >/dev/null; echo no >&2; exit 2"
+
+
+def shell(project: Project, line: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a shell line in which "$@" is a fire of pre_tool_use with these arguments."""
+    command = ["sh", "-c", line, "sh", *project.command("fire", "pre_tool_use", *arguments)]
+    return subprocess.run(command, capture_output=True, cwd=project.root, env=project.environment(), check=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_agent_that_does_not_read_can_still_end_hookrun(project: Project, number: signal.Signals) -> None:
+    """With a verdict larger than the pipe and nobody reading it, a signal ends hookrun."""
+    project.hooks(
+        {"args": [sys.executable, "-c", 'print(\'{"action": "block", "message": "\' + \'x\' * 300000 + \'"}\')']}
+    )
+    read_end, write_end = os.pipe()
+    process = subprocess.Popen(
+        project.command("fire", "pre_tool_use"),
+        stdin=subprocess.PIPE,
+        stdout=write_end,
+        stderr=subprocess.DEVNULL,
+        cwd=project.root,
+        env=project.environment(),
+    )
+    assert process.stdin is not None
+    process.stdin.write(CONTEXT)
+    process.stdin.close()
+    assert os.read(read_end, 1) == b"{"  # it writes, and waits for us to read the rest
+    process.send_signal(number)
+    assert process.wait(60) == -number
+    os.close(read_end)
+    os.close(write_end)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('"$@" 0>/dev/null', "stdin: Bad file descriptor"),
+        ('"$@" --deadline 0.5 < /dev/zero', "stdin: the context is not whole"),
+        ('mkfifo pipe; "$@" --deadline 0.5 --ctx pipe', "pipe: nothing came"),
+        ('"$@" --ctx /dev/null', "/dev/null: the context is empty"),
+    ],
+)
+def test_streams_that_hold_no_context_are_trouble(project: Project, line: str, expected: str) -> None:
+    """One clear line and exit status 1, within the deadline, with a record in the audit."""
+    project.hooks({"command": NO})
+    done = shell(project, line)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert expected in done.stderr.decode()
+    assert len(done.stderr.splitlines()) == 1
+    assert "error" in project.audit()[-1]
+
+
+def test_a_context_may_come_through_a_pipe_by_name(project: Project) -> None:
+    """`--ctx` of a named pipe is read to its end, as a shell's <(...) is."""
+    project.hooks({"command": NO})
+    done = shell(project, f"mkfifo pipe; (echo '{CONTEXT.decode()}' > pipe) & \"$@\" --ctx pipe")
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None or os.geteuid() != 0, reason="needs root and setpriv")
+def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
+    """No HOME, and no entry in the password database: one line says to set HOME."""
+    project.root.chmod(0o755)
+    done = shell(project, 'unset HOME; exec setpriv --reuid 54321 --clear-groups "$@" < /dev/null')
+    assert done.returncode == 1
+    assert b"set HOME, or give --home DIR" in done.stderr
+
+
+def test_everything_is_private_whatever_the_umask(project: Project) -> None:
+    """Under umask 0 the directories of audit, cache and locks are the account's alone, parents included."""
+    project.hooks({"command": "true", "exclusive": True})
+    assert shell(project, f"umask 0; echo '{CONTEXT.decode()}' | \"$@\"").returncode == 0
+    made = [project.home / ".local", project.audit_path.parent.parent, project.audit_path.parent]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in [*made, project.audit_path.parent / "locks"]] == [0o700] * 4
+    assert stat.S_IMODE(project.audit_path.stat().st_mode) == 0o600
+
+
+def test_a_hook_gets_three_descriptors_and_default_signals(project: Project) -> None:
+    """What whoever fired left open or ignored is not passed on to a hook."""
+    look = "ls /proc/$$/fd > fds; grep -E 'SigIgn|SigBlk' /proc/$$/status > signals; exit 0"
+    project.hooks({"command": look})
+    shell(project, f"exec 7<coder.json 8>log; trap '' USR1 TSTP TTOU; echo '{CONTEXT.decode()}' | \"$@\"")
+    assert {int(fd) for fd in (project.root / "fds").read_text().split()} & {7, 8} == set()
+    masks = [int(line.split()[1], 16) for line in (project.root / "signals").read_text().splitlines()]
+    assert [mask & 0x7FFFFFFF for mask in masks] == [0, 0]  # beyond 31 are the C library's own
+
+
+def test_a_background_hook_is_ended_with_its_supervisor(project: Project) -> None:
+    """TERM to the process that holds a background hook ends the hook, and its record says so."""
+    project.hooks({"background": True, "timeout": 60, "command": "echo $PPID $$ > pids; sleep 300"})
+    os.mkfifo(project.root / "pids")
+    assert project.fire().status == 0
+    supervisor, hook = map(int, (project.root / "pids").read_text().split())
+    done = os.pidfd_open(supervisor)
+    os.kill(supervisor, signal.SIGTERM)
+    import select
+
+    assert select.select([done], [], [], 60)[0]
+    os.close(done)
+    last = project.audit()[-1]
+    assert (last["kind"], last["failure"]) == ("background", "signal")
+    with pytest.raises(ProcessLookupError):
+        os.kill(hook, 0)
+
+
+def test_a_scrubbed_environment_keeps_what_headers_are_granted(project: Project) -> None:
+    """`allowed_env` names a variable for the headers: `scrub` does not take it away."""
+    url = {"url": "http://127.0.0.1:1/", "headers": {"X-Key": "$SHOP_TOKEN"}, "allowed_env": ["SHOP_TOKEN"]}
+    project.hooks({**url, "env_policy": "scrub"})
+    fired = project.fire(env={"SHOP_TOKEN": "t"})
+    assert "is not set" not in fired.stderr
+    assert "refused" in fired.stderr
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"action": "block", "action": "continue"}',
+        r'{"\u0061ction": "block", "action": "continue"}',
+        '{"action": "modify", "args_patch": {"a": 1}, "args_patch": {"b": 1}}',
+    ],
+)
+def test_a_key_that_stands_twice_is_no_answer(project: Project, answer: str) -> None:
+    """However it is written, of two answers in one neither is believed."""
+    (project.root / "answer").write_text(answer)
+    project.hooks({"command": "cat answer"})
+    assert project.fire().hook("hook")["failure"] == "bad_verdict"
+
+
+@pytest.mark.parametrize(("action", "said"), [("block", "blocked"), ("stop", "stopped"), ("skip", "skipped")])
+def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str, said: str) -> None:
+    """Nobody is left to guess which hook refused."""
+    project.hooks({"command": f"""cat >/dev/null; echo '{{"action": "{action}"}}'"""})
+    fired = project.fire()
+    assert (fired.status, fired.verdict["message"]) == (2, f"{said} by hook (no reason given)")
+    assert f"{said} by hook" in fired.stderr
+
+
+def test_what_goes_wrong_inside_leaves_no_hook_running(project: Project) -> None:
+    """A mistake of our own in mid-hook: the hooks are ended, the exit status is 1, and what was refused stays so."""
+    program = (
+        "import sys, hookrun.fire\n"
+        "def broken(self): raise MemoryError('no more')\n"
+        "hookrun.fire.Fire._record_start = broken\n"
+        "sys.argv = ['hookrun', 'fire', 'pre_tool_use']\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    for first, status in (("true", 1), ("exit 2", 2)):
+        project.hooks(
+            {"name": "first", "command": first},
+            {"name": "long", "command": "echo $$ > pid; sleep 300", "always": True},
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=CONTEXT,
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert b"internal error" in done.stderr
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((project.root / "pid").read_text()), 0)
+
+
+def test_the_order_of_conflicts_is_always_the_same(project: Project) -> None:
+    """The same input gives the same words, whatever Python's hashes are this time."""
+    none = json.dumps({"action": "modify", "args_patch": {"a": None, "b": None, "c": None, "d": None}})
+    ones = json.dumps({"action": "modify", "args_patch": {"a": 1, "b": 1, "c": 1, "d": 1}})
+    project.hooks(
+        {"name": "x", "command": f"cat >/dev/null; echo '{none}'", "parallel": True},
+        {"name": "y", "command": f"cat >/dev/null; echo '{ones}'", "parallel": True},
+    )
+    context = {"tool_name": "bash", "tool_args": {"a": 0, "b": 0, "c": 0, "d": 0}}
+    told = {
+        str(project.fire(context, env={"PYTHONHASHSEED": str(seed)}).verdict["system_message"]) for seed in range(6)
+    }
+    assert len(told) == 1
