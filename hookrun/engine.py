@@ -97,12 +97,12 @@ class Chain:
                 upper.update(run.verdict.modified_context or {})
         self._change({"metadata": upper})
         before = len(self.runs)
-        failed_before = {run.hook.name for run in self.runs if run.failure is not None}
+        failed_before = [run.hook for run in self.runs if run.failure is not None]
         self._pass(guards, recheck=True)
         learned = self.context.get("metadata")
         self._change({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
-            if run.failure is not None and run.hook.name not in failed_before and run.hook.mode == "enforce":
+            if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
