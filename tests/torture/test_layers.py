@@ -37,9 +37,9 @@ def test_a_guard_that_gets_no_time_to_look_again_refuses(project: Project) -> No
 
 
 def test_a_guard_that_cannot_be_started_again_refuses(project: Project) -> None:
-    """A project changes the call and takes the guard's working directory away: refused, whatever else is called guard."""
+    """A project changes the call and takes the guard's directory away: refused, whatever else is called guard."""
     project.user_hooks(GUARD)
-    move = {"name": "guard", "command": 'mv "$PWD" "$PWD.gone"; exit 1'}
+    move: dict[str, object] = {"name": "guard", "command": 'mv "$PWD" "$PWD.gone"; exit 1'}
     project.hooks(turns_into_force(), move)
     fired = project.fire(PLAIN)
     assert (fired.status, fired.action) == (2, "block")
