@@ -109,8 +109,10 @@ def test_everything_is_private_whatever_the_umask(project: Project) -> None:
 
 def test_a_hook_gets_three_descriptors_and_default_signals(project: Project) -> None:
     """What whoever fired left open or ignored is not passed on to a hook."""
-    look = "ls /proc/$$/fd > fds; grep -E 'SigIgn|SigBlk' /proc/$$/status > signals; exit 0"
-    project.hooks({"command": look})
+    project.hooks(
+        {"name": "fds", "command": "ls /proc/$$/fd > fds"},
+        {"name": "signals", "command": "exec grep -E 'SigIgn|SigBlk' /proc/self/status > signals"},
+    )
     shell(project, f"exec 7<coder.json 8>log; trap '' USR1 TSTP TTOU; echo '{CONTEXT.decode()}' | \"$@\"")
     assert {int(fd) for fd in (project.root / "fds").read_text().split()} & {7, 8} == set()
     masks = [int(line.split()[1], 16) for line in (project.root / "signals").read_text().splitlines()]
