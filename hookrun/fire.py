@@ -133,7 +133,7 @@ class Fire:
         self.found: Found | None = None
         self.compiled: Compiled | None = None
         self.candidates: Declared | None = None
-        self.in_hooks = 0.0
+        self.elsewhere = 0.0
         self.interrupted = 0
 
     def run(self) -> int:
@@ -199,7 +199,11 @@ class Fire:
 
     def _read_context(self) -> dict[str, object]:
         if self.options.ctx == "-":
-            return contexts.from_stdin(self.deadline)
+            begun = monotonic()
+            try:
+                return contexts.from_stdin(self.deadline)
+            finally:
+                self.elsewhere += monotonic() - begun
         return contexts.from_file(self.options.ctx, self.deadline)
 
     def _event(self) -> str:
@@ -244,7 +248,7 @@ class Fire:
             try:
                 return runner(jobs)
             finally:
-                self.in_hooks += monotonic() - begun
+                self.elsewhere += monotonic() - begun
 
         skipped = {name.strip() for name in os.environ.get("HOOKRUN_SKIP", "").split(",")}
         self.chain = Chain(
@@ -331,7 +335,7 @@ class Fire:
                 hooks=len(runs),
                 declared=len(self.candidates) if self.candidates is not None else 0,
                 ms=round(total * 1000, 1),
-                own_ms=round((total - self.in_hooks) * 1000, 1),
+                own_ms=round((total - self.elsewhere) * 1000, 1),
                 problems=[(audit.safe(problem) or "")[: audit.LONGEST] for problem in self.problems],
                 off=os.environ.get("HOOKRUN") == "0",
                 skipped=os.environ.get("HOOKRUN_SKIP"),

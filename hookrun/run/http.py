@@ -113,7 +113,7 @@ def _place(url: SplitResult) -> str:
 
 
 def _host(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return (url.scheme, url.hostname, url.port)
+    return (url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme))
 
 
 def _shown(text: str) -> str:

@@ -141,6 +141,7 @@ def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Tas
     trace = around.trace()
     environment = around.environment(hook, trace)
     cwd = around.directory(hook, environment)
+    environment[b"PWD"] = os.fsencode(cwd)
     failure = look_up(hook.look, environment, cwd)
     if failure is not None:
         return failure

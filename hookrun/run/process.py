@@ -159,6 +159,8 @@ class Loop:
             (task, outcome, NEVER) for task, outcome in zip(tasks, outcomes, strict=True) if isinstance(task, Task)
         ]
         waiting.reverse()
+        if self._wake >= 0:
+            self._interrupt()  # a signal since the last hooks: start no more
         try:
             while waiting or self._live:
                 if not self._signal:
