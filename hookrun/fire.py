@@ -167,8 +167,8 @@ class Fire:
             say("HOOKRUN=0: every hook is switched off")
             return Verdict()
         self._load()
-        data = self._read_context()
         self.event = self._event()
+        data = self._read_context()
         cwd = self.found.cwd if self.found is not None else None
         self.context = contexts.complete(data, self.event, self.request_id, cwd)
         for doubt in contexts.doubts(data, self.event):
