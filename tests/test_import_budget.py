@@ -63,6 +63,7 @@ FOR_A_PROCESS = {
     "hookrun.run.runner",
     "hookrun.run.signals",
     "hookrun.run.start",
+    "hookrun.run.task",
     "hookrun.verdict",
 }
 """What one hook that is a process adds."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run.process import Loop, Task
+from hookrun.run.process import Loop
 from hookrun.run.signals import catch, restore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hookrun.run.task import Task
 
 
 def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:

@@ -6,7 +6,7 @@ import os
 
 from hookrun.model import Failure
 from hookrun.run import start
-from hookrun.run.process import Task
+from hookrun.run.task import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

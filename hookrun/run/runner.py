@@ -8,7 +8,7 @@ from os.path import exists
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.run import start
 from hookrun.run.prepare import prepare, resolve
-from hookrun.run.process import Loop, Task
+from hookrun.run.task import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook
     from hookrun.run.prepare import Surroundings
+    from hookrun.run.process import Loop
 
 NOT_EXECUTED = (126, 127)
 """The exit statuses of a shell that could not start a program."""

@@ -8,8 +8,8 @@ import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
 
 from hookrun.model import Failure
-from hookrun.run.process import CannotStart
 from hookrun.run.signals import RESTORED, restore
+from hookrun.run.task import CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
