@@ -87,7 +87,7 @@ class Process:
 
 
 class Loop:
-    """Runs tasks to their end, at most `most` at once. `deadline` (monotonic) bounds them all.
+    """Runs tasks to their end, at most MOST_AT_ONCE at a time. `deadline` (monotonic) bounds them all.
 
     `wake` is a descriptor from which the numbers of signals can be read; `on_slow` is called once if all this lasts.
     """
@@ -99,13 +99,11 @@ class Loop:
         wake: int = -1,
         on_slow: Callable[[], None] | None = None,
         slow_at: float = NEVER,
-        most: int = MOST_AT_ONCE,
     ) -> None:
         self._deadline = deadline
         self._wake = wake
         self._on_slow = on_slow
         self._slow_at = slow_at
-        self._most = most
         self._poll = select.poll()
         self._of: dict[int, Process] = {}
         self._live: list[Process] = []
@@ -146,7 +144,6 @@ class Loop:
         self._end([process for process in self._live if not process.ending], now)
         self._kill([process for process in self._live if not process.exited], now, [])
         for process in self._live:
-            process.out_data, process.err_data = bytearray(), bytearray()
             os.waitpid(process.pid, os.WNOHANG)
         self._live.clear()
 
@@ -155,7 +152,7 @@ class Loop:
     def _start_some(self, waiting: list[tuple[Task, Outcome, float]]) -> None:
         """Start what can be started now; what has to wait stays in `waiting`, the next one last."""
         locked: list[tuple[Task, Outcome, float]] = []
-        while waiting and len(self._live) < self._most:
+        while waiting and len(self._live) < MOST_AT_ONCE:
             task, outcome, give_up = waiting.pop()
             now = monotonic()
             if now >= self._deadline:
@@ -226,7 +223,7 @@ class Loop:
     def _next_look(self, now: float, *, retry: bool) -> float:
         """Return when something has to be looked at though nothing may have happened."""
         until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
-        if retry and len(self._live) < self._most:
+        if retry and len(self._live) < MOST_AT_ONCE:
             until = min(until, now + LOOK_AGAIN)
         for process in self._live:
             if process.pidfd == NO_PIDFD and not process.exited:
