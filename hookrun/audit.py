@@ -9,9 +9,9 @@ from hookrun.fastjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from hookrun.model import Run
+    from hookrun.model import Hook, Outcome, Run
 
 VERSION = 1
 MAX_BYTES = 10 << 20
@@ -39,8 +39,15 @@ def directory(home: str) -> str:
 
 def timestamp() -> str:
     """Return the present time in UTC as RFC 3339 with milliseconds."""
-    now = time_ns()
-    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(now // 1_000_000_000)) + f".{now // 1_000_000 % 1000:03d}Z"
+    milliseconds = time_ns() // 1_000_000
+    second = milliseconds // 1000
+    if _SECOND[0] != second:
+        _SECOND[:] = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
+    return f"{_SECOND[1]}.{milliseconds % 1000:03d}Z"
+
+
+_SECOND: list[object] = [0, ""]
+"""The second that was asked for last, and how it is written: a program fires many times in one."""
 
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
@@ -83,6 +90,40 @@ def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
         message=safe(run.verdict.message),
         notes=[_capped(safe(note) or "") for note in run.notes],
     )
+
+
+def of_fire(
+    runs: Sequence[Run],
+    context: Mapping[str, object],
+    *,
+    ms: float,
+    problems: Sequence[str],
+    keep_context: object,
+    **fields: object,
+) -> list[dict[str, object]]:
+    """Return the records of a fire: one of each hook run, and one of it all.
+
+    `ms` is milliseconds. With `keep_context` true the context is kept as it is; of one too large only its size is.
+    """
+    records = [of_run(run, context) for run in runs]
+    fields["ms"] = round(ms, 1)
+    fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
+    if keep_context is True:
+        size = len(dumps(context))
+        fields["context" if size <= LARGEST_CONTEXT else "context_bytes"] = context if size <= LARGEST_CONTEXT else size
+    records.append(record("fire", context, hooks=len(runs), **fields))
+    return records
+
+
+def of_background(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
+    """Return the record of a background hook that has ended."""
+    from hookrun.model import Failure, Run, Verdict
+    from hookrun.verdict import read
+
+    answer, notes = read(hook, outcome, can_modify=True)
+    run = Run(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
+    run.notes = notes
+    return {**of_run(run, context), "kind": "background"}
 
 
 def _capped(text: str) -> str:

@@ -45,8 +45,8 @@ FIELDS = {
     "metadata": dict,
 }
 """The fields that are always there, and what each holds if not null: the eleven of the first engine, and ours."""
-OURS = frozenset({"version", "event", "hook", "request_id"})
-"""What hookrun says itself, whatever the context says."""
+EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(FIELDS), "request_id": None}
+"""A context of which nothing is known, in the order in which hooks see it."""
 
 
 class ContextError(ValueError):
@@ -153,20 +153,27 @@ def parse(data: bytes, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         msg = f"{where}: the context is {kind(value)}, expected one JSON object"
         raise ContextError(msg)
-    for name, type_ in FIELDS.items():
-        if not isinstance(value.get(name), (type_, type(None))):
-            expected = "a string" if type_ is str else "an object"
-            msg = f"{where}: {name} is {kind(value[name])}, expected {expected} or null"
-            raise ContextError(msg)
+    check(value, where)
     return value
+
+
+def check(data: Mapping[str, object], where: str) -> None:
+    """Raise ContextError when a field does not hold what it should."""
+    for name, value in data.items():
+        if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
+            expected = "a string" if type_ is str else "an object"
+            raise ContextError(f"{where}: {name} is {kind(value)}, expected {expected} or null")
 
 
 def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
-    context: dict[str, object] = {"version": VERSION, "event": event, **dict.fromkeys(FIELDS), "request_id": request_id}
-    context.update({name: value for name, value in data.items() if name not in OURS})
+    context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
+    context.pop("hook", None)  # what hookrun says itself, whatever the context says
     given = context["working_dir"]
-    context["working_dir"] = os.path.join(cwd, given) if cwd is not None and isinstance(given, str) else given or cwd
+    if not isinstance(given, str) or not given:
+        context["working_dir"] = cwd
+    elif cwd is not None:
+        context["working_dir"] = os.path.join(cwd, given)
     context["timestamp"] = context["timestamp"] or audit.timestamp()
     context["metadata"] = context["metadata"] or {}
     context["file_path"] = file_path(context)

@@ -9,7 +9,7 @@ from hookrun.model import ENDING, LAYERS, Failure, Interrupted, Outcome, Run, Ve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Protocol
 
     from hookrun.model import Hook
@@ -38,13 +38,19 @@ if TYPE_CHECKING:
 
     Runner = Callable[[list[tuple[Hook, bytes]]], list[Outcome]]
     Group = list[tuple[int, Hook]]
+    Steps = Generator[list[Hook], list[Outcome], None]
+
+
+def _encode(context: Mapping[str, object]) -> bytes:
+    return dumps(context).encode("ascii")
 
 
 class Chain:
     """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
 
-    `runner` runs hooks side by side, each with its stdin, and returns their outcomes in the same order; `off` says why
-    a hook is switched off, if it is. `steps` notes what became of each candidate: index -> text.
+    `off` says why a hook is switched off, if it is. `encode` makes the JSON object of a context, in bytes; with
+    `encode_changes` a change that it does not take is a bad verdict of the hook that made it. `became` notes what
+    became of each candidate: index -> text.
     """
 
     def __init__(
@@ -52,40 +58,59 @@ class Chain:
         event: str,
         context: dict[str, object],
         candidates: Candidates,
-        runner: Runner,
         *,
         off: Callable[[Hook], str | None],
+        encode: Callable[[Mapping[str, object]], bytes] = _encode,
+        encode_changes: bool = True,
     ) -> None:
         self.event = event
         self.context = context
         self.runs: list[Run] = []
         self.notes: list[str] = []
-        self.steps: dict[int, str] = {}
+        self.became: dict[int, str] = {}
         self.ended_by: str | None = None
         self.changed = False
         self._candidates = candidates
-        self._runner = runner
         self._off = off
+        self._encode = encode
+        self._encode_changes = encode_changes
         self._lowest_change = 0
         self._given_metadata = _object(context.get("metadata"))
-        self._encoded: dict[bool, str] = {}
+        self._encoded: dict[bool, bytes] = {}
 
-    def run(self) -> Verdict:
+    def run(self, runner: Runner) -> Verdict:
         """Run the chain and return the combined verdict.
 
+        `runner` runs hooks side by side, each with its stdin, and returns their outcomes in the same order.
+        """
+        steps = self.steps()
+        try:
+            hooks = next(steps)
+            while True:
+                try:
+                    outcomes = runner([(hook, self.stdin(hook)) for hook in hooks])
+                except Interrupted as interrupted:
+                    steps.throw(interrupted)
+                    raise
+                hooks = steps.send(outcomes)
+        except StopIteration:
+            return self.combined()
+
+    def steps(self) -> Steps:
+        """Yield the hooks that run next, side by side; expect their outcomes in the same order to be sent.
+
         Where a layer has changed the arguments, the enforcing hooks of the layers above it run once more on the
-        result, the nearest layer first, so that the first layer has the last word.
+        result, the nearest layer first, so that the first layer has the last word. The end is `combined()`.
         """
         everything = range(len(self._candidates))
-        self._pass(everything, recheck=False)
+        yield from self._pass(everything, recheck=False)
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
             guards = [i for i in everything if self._candidates.layer(i) == layer and self._candidates.enforcing(i)]
-            self._recheck(guards, layer)
-        return self.combined()
+            yield from self._recheck(guards, layer)
 
-    def _recheck(self, guards: list[int], layer: int) -> None:
+    def _recheck(self, guards: list[int], layer: int) -> Steps:
         """Run a layer's guards on the arguments as lower layers left them, but with no metadata of lower layers.
 
         A guard that answered before and now fails has not seen the change: that refuses it, whatever `on_failure` says.
@@ -98,7 +123,7 @@ class Chain:
         self._change({"metadata": upper})
         before = len(self.runs)
         failed_before = [run.hook for run in self.runs if run.failure is not None]
-        self._pass(guards, recheck=True)
+        yield from self._pass(guards, recheck=True)
         learned = self.context.get("metadata")
         self._change({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
@@ -107,24 +132,36 @@ class Chain:
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
 
-    def combined(self) -> Verdict:
-        """Return the verdict of all runs so far, conflicts told in its system message."""
+    def combined(self, verdict: Verdict | None = None) -> Verdict:
+        """Return the verdict of all runs so far, conflicts told in its system message.
+
+        `verdict` is an empty one to make it of.
+        """
         final = _object(self.context.get("tool_args"))
         for run in self.runs:
             if run.verdict.action == "allow" and self.changed and not verdicts.same(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
                 run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
-        verdict = verdicts.combine(self.runs, final, changed=self.changed)
+        verdict = verdicts.combine(self.runs, final, changed=self.changed, into=verdict)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
 
-    def _pass(self, indices: Sequence[int], *, recheck: bool) -> None:
+    def _pass(self, indices: Sequence[int], *, recheck: bool) -> Steps:
         """Run the candidates once, in order; one passed over by a group that changed things is looked at again."""
         pending = list(indices)
         while pending:
             group, passed_over, pending = self._next_group(pending)
-            if group and self._run_group(group, recheck=recheck):
+            if not group:
+                continue
+            before = self.context
+            try:
+                outcomes = yield [hook for _, hook in group]
+            except Interrupted as interrupted:
+                self._note_interrupted(group, interrupted)
+                raise
+            self.take_over(group, outcomes, recheck=recheck)
+            if self.context is not before:
                 pending = passed_over + pending
 
     def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
@@ -152,44 +189,34 @@ class Chain:
         if not self._candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not self._candidates.always(index):
-            self.steps.setdefault(index, f"not run: {self.ended_by} had ended the chain")
+            self.became.setdefault(index, f"not run: {self.ended_by} had ended the chain")
             return None
         hook = self._candidates.hook(index)
         why = "mode is off" if hook.mode == "off" else self._off(hook)
         if why is not None:
-            self.steps[index] = f"not run: {why}"
+            self.became[index] = f"not run: {why}"
             return None
         return hook
 
-    def _run_group(self, group: Group, *, recheck: bool) -> bool:
-        """Run hooks side by side and take over what they answered, in order. Tell whether the context has changed.
+    def take_over(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
+        """Take over, in order, what hooks that ran side by side answered.
 
         Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
         """
         before = self.context
-        try:
-            outcomes = self._runner([(hook, self._stdin(hook)) for _, hook in group])
-        except Interrupted as interrupted:
-            self._note_interrupted(group, interrupted)
-            raise
         together: list[tuple[Run, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self._settled(hook, outcome)
             run.recheck = recheck
-            self.steps[index] = "ran again on the changed arguments" if recheck else "ran"
+            self.became[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
-            so_far = self.context
-            try:
-                changes = self._changes(run, before)
-                self._take_over(run, changes, together)
-            except (RecursionError, ValueError) as error:
-                self.context, self._encoded, changes = so_far, {}, []
-                run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {error}")
-                run.verdict = verdicts.settle(hook, run.failure)
-            together.append((run, changes))
+            verdict = run.verdict
+            if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
+                run.args = _object(before.get("tool_args"))
+            else:
+                self._take_changes(run, before, together)
             if run.verdict.action in ENDING and self.ended_by is None:
                 self.ended_by = hook.name
-        return self.context is not before
 
     def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
         for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
@@ -202,15 +229,20 @@ class Chain:
         """Return the run of a hook that has ended: what it answered, and what that comes to."""
         notes: list[str] = []
         answer: Verdict | Failure
-        if hook.background:
+        if outcome.answer is verdicts.NO_OBJECTION and outcome.failure is None:
+            answer = Verdict()
+        elif hook.background:
             answer = outcome.failure or Verdict()
         else:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
-            answer, notes = verdicts.read(hook, outcome, can_modify=allowed)
+            if outcome.answer is None:
+                answer, notes = verdicts.read(hook, outcome, can_modify=allowed)
+            else:
+                answer, notes = verdicts.returned(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
         run = Run(hook, verdicts.settle(hook, answer), outcome=outcome, failure=failure)
-        run.notes = notes
+        run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         return run
 
     def _changes(self, run: Run, before: dict[str, object]) -> list[verdicts.Change]:
@@ -224,8 +256,22 @@ class Chain:
             return []
         return list(verdicts.diff(base, wanted))
 
-    def _take_over(
-        self, run: Run, changes: list[verdicts.Change], together: list[tuple[Run, list[verdicts.Change]]]
+    def _take_changes(
+        self, run: Run, before: dict[str, object], together: list[tuple[Run, list[verdicts.Change]]]
+    ) -> None:
+        """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
+        so_far = self.context
+        try:
+            changes = self._changes(run, before)
+            self._make(changes, run, together)
+        except (RecursionError, ValueError) as error:
+            self.context, self._encoded, changes = so_far, {}, []
+            run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {error}")
+            run.verdict = verdicts.settle(run.hook, run.failure)
+        together.append((run, changes))
+
+    def _make(
+        self, changes: list[verdicts.Change], run: Run, together: list[tuple[Run, list[verdicts.Change]]]
     ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
         for other, other_changes in together:
@@ -252,7 +298,9 @@ class Chain:
         """Change the context. Raises ValueError when it cannot be given to a hook any more."""
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)
-        self._encoded = {False: self._encode(payload=False)}
+        self._encoded = {}
+        if self._encode_changes:
+            self._encoded[False] = self._encode(_without_payload(self.context))
 
     def _conflict(self, earlier: Run, later: Run, what: str) -> None:
         note = (
@@ -261,15 +309,17 @@ class Chain:
         later.notes.append(note)
         self.notes.append(note)
 
-    def _stdin(self, hook: Hook) -> bytes:
+    def stdin(self, hook: Hook) -> bytes:
         """Return what the hook reads: the context as one line of JSON, with the hook's own name in it."""
         if hook.payload not in self._encoded:
-            self._encoded[hook.payload] = self._encode(payload=hook.payload)
-        return f'{{"hook":{dumps(hook.name)},{self._encoded[hook.payload][1:]}\n'.encode("ascii")
-
-    def _encode(self, *, payload: bool) -> str:
-        return dumps(self.context if payload else {k: v for k, v in self.context.items() if k != "payload"})
+            seen = self.context if hook.payload else _without_payload(self.context)
+            self._encoded[hook.payload] = self._encode(seen)
+        return b'{"hook":%b,%b\n' % (dumps(hook.name).encode("ascii"), self._encoded[hook.payload][1:])
 
 
 def _object(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
+
+
+def _without_payload(context: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in context.items() if name != "payload"}

@@ -24,7 +24,7 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
         context = chain.context if chain is not None else fire.context
         for index in range(count):
             hook = candidates.hook(index)
-            step = chain.steps.get(index) if chain is not None else None
+            step = chain.became.get(index) if chain is not None else None
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
             yield _headline(index, hook)
             if not runs:

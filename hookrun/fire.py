@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import find
+from hookrun.config.find import NoHomeError, find, home_directory
 from hookrun.events import EVENTS, canonical
 from hookrun.fastjson import dumps
 from hookrun.model import STRENGTH, Interrupted, Verdict
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
 """Exit statuses: go on; hookrun itself could not work; do not."""
-
-DEEPEST = 3
-"""Hooks that start an agent fire hooks again: so often, and no more."""
 
 HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
@@ -222,7 +219,7 @@ class Fire:
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
-        from hookrun.run.prepare import Surroundings, depth
+        from hookrun.run.prepare import DEEPEST, Surroundings, depth
         from hookrun.run.process import SLOW, Loop
         from hookrun.run.runner import Runner
         from hookrun.run.signals import catch, release
@@ -255,11 +252,10 @@ class Fire:
             self.event,
             self.context,
             candidates,
-            timed,
             off=lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else None,
         )
         try:
-            return self.chain.run()
+            return self.chain.run(timed)
         except Interrupted as interrupted:
             say(f"interrupted by signal {interrupted.signal}: every hook was ended")
             self.interrupted = interrupted.signal
@@ -323,47 +319,28 @@ class Fire:
             say(f"the audit could not be written: {internal_error(error)}")
 
     def _records(self, status: int, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
-        runs = self.chain.runs if self.chain is not None else []
-        records = [audit.of_run(run, self.context) for run in runs]
         total = monotonic() - self.started
-        records.append(
-            audit.record(
-                "fire",
-                self.context,
-                action=verdict.action if verdict is not None else None,
-                exit=status,
-                hooks=len(runs),
-                declared=len(self.candidates) if self.candidates is not None else 0,
-                ms=round(total * 1000, 1),
-                own_ms=round((total - self.elsewhere) * 1000, 1),
-                problems=[(audit.safe(problem) or "")[: audit.LONGEST] for problem in self.problems],
-                off=os.environ.get("HOOKRUN") == "0",
-                skipped=os.environ.get("HOOKRUN_SKIP"),
-                **self._recorded_context(),
-                **more,
-            )
+        return audit.of_fire(
+            self.chain.runs if self.chain is not None else [],
+            self.context,
+            action=verdict.action if verdict is not None else None,
+            exit=status,
+            declared=len(self.candidates) if self.candidates is not None else 0,
+            ms=total * 1000,
+            own_ms=round((total - self.elsewhere) * 1000, 1),
+            problems=self.problems,
+            off=os.environ.get("HOOKRUN") == "0",
+            skipped=os.environ.get("HOOKRUN_SKIP"),
+            keep_context=self.settings.get("record_context"),
+            **more,
         )
-        return records
-
-    def _recorded_context(self) -> dict[str, object]:
-        """Return the context as it was given, where the user wants that kept; of one too large only its size."""
-        if self.settings.get("record_context") is not True:
-            return {}
-        size = len(dumps(self.context))
-        return {"context": self.context} if size <= audit.LARGEST_CONTEXT else {"context_bytes": size}
 
     def _record_start(self) -> None:
         """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
         self._write_audit([audit.record("start", self.context, pid=os.getpid())])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        from hookrun.model import Failure, Run
-        from hookrun.verdict import read
-
-        answer, notes = read(hook, outcome, can_modify=True)
-        run = Run(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
-        run.notes = notes
-        self._write_audit([{**audit.of_run(run, self.context), "kind": "background"}])
+        self._write_audit([audit.of_background(hook, outcome, self.context)])
 
     def _write_audit(self, records: list[dict[str, object]]) -> None:
         error = audit.write(self.home, records, self.settings.get("audit"))
@@ -382,20 +359,6 @@ def named_home(path: str) -> str:
         msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
         raise TroubleError(msg)
     return path
-
-
-def home_directory() -> str:
-    """Return the home directory: HOME, or that of the account where HOME is no absolute path."""
-    home = os.environ.get("HOME", "")
-    if os.path.isabs(home):
-        return home.rstrip("/") or "/"
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        msg = f"HOME is not set, and the account {os.getuid()} has no home directory: set HOME, or give --home DIR"
-        raise TroubleError(msg) from None
 
 
 def write(fd: int, data: bytes) -> str | None:
@@ -450,7 +413,7 @@ def main(argv: list[str]) -> int:
         return TROUBLE if write(1, HELP.encode()) else GO_ON
     try:
         return Fire(parse_arguments(argv)).run()
-    except TroubleError as error:
+    except (TroubleError, NoHomeError) as error:
         contexts.drain_stdin()
         say(str(error))
     except Exception as error:  # no traceback ever reaches an agent

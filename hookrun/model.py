@@ -28,18 +28,23 @@ FAILURES = {
     "untrusted": "nobody has approved it",
     "declaration": "it is declared wrongly",
     "http": "the HTTP exchange failed",
+    "exception": "its function raised an exception",
 }
 """Every way in which a hook fails, and what it means. A failure is no verdict: `on_failure` says what follows."""
 
 
 class Failure:
-    """What went wrong with one run of a hook: a `kind` out of FAILURES and a `detail` for people."""
+    """What went wrong with one run of a hook: a `kind` out of FAILURES and a `detail` for people.
 
-    __slots__ = ("detail", "kind")
+    `exception` is what a function of a Python program raised, None for every other failure.
+    """
 
-    def __init__(self, kind: str, detail: str) -> None:
+    __slots__ = ("detail", "exception", "kind")
+
+    def __init__(self, kind: str, detail: str, exception: BaseException | None = None) -> None:
         self.kind = kind
         self.detail = detail
+        self.exception = exception
 
     def __repr__(self) -> str:
         return f"Failure({self.kind!r}, {self.detail!r})"
@@ -76,6 +81,51 @@ class Verdict:
         self.additional_context = additional_context
         self.system_message = system_message
         self.modified_context = modified_context
+
+    @classmethod
+    def block(cls, message: str | None = None) -> Self:
+        """Return the verdict that refuses; `message` tells the model why."""
+        return cls("block", message)
+
+    @classmethod
+    def ask(cls, message: str | None = None) -> Self:
+        """Return the verdict that leaves it to the person."""
+        return cls("ask", message)
+
+    @classmethod
+    def allow(cls, message: str | None = None) -> Self:
+        """Return the verdict that spares the person the question."""
+        return cls("allow", message)
+
+    @classmethod
+    def skip(cls, message: str | None = None) -> Self:
+        """Return the verdict that leaves it undone, nobody's fault."""
+        return cls("skip", message)
+
+    @classmethod
+    def stop(cls, message: str | None = None) -> Self:
+        """Return the verdict that ends the agent's turn."""
+        return cls("stop", message)
+
+    @classmethod
+    def modify(cls, args: dict[str, object], message: str | None = None) -> Self:
+        """Return the verdict that runs the tool with these arguments, which are all of them, instead."""
+        return cls("modify", message, modified_args=args)
+
+    @classmethod
+    def patch(cls, args: dict[str, object], message: str | None = None) -> Self:
+        """Return the verdict that changes these arguments only; one that is None is taken away (RFC 7396)."""
+        return cls("modify", message, args_patch=args)
+
+    @classmethod
+    def tell(cls, context: str) -> Self:
+        """Return the verdict that has no objection and gives the model this text."""
+        return cls(additional_context=context)
+
+    @classmethod
+    def pass_on(cls, **context: object) -> Self:
+        """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`."""
+        return cls(modified_context=context)
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
@@ -233,32 +283,24 @@ class Outcome:
 
     `exit_code` is the exit status, or minus the number of the signal that ended it; None when it never ran.
     `failure` is set when it could not be started or was ended by us. Times are milliseconds, sizes bytes.
+    `answer` is what a function of a Python program returned: a verdict, or the object of one. `notes` are what else
+    there is to say.
     """
 
-    __slots__ = (
-        "bytes_err",
-        "bytes_in",
-        "bytes_out",
-        "exit_code",
-        "failure",
-        "left",
-        "ms",
-        "stderr",
-        "stdout",
-        "truncated",
-    )
+    answer: Verdict | dict[str, object] | None = None
+    exit_code: int | None = None
+    stdout = b""
+    stderr = b""
+    bytes_in = 0
+    bytes_out = 0
+    bytes_err = 0
+    truncated = False
+    left = 0
+    ms = 0.0
+    notes: Sequence[str] = ()
 
     def __init__(self, failure: Failure | None = None) -> None:
-        self.exit_code: int | None = None
         self.failure = failure
-        self.stdout = b""
-        self.stderr = b""
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.bytes_err = 0
-        self.truncated = False
-        self.left = 0
-        self.ms = 0.0
 
 
 class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
@@ -280,7 +322,8 @@ class Run:
     `args` the arguments as they are after it: those its `allow` is for. An `interrupted` run has no verdict.
     """
 
-    __slots__ = ("args", "changed", "failure", "hook", "interrupted", "notes", "outcome", "recheck", "verdict")
+    recheck = False
+    interrupted = False
 
     def __init__(self, hook: Hook, verdict: Verdict, *, outcome: Outcome, failure: Failure | None = None) -> None:
         self.hook = hook
@@ -290,8 +333,21 @@ class Run:
         self.changed: list[str] = []
         self.notes: list[str] = []
         self.args: dict[str, object] = {}
-        self.recheck = False
-        self.interrupted = False
+
+    @property
+    def name(self) -> str:
+        """The hook's name."""
+        return self.hook.name
+
+    @property
+    def action(self) -> str:
+        """The action of the verdict that counts."""
+        return self.verdict.action
+
+    @property
+    def ms(self) -> float:
+        """How long the hook took, in milliseconds."""
+        return self.outcome.ms
 
     def summary(self) -> dict[str, object]:
         """Return this run as it stands in the `hooks` list of a combined verdict; `ms` is milliseconds."""

@@ -26,6 +26,10 @@ STDERR_LINES = 5
 STDERR_CHARACTERS = 2000
 
 
+NO_OBJECTION = Verdict()
+"""The answer of a function that returns nothing."""
+
+
 class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says what was found and what was expected."""
 
@@ -52,6 +56,24 @@ def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | F
         notes.append(f"its {answer.action} counts although {_how_it_ended(outcome)}")
         return answer, notes
     return outcome.failure or _ended_badly(outcome), notes
+
+
+def returned(
+    outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
+) -> tuple[Verdict | Failure, list[str]]:
+    """Return the same as `read` for a function of a Python program, which returned `answer`."""
+    notes: list[str] = []
+    data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
+    try:
+        verdict = from_object(data, notes, can_modify=can_modify)
+    except (ValueError, TypeError) as error:  # TypeError: an action that JSON does not know either
+        return outcome.failure or Failure("bad_verdict", str(error)), notes
+    if outcome.failure is None:
+        return verdict, notes
+    if verdict.action in COUNTS_ANYWAY:
+        notes.append(f"its {verdict.action} counts although {outcome.failure.detail}")
+        return verdict, notes
+    return outcome.failure, notes
 
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
@@ -205,31 +227,42 @@ def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
     )
 
 
-def combine(runs: Sequence[Run], args: dict[str, object] | None, *, changed: bool) -> Verdict:
+def combine(
+    runs: Sequence[Run], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
+) -> Verdict:
     """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
 
     `args` are the arguments after the chain, put in whole when a hook `changed` them and the tool may still run.
+    `into` is an empty verdict to make it of.
     """
-    strength = max((STRENGTH[run.verdict.action] for run in runs), default=0)
-    winners = [run.verdict for run in runs if STRENGTH[run.verdict.action] == strength]
-    action = winners[0].action if winners else "continue"
-    if any(verdict.action == "allow" for verdict in winners):
-        action = "allow"
-    context: dict[str, object] = {}
+    combined = into or Verdict()
+    strength = 0
+    messages: list[str | None] = []
     for run in runs:
-        context.update(run.verdict.modified_context or {})
-    return Verdict(
-        action,
-        _joined(verdict.message for verdict in winners),
-        modified_args=args if changed and action in CAN_CARRY_ARGS else None,
-        additional_context=_joined(run.verdict.additional_context for run in runs),
-        system_message=_joined(run.verdict.system_message for run in runs),
-        modified_context=context or None,
-    )
+        verdict = run.verdict
+        if (its := STRENGTH[verdict.action]) > strength:
+            strength = its
+            combined.action = verdict.action
+            messages = []
+        if its == strength:
+            messages.append(verdict.message)
+            if verdict.action == "allow":
+                combined.action = "allow"
+        if verdict.additional_context:
+            combined.additional_context = _joined(combined.additional_context, verdict.additional_context)
+        if verdict.system_message:
+            combined.system_message = _joined(combined.system_message, verdict.system_message)
+        if verdict.modified_context:
+            combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
+    if any(messages):
+        combined.message = "\n".join(filter(None, messages))
+    if changed and combined.action in CAN_CARRY_ARGS:
+        combined.modified_args = args
+    return combined
 
 
-def _joined(texts: Iterable[str | None]) -> str | None:
-    return "\n".join(text for text in texts if text) or None
+def _joined(before: str | None, text: str) -> str:
+    return f"{before}\n{text}" if before else text
 
 
 def merge_patch(target: object, patch: object) -> object:

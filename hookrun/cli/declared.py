@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.config.compile import Examined, examine
-from hookrun.config.find import find
+from hookrun.config.find import NoHomeError, find, home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,10 @@ def read(config: str | None, home: str | None) -> Examined:
 
 def _home(home: str | None) -> str:
     if home is None:
-        from hookrun.fire import home_directory  # only without --home
-
-        return home_directory()
+        try:
+            return home_directory()
+        except NoHomeError as error:
+            raise click.ClickException(str(error)) from None
     if not os.path.isdir(home):
         msg = f"--home {home} is no directory; name the directory that holds .config/hookrun"
         raise click.ClickException(msg)

@@ -70,6 +70,11 @@ class Compiled:
             raise ValueError("a damaged table")
         return rows
 
+    def hooks(self) -> list[Hook]:
+        """Return all hooks, in running order."""
+        offsets = {row[6] for event in self._index for row in self._table(event)}
+        return [self.hook(offset) for offset in sorted(offsets)]
+
     def hook(self, offset: int) -> Hook:
         """Return the hook that begins at an offset."""
         try:

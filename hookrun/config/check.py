@@ -128,11 +128,12 @@ def _values(entry: dict[str, object], at: Place) -> dict[str, object]:
         else:
             at.unknown_key(key, "a field of a hook", list(FIELDS), near=meant(key))
     if "matcher" in values:
-        _split_matcher(values)
+        split_matcher(values)
     return values
 
 
-def _split_matcher(values: dict[str, object]) -> None:
+def split_matcher(values: dict[str, object]) -> None:
+    """Make of the matcher in `values`, one text or several, the list of its alternatives."""
     written = texts(values, "matcher")
     values["matcher"] = [each for text in written for each in text.split("|")] if written != [""] else ["*"]
 

@@ -48,6 +48,24 @@ def identity(path: str) -> Identity:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
+class NoHomeError(LookupError):
+    """Nobody knows the account's home directory; the message says what to do."""
+
+
+def home_directory() -> str:
+    """Return the home directory: HOME, or that of the account where HOME is no absolute path. Raises NoHomeError."""
+    home = os.environ.get("HOME", "")
+    if os.path.isabs(home):
+        return home.rstrip("/") or "/"
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        why = f"HOME is not set, and the account {os.getuid()} has no home directory: set HOME, or give --home DIR"
+        raise NoHomeError(why) from None
+
+
 def config_directory(home: str) -> str:
     """Return the directory of the user layer."""
     return home + "/.config/hookrun"

@@ -11,7 +11,32 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.model import Hook
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
+
+    class Request(Protocol):
+        """What is asked for: the fields of a hook that say it."""
+
+        @property
+        def target(self) -> str | Sequence[str]:
+            """The URL."""
+
+        @property
+        def headers(self) -> Mapping[str, str] | None:
+            """Further headers."""
+
+        @property
+        def allowed_env(self) -> Sequence[str]:
+            """The variables that headers may use."""
+
+        @property
+        def max_output(self) -> int:
+            """Bytes of an answer."""
+
+
+REQUEST = b"HOOKRUN_URL_REQUEST"
+"""The variable that says what is asked for, where this file is run by itself."""
+FIELDS = ("target", "headers", "allowed_env", "max_output")
 
 MOST_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
@@ -19,7 +44,7 @@ FAILED = 1
 """Exit status of the child when the exchange failed; why is on its stderr."""
 
 
-def run(hook: Hook) -> int:
+def run(hook: Request) -> int:
     """POST what stdin holds to the hook's URL, write the answer to stdout, return 0; or FAILED, with why on stderr."""
     with open(0, "rb", closefd=False) as stdin:
         body = stdin.read()
@@ -34,7 +59,7 @@ def run(hook: Hook) -> int:
     return 0
 
 
-def _headers(hook: Hook) -> dict[str, str]:
+def _headers(hook: Request) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hookrun"}
     user = urlsplit(str(hook.target))
     if user.username is not None:
@@ -118,3 +143,17 @@ def _host(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 def _shown(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text).strip()
+
+
+def as_environment(hook: Request) -> bytes:
+    """Return the value of REQUEST for an interpreter that runs this file by itself."""
+    import json
+
+    return json.dumps({name: getattr(hook, name) for name in FIELDS}).encode()
+
+
+if __name__ == "__main__":
+    import json
+    from types import SimpleNamespace
+
+    sys.exit(run(SimpleNamespace(**json.loads(os.environb.pop(REQUEST)))))

@@ -8,13 +8,12 @@ from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run.task import CannotStart, Task
+from hookrun.run.task import NEVER, CannotStart, Process, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from hookrun.run.strays import Head
 
 MOST_AT_ONCE = 32
 CHUNK = 1 << 16
@@ -41,49 +40,7 @@ SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
 """The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
-NEVER = float("inf")
 NO_PIDFD, CLOSED = -1, -2
-
-
-class Process:
-    """A hook that has been started, as the loop sees it. Times are those of the monotonic clock."""
-
-    __slots__ = (
-        "closing",
-        "deadline",
-        "ending",
-        "err",
-        "err_data",
-        "exited",
-        "family",
-        "inp",
-        "lock_fd",
-        "out",
-        "out_data",
-        "outcome",
-        "pid",
-        "pidfd",
-        "started",
-        "status",
-        "stdin",
-        "task",
-    )
-
-    def __init__(self, task: Task, outcome: Outcome, started: float, deadline: float) -> None:
-        self.task = task
-        self.outcome = outcome
-        self.started = started
-        self.deadline = deadline
-        self.pid = 0
-        self.pidfd = self.inp = self.out = self.err = self.lock_fd = -1
-        self.stdin = memoryview(task.stdin)
-        self.out_data = bytearray()
-        self.err_data = bytearray()
-        self.exited = False
-        self.status: int | None = None
-        self.family: Head | None = None
-        self.ending = 0
-        self.closing = NEVER
 
 
 class Loop:
@@ -107,30 +64,33 @@ class Loop:
         self._poll = select.poll()
         self._of: dict[int, Process] = {}
         self._live: list[Process] = []
+        self._waiting: list[tuple[Task, Outcome, float]] = []
+        self._retry = False
         self._signal = 0
         if wake >= 0:
             self._poll.register(wake, select.POLLIN)
 
-    def run(self, tasks: list[Task | Failure]) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
         """Run the tasks side by side and return their outcomes in the same order; a Failure is its own outcome.
+
+        None is for one that somebody else runs: its outcome says nothing.
 
         Raises Interrupted after a signal, when all hooks have been ended.
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
-        waiting = [
-            (task, outcome, NEVER) for task, outcome in zip(tasks, outcomes, strict=True) if isinstance(task, Task)
-        ]
-        waiting.reverse()
+        both = zip(tasks, outcomes, strict=True)
+        self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
+        self._waiting.reverse()
         if self._wake >= 0:
             self._interrupt()  # a signal since the last hooks: start no more
         try:
-            while waiting or self._live:
+            while self._waiting or self._live:
                 if not self._signal:
-                    self._start_some(waiting)
+                    self._start_some()
                 elif not self._live:
                     break
-                if self._live or waiting:
-                    self._turn(retry=bool(waiting))
+                if self._live or self._waiting:
+                    self._turn()
         except BaseException:
             self._abandon()
             raise
@@ -143,40 +103,62 @@ class Loop:
         now = monotonic()
         self._end([process for process in self._live if not process.ending], now)
         self._kill([process for process in self._live if not process.exited], now, [])
-        for process in self._live:
-            os.waitpid(process.pid, os.WNOHANG)
-        self._live.clear()
+        for process in self._live[:]:
+            self._finish(process)
 
     # --- starting
 
-    def _start_some(self, waiting: list[tuple[Task, Outcome, float]]) -> None:
-        """Start what can be started now; what has to wait stays in `waiting`, the next one last."""
+    def _start_some(self) -> None:
+        """Start what can be started now; what has to wait stays in `_waiting`, the next one last."""
         locked: list[tuple[Task, Outcome, float]] = []
-        while waiting and len(self._live) < MOST_AT_ONCE:
+        waiting = self._waiting
+        self._retry = False
+        while waiting and self._take_place():
             task, outcome, give_up = waiting.pop()
             now = monotonic()
-            if now >= self._deadline:
-                outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
-                continue
-            if now >= give_up:
-                outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
-                continue
-            process = Process(task, outcome, now, min(now + task.timeout, give_up, self._deadline))
+            deadline = min(self._deadline, task.deadline)
+            process = Process(task, outcome, now, min(now + task.timeout, give_up, deadline))
             try:
-                if task.lock is not None and not self._locked(process, task.lock):
+                if now >= deadline:
+                    outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+                elif now >= give_up:
+                    outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
+                elif task.lock is not None and not self._locked(process, task.lock):
                     locked.append((task, outcome, min(give_up, now + task.timeout)))
+                else:
+                    self._start(process)
                     continue
-                self._start(process)
             except OSError as error:
                 _close(process.lock_fd)
-                if error.errno in SCARCE and self._live:
+                if error.errno in SCARCE and self._others():
                     waiting.append((task, outcome, give_up))
+                    self._retry = True
+                    self._give_place()
                     break
                 outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
             except CannotStart as error:
                 _close(process.lock_fd)
                 outcome.failure = error.failure
-        waiting.extend(reversed(locked))
+            self._give_place()
+            if outcome.failure is not None:
+                self._over(outcome)
+        if locked:
+            waiting.extend(reversed(locked))
+            self._retry = True
+
+    def _take_place(self) -> bool:
+        """Tell whether one more may run, and count it as running."""
+        return len(self._live) < MOST_AT_ONCE
+
+    def _give_place(self) -> None:
+        """Let another run in the place of one that does not, or no longer."""
+
+    def _others(self) -> bool:
+        """Tell whether something runs whose end may give back what the system is short of."""
+        return bool(self._live)
+
+    def _over(self, outcome: Outcome) -> None:
+        """Take note that nothing will change in this outcome any more."""
 
     @staticmethod
     def _locked(process: Process, path: str) -> bool:
@@ -220,10 +202,10 @@ class Loop:
 
     # --- one turn of the loop
 
-    def _next_look(self, now: float, *, retry: bool) -> float:
+    def _next_look(self, now: float) -> float:
         """Return when something has to be looked at though nothing may have happened."""
         until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
-        if retry and len(self._live) < MOST_AT_ONCE:
+        if self._retry:
             until = min(until, now + LOOK_AGAIN)
         for process in self._live:
             if process.pidfd == NO_PIDFD and not process.exited:
@@ -231,9 +213,9 @@ class Loop:
                 until = min(until, now + (LOOK_AT_ONCE if closed else LOOK_AGAIN))
         return until
 
-    def _turn(self, *, retry: bool) -> None:
+    def _turn(self) -> None:
         now = monotonic()
-        until = self._next_look(now, retry=retry)
+        until = self._next_look(now)
         events = self._poll.poll(max(0, int(min((until - now) * 1000, LONGEST_POLL)) + 1))
         for fd, _ in events:
             if fd == self._wake:
@@ -281,7 +263,7 @@ class Loop:
                 self._finish(process)
 
     def _out_of_time(self, process: Process) -> str:
-        if process.deadline >= self._deadline:
+        if process.deadline >= min(self._deadline, process.task.deadline):
             return "it had not answered at the fire's deadline"
         return f"it had not answered after {process.task.timeout:g} s"
 
@@ -328,9 +310,11 @@ class Loop:
     # --- the end of a process
 
     def _look_for_exit(self, process: Process) -> None:
-        pid, status = os.waitpid(process.pid, os.WNOHANG)
+        try:
+            pid, process.status = os.waitpid(process.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, process.status = process.pid, None
         if pid:
-            process.status = status
             self._exited(process)
 
     def _exited(self, process: Process) -> None:
@@ -379,9 +363,7 @@ class Loop:
             if fd >= 0:
                 self._unwatch(fd)
                 _close(fd)
-        if process.status is None:
-            pid, status = os.waitpid(process.pid, 0 if process.exited else os.WNOHANG)
-            process.status = status if pid else None
+        _reap(process)
         outcome.stdout = bytes(process.out_data)
         outcome.stderr = bytes(process.err_data[-process.task.max_output :])
         outcome.truncated = outcome.bytes_out > process.task.max_output
@@ -392,6 +374,8 @@ class Loop:
         _close(process.lock_fd)
         outcome.ms = (monotonic() - process.started) * 1000
         self._live.remove(process)
+        self._give_place()
+        self._over(outcome)
 
     def _interrupt(self) -> None:
         """A signal has come: end every hook; at the second one, at once."""
@@ -425,6 +409,18 @@ def _pidfd(pid: int) -> int:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
         return -1
+
+
+def _reap(process: Process) -> None:
+    """Take the exit status, where nobody else has."""
+    if process.status is None:
+        try:
+            pid, status = os.waitpid(process.pid, 0 if process.exited else os.WNOHANG)
+            process.status = status if pid else None
+        except ChildProcessError:
+            if not process.ending:
+                lost = "its exit status was taken by somebody else: the program ignores SIGCHLD or waits for any child"
+                process.outcome.failure = Failure("exit_code", lost)
 
 
 def _kill_group(process: Process, signal: int) -> None:

@@ -63,31 +63,33 @@ class Runner:
             were_running = dict(zip(waited_for, interrupted.outcomes, strict=True))
             raise Interrupted(interrupted.signal, [were_running.get(i) for i in range(len(jobs))]) from None
         for index, outcome in zip(waited_for, ended, strict=True):
-            outcomes[index] = self._named(jobs[index][0], outcome)
+            outcomes[index] = named(jobs[index][0], outcome, self._around)
         return outcomes
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
         from hookrun.run import background
 
-        return background.start(task, lambda outcome: self._on_background_end(hook, self._named(hook, outcome)))
+        return background.start(task, lambda outcome: self._on_background_end(hook, named(hook, outcome, self._around)))
 
-    def _named(self, hook: Hook, outcome: Outcome) -> Outcome:
-        """Give a failure its true name where the exit status alone would hide it."""
-        if outcome.failure is not None or not outcome.exit_code:
-            return outcome
-        said = outcome.stderr.decode("utf-8", "replace").strip()
-        if hook.kind == "url" and outcome.exit_code > 0:
-            outcome.failure = Failure("http", said)
-        elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
-            outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
-        elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
-            outcome.failure = self._no_interpreter(hook)
+
+def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:
+    """Return the outcome with its failure given its true name where the exit status alone would hide it."""
+    if outcome.failure is not None or not outcome.exit_code:
         return outcome
+    said = outcome.stderr.decode("utf-8", "replace").strip()
+    if hook.kind == "url" and outcome.exit_code > 0:
+        outcome.failure = Failure("http", said)
+    elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
+        outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
+    elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
+        outcome.failure = _no_interpreter(hook, around)
+    return outcome
 
-    def _no_interpreter(self, hook: Hook) -> Failure | None:
-        environment = self._around.environment(hook, b"")
-        path = resolve(hook.look[0], environment, self._around.directory(hook, environment))
-        interpreter = start.interpreter_of(path) if path is not None else None
-        if path is None or interpreter is None or exists(fsencode(interpreter)):
-            return None
-        return start.no_interpreter(path, interpreter)
+
+def _no_interpreter(hook: Hook, around: Surroundings) -> Failure | None:
+    environment = around.environment(hook, b"")
+    path = resolve(hook.look[0], environment, around.directory(hook, environment))
+    interpreter = start.interpreter_of(path) if path is not None else None
+    if path is None or interpreter is None or exists(fsencode(interpreter)):
+        return None
+    return start.no_interpreter(path, interpreter)

@@ -51,7 +51,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)(stdin, stdout, stderr)
         except OSError as error:
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
-                raise CannotStart(_diagnosis(argv[0], error)) from error
+                raise CannotStart(diagnosis(argv[0], error)) from error
             raise
         except ValueError as error:
             raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
@@ -100,8 +100,13 @@ def enter(cwd: str) -> None:
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
-        detail = f"its working directory {cwd} cannot be entered: {getattr(error, 'strerror', None) or error}"
-        raise CannotStart(Failure("spawn", detail)) from error
+        raise cannot_enter(cwd, error) from error
+
+
+def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
+    """Return what is raised where a hook's working directory cannot be entered."""
+    why = getattr(error, "strerror", None) or error
+    return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
@@ -126,7 +131,7 @@ def _status(error: SystemExit) -> int:
     return 1
 
 
-def _diagnosis(path: str, error: OSError) -> Failure:
+def diagnosis(path: str, error: OSError) -> Failure:
     """Say why a file that is there and executable cannot be started."""
     interpreter = interpreter_of(path)
     if error.errno == ENOEXEC or interpreter is None:

@@ -1,4 +1,4 @@
-"""One hook ready to be run: what the loop is given, and how a start says that it cannot be."""
+"""One hook ready to be run, and one that is running: what the loop is given and what it keeps of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.model import Failure
+    from hookrun.model import Failure, Outcome
+    from hookrun.run.strays import Head
+
+NEVER = float("inf")
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
@@ -23,10 +26,10 @@ class Task:
     `start` starts the process with the three given descriptors as its stdin, stdout and stderr, in a session of its
     own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the
     environment of the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile.
-    `timeout` is seconds, `max_output` bytes of each stream.
+    `timeout` is seconds, `deadline` the same as a time of the monotonic clock, `max_output` bytes of each stream.
     """
 
-    __slots__ = ("lock", "max_output", "start", "stdin", "timeout", "trace")
+    __slots__ = ("deadline", "lock", "max_output", "start", "stdin", "timeout", "trace")
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Task:
         max_output: int,
         trace: bytes = b"",
         lock: str | None = None,
+        deadline: float = NEVER,
     ) -> None:
         self.start = start
         self.stdin = stdin
@@ -44,3 +48,45 @@ class Task:
         self.max_output = max_output
         self.trace = trace
         self.lock = lock
+        self.deadline = deadline
+
+
+class Process:
+    """A hook that has been started. Times are those of the monotonic clock."""
+
+    __slots__ = (
+        "closing",
+        "deadline",
+        "ending",
+        "err",
+        "err_data",
+        "exited",
+        "family",
+        "inp",
+        "lock_fd",
+        "out",
+        "out_data",
+        "outcome",
+        "pid",
+        "pidfd",
+        "started",
+        "status",
+        "stdin",
+        "task",
+    )
+
+    def __init__(self, task: Task, outcome: Outcome, started: float, deadline: float) -> None:
+        self.task = task
+        self.outcome = outcome
+        self.started = started
+        self.deadline = deadline
+        self.pid = 0
+        self.pidfd = self.inp = self.out = self.err = self.lock_fd = -1
+        self.stdin = memoryview(task.stdin)
+        self.out_data = bytearray()
+        self.err_data = bytearray()
+        self.exited = False
+        self.status: int | None = None
+        self.family: Head | None = None
+        self.ending = 0
+        self.closing = NEVER

@@ -1,0 +1,1 @@
+"""The engine inside a Python program: handlers and declared hooks in one order, async and sync."""

@@ -1,0 +1,187 @@
+"""How a function of a Python program is called as a hook: within its time, every way in which it can end named."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from hookrun.library.bounded import FOREVER, Bounded
+from hookrun.library.context import own
+from hookrun.library.result import Abort, Skip
+from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
+from hookrun.verdict import NO_OBJECTION
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from hookrun.library.context import Context
+    from hookrun.library.handlers import Handler
+
+ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
+SHOWN = 80
+"""Characters of a value that a message shows."""
+
+
+class Call:
+    """One call of a handler. `outcome` is complete when it is over; `deadline` is the fire's (monotonic)."""
+
+    __slots__ = ("_clone_state", "_context", "_deadline", "_handler", "_started", "is_async", "outcome", "thread")
+
+    def __init__(
+        self, handler: Handler, context: Context, deadline: float = FOREVER, *, clone_state: bool = False
+    ) -> None:
+        self.outcome = Outcome()
+        self.thread = handler.thread
+        self.is_async = handler.is_async
+        self._handler = handler
+        self._context = context
+        self._deadline = deadline
+        self._started = 0.0
+        self._clone_state = clone_state
+
+    def begin(self) -> Any:
+        """Call the function here and now; return what it wants to have awaited, None when it is over."""
+        self._started = self._started or monotonic()
+        if self._deadline < FOREVER and monotonic() >= self._deadline:
+            self.outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+            return None
+        try:
+            if self._clone_state:
+                self._context.state = self._context.clone().state
+            value: Any = self._handler.function(self._context)
+        except BaseException as error:
+            self._raised(error)
+        else:
+            if value is None:
+                self.outcome.answer = NO_OBJECTION
+            elif hasattr(value, "__await__"):
+                return value
+            else:
+                self._answered(value)
+        self._over()
+        return None
+
+    def advance(self, wanted: Any) -> Bounded | None:
+        """In a task: let what is to be awaited go on until it waits; return what is then to be awaited in its stead.
+
+        One that never waits is over then, and there is None.
+        """
+        coroutine = wanted if type(wanted) is CoroutineType else as_coroutine(wanted)
+        try:
+            first = coroutine.send(None)
+        except StopIteration as end:
+            self._answered(end.value)
+        except BaseException as error:
+            self._raised(error)
+        else:
+            return Bounded(coroutine, first, min(self._started + self._handler.timeout, self._deadline))
+        self._over()
+        return None
+
+    async def finish(self, wanted: Any) -> None:
+        """Await what the function wants to have awaited. Raises CancelledError when the task is cancelled."""
+        bounded = self.advance(wanted)
+        if bounded is not None:
+            await self.wait(bounded)
+
+    async def wait(self, bounded: Bounded) -> None:
+        """Await what `advance` returned. Raises CancelledError when the task is cancelled."""
+        try:
+            value = await bounded
+        except asyncio.CancelledError as error:
+            if bounded.cancelled:
+                raise
+            if not bounded.expired:
+                self._raised(error)
+        except BaseException as error:
+            self._raised(error)
+        else:
+            if not bounded.closed:
+                self._answered(value)
+        if bounded.expired:
+            end = "; it did not end when it was cancelled, and was closed" if bounded.closed else ""
+            self.outcome.failure = Failure("timeout", self._out_of_time() + end)
+        self._over()
+
+    def time_runs_from(self, started: float) -> None:
+        """Count its time from here (monotonic), whenever it begins."""
+        self._started = started
+
+    def left(self) -> float | None:
+        """Return how many seconds it has left, None for as long as it likes."""
+        until = min(self._started + self._handler.timeout, self._deadline)
+        return max(0.0, until - monotonic()) if until < FOREVER else None
+
+    def abandoned(self) -> Outcome:
+        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it."""
+        outcome = Outcome(Failure("timeout", f"{self._out_of_time()}; its thread was left alone"))
+        outcome.ms = (monotonic() - self._started) * 1000
+        return outcome
+
+    def _out_of_time(self) -> str:
+        if self._deadline < self._started + self._handler.timeout:
+            return "it had not answered at the fire's deadline"
+        return f"it had not answered after {self._handler.timeout:g} s"
+
+    def _over(self) -> None:
+        """Note how long it took. An answer that came late is only good if it refuses, as that of a process is."""
+        outcome = self.outcome
+        took = monotonic() - self._started
+        outcome.ms = took * 1000
+        if took > self._handler.timeout or self._started + took > self._deadline:
+            late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
+            outcome.failure = outcome.failure or late
+        if self._context.gave_copies and not _carries_change(outcome.answer):
+            outcome.notes = [
+                f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
+                for name in self._context.changed_in_place()
+            ]
+
+    def _advice(self) -> str:
+        if self.is_async:
+            return ": it blocks the event loop"
+        return "" if self.thread else ": it blocks whoever fires, give it thread=True"
+
+    def _answered(self, value: object) -> None:
+        outcome = self.outcome
+        if value is None:
+            outcome.answer = NO_OBJECTION
+        elif isinstance(value, Verdict):
+            outcome.answer = own(Verdict.to_dict(value)) if _carries_change(value) else value
+        elif isinstance(value, dict):
+            outcome.answer = own(value)
+        elif isinstance(value, (Skip, Abort)):
+            outcome.answer = value.verdict()
+        elif value is Skip:
+            outcome.answer = Skip().verdict()
+        else:
+            text = repr(value)
+            text = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+            outcome.failure = Failure("bad_verdict", f"it returned {text} ({type(value).__name__}), expected {ANSWERS}")
+
+    def _raised(self, error: BaseException) -> None:
+        """Note what the function raised. KeyboardInterrupt and the like, which end the program, go on."""
+        if isinstance(error, (Skip, Abort)):
+            self.outcome.answer = error.verdict()
+        elif isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            raise error
+        else:
+            said = str(error)
+            detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
+            self.outcome.failure = Failure("exception", f"it raised {detail}", error)
+
+
+def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
+    data = answer if isinstance(answer, dict) else answer.to_dict() if answer is not None else {}
+    return any(data.get(name) is not None for name in VERDICT_OBJECTS)
+
+
+def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
+    """Return a coroutine that awaits whatever can be awaited."""
+    return wanted if asyncio.iscoroutine(wanted) else _awaited(wanted)
+
+
+async def _awaited(wanted: Any) -> Any:
+    return await wanted

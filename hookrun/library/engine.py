@@ -1,0 +1,331 @@
+"""The engine that a Python program embeds: its own handlers and declared hooks, fired in one order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
+
+from hookrun import context as contexts
+from hookrun.config import cache
+from hookrun.config.find import find, home_directory
+from hookrun.library import handlers
+from hookrun.library.bounded import FOREVER
+from hookrun.library.context import Context
+from hookrun.library.fire import Fire
+from hookrun.library.registry import Registry, Selection
+from hookrun.library.result import Result
+from hookrun.library.services import Services
+from hookrun.run.pool import ClosedError
+from hookrun.run.process import MOST_AT_ONCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from hookrun.library.handlers import Event, Function, Handler, Options
+    from hookrun.model import Hook
+
+    Given = TypeVar("Given", bound=Function)
+
+LOG = logging.getLogger("hookrun")
+CLOSE_WAIT = 3.0
+"""Seconds that what is cancelled when the engine is closed has to end."""
+
+
+class Bundle(Protocol):
+    """Several handlers that belong together."""
+
+    def register(self, engine: Engine) -> object:
+        """Register them all."""
+
+
+class DeclarationError(ValueError):
+    """Declaration files cannot be read, so that it is not known what they guard; the message has a line for each."""
+
+
+class Engine:
+    """Fires events at the handlers that a program registers, and at the hooks that files declare (`Engine.load`).
+
+    `events` are events of the program's own. At most `max_processes` declared hooks run at once; more wait. `directory`
+    is where the agent works when a context does not say: by default the process's working directory.
+
+    All methods may be called from any thread, and `fire` from any number of tasks and loops at once. An engine is to be
+    closed (`async with`, `with`, `close`): that ends what is still running.
+    """
+
+    def __init__(
+        self,
+        *,
+        events: Iterable[str] = (),
+        max_processes: int = MOST_AT_ONCE,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if max_processes < 1:
+            raise ValueError(f"max_processes is {max_processes}, expected at least 1")
+        self._services = Services(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
+        self._registry = Registry()
+        self._own_events = set(events)
+        self._declared_events: set[str] = set()
+        self._names: dict[object, str] = {}
+        self._closed = False
+        self._load: Callable[[], None] | None = None
+
+    @classmethod
+    def load(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        home: str | os.PathLike[str] | None = None,
+        config: str | os.PathLike[str] | None = None,
+        trust_project: bool = False,
+        strict: bool = True,
+        events: Iterable[str] = (),
+        max_processes: int = MOST_AT_ONCE,
+    ) -> Self:
+        """Return an engine with the hooks that are declared for `directory`, as `hookrun fire` would find them there.
+
+        `home` is whose user hooks, cache and audit: by default HOME's. `config` is a declaration file in the place of
+        the project's own. The hooks of a project are a stranger's code: unless `trust_project` says that they may run
+        they fail as `untrusted`. Every fire in which a hook runs is kept in the audit, as the user's settings say.
+
+        Raises DeclarationError when a file cannot be read; unless `strict`, every result has it among its `problems`.
+        """
+        engine = cls(events=events, max_processes=max_processes, directory=directory)
+        engine._services.home = os.path.abspath(home) if home is not None else home_directory()
+        engine._services.trusted = trust_project
+        engine._load = lambda: engine._take_declarations(
+            os.fspath(config) if config is not None else None, strict=strict
+        )
+        engine._load()
+        return engine
+
+    def reload(self) -> None:
+        """Read the declarations anew. Raises DeclarationError, and keeps the old ones, when that cannot be done."""
+        if self._load is None:
+            raise RuntimeError("this engine reads no declarations: make it with Engine.load()")
+        self._load()
+
+    def _take_declarations(self, config: str | None, *, strict: bool) -> None:
+        services = self._services
+        if config is not None:
+            config = os.path.normpath(os.path.join(services.directory, config))
+        found = find(services.directory, services.home or "/", config=config)
+        compiled = cache.load(found)
+        problems = compiled.problems if compiled is not None else []
+        if problems and strict:
+            raise DeclarationError("\n".join(problems))
+        services.problems = problems
+        services.settings = compiled.settings if compiled is not None else {}
+        root = compiled.root if compiled is not None else None
+        services.project = root or found.repository or services.directory
+        self._declared_events = set(compiled.events) if compiled is not None else set()
+        self._names = {}
+        self._registry.declare(compiled.hooks() if compiled is not None else [])
+
+    # --- registering
+
+    def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Given], Given]:
+        """Return a decorator that registers a function for these events, and leaves it as it is; see `register`."""
+
+        def decorate(function: Given) -> Given:
+            self.register(events, function, **options)
+            return function
+
+        return decorate
+
+    def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
+        """Register a function as a hook of one event or several; return the handler that it is now.
+
+        An event is given by any of its names or by its context's class. One of the same name is replaced, and the new
+        one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either.
+        """
+        given = (events,) if isinstance(events, (str, type)) else events
+        handler = handlers.make(given, function, options, own_events=self._known_events())
+        self._registry.register(handler)
+        return handler
+
+    def use(self, bundle: Bundle) -> Self:
+        """Register the handlers of a bundle; return this engine."""
+        bundle.register(self)
+        return self
+
+    def hooks(self, event: Event | None = None) -> list[Hook]:
+        """Return all hooks, or those of an event, in the order in which they run; a handler is a hook with `function`.
+
+        Whether one is switched off says `engine.enabled(name)`.
+        """
+        name = None if event is None else handlers.event_name(event, self._known_events(), "hooks")
+        return self._registry.hooks(name)
+
+    def enabled(self, name: str) -> bool:
+        """Tell whether the hooks of this name are switched on. Raises KeyError when there is none."""
+        self._named(name)
+        return self._registry.is_on(name)
+
+    def enable(self, name: str) -> None:
+        """Switch on every hook of this name. Raises KeyError when there is none."""
+        self._named(name)
+        self._registry.switch(name, on=True)
+
+    def disable(self, name: str) -> None:
+        """Switch off every hook of this name, until it is enabled. Raises KeyError when there is none.
+
+        A managed hook is not the program's to switch off: PermissionError.
+        """
+        if any(hook.layer == "managed" for hook in self._named(name)):
+            raise PermissionError(f"hook {name} is managed: only the files that declare it can switch it off")
+        self._registry.switch(name, on=False)
+
+    def remove(self, name: str) -> None:
+        """Forget a handler. Raises KeyError when there is none; what files declare can only be disabled."""
+        if not self._registry.remove(name):
+            raise KeyError(f"there is no handler {name}")
+
+    def _named(self, name: str) -> list[Hook]:
+        found = self._registry.named(name)
+        if not found:
+            raise KeyError(f"there is no hook {name}")
+        return found
+
+    def _known_events(self) -> set[str]:
+        return self._own_events | self._declared_events
+
+    # --- firing
+
+    async def fire(
+        self,
+        event: str | Context,
+        context: Mapping[str, object] | None = None,
+        /,
+        *,
+        state: object = None,
+        deadline: float | None = None,
+        **fields: object,
+    ) -> Result:
+        """Fire an event; return the combined verdict and what became of each hook.
+
+        The context is a `Context`, or any mapping, or its fields by name; those given by name count more. `state` goes
+        to every handler as `ctx.state`. What has not answered after `deadline` seconds is a `timeout`.
+
+        Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
+        ValueError for an unknown event or fields that are none, NestedError when a handler fires what calls it again
+        more than three deep, ClosedError after `close`.
+        """
+        fire = self._begin(event, context, fields, state, deadline)
+        return fire if isinstance(fire, Result) else await fire.run()
+
+    def fire_sync(
+        self,
+        event: str | Context,
+        context: Mapping[str, object] | None = None,
+        /,
+        *,
+        state: object = None,
+        deadline: float | None = None,
+        **fields: object,
+    ) -> Result:
+        """The same for a program, or a thread, without an event loop. Handlers that are not async run in this thread.
+
+        Async ones run in a loop that the engine keeps in a thread of its own. Raises RuntimeError when one of these
+        calls `fire_sync`: it is to await `fire`.
+        """
+        fire = self._begin(event, context, fields, state, deadline)
+        return fire if isinstance(fire, Result) else fire.run_sync()
+
+    def _begin(
+        self,
+        event: str | Context,
+        context: Mapping[str, object] | None,
+        fields: dict[str, object],
+        state: object,
+        deadline: float | None,
+    ) -> Fire | Result:
+        """Return what is to be run; a result at once when no hook is concerned."""
+        if isinstance(event, Context):
+            context, event = ({**event, **context} if context is not None else event), event.event
+        data: Mapping[str, object] = fields if context is None else {**context, **fields}
+        name = self._names.get(event)
+        if name is None:
+            name = self._canonical(event)
+        table = self._registry.table(name)
+        try:
+            concerned = table.concerned(data)
+        except TypeError:  # a tool whose name is a list: no text at all
+            contexts.check(data, f"fire {name}")
+            raise
+        if not concerned:
+            return Result()
+        if self._closed:
+            raise ClosedError("the engine is closed")
+        until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
+        selection = Selection(table, concerned)
+        return Fire(self._services, name, data, selection, state=state, deadline=until)
+
+    def _canonical(self, event: str) -> str:
+        name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
+        return name
+
+    # --- the end
+
+    async def wait_background(self) -> None:
+        """Wait until the work that handlers have left in the background has ended, all of it."""
+        await self._services.background.wait()
+
+    async def close(self, wait: float = 0.0) -> None:
+        """End the engine: wait so many seconds for background work, then end it and every hook that runs.
+
+        A function in a thread cannot be ended; what is left of those is logged. Closing twice does nothing.
+        """
+        self._closed = True
+        services = self._services
+        if wait > 0 and services.background.names():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(services.background.wait(), wait)
+        services.background.cancel()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(services.background.wait_for_tasks(), CLOSE_WAIT)
+        await asyncio.to_thread(self._end)
+
+    def close_sync(self, wait: float = 0.0) -> None:
+        """The same for a program without an event loop."""
+        self._closed = True
+        if wait > 0:
+            self._services.background.wait_sync(wait)
+        self._services.background.cancel()
+        self._services.background.wait_sync(CLOSE_WAIT, tasks_only=True)
+        self._end()
+
+    def _end(self) -> None:
+        self._services.pool.close()
+        self._services.loop_thread.close(CLOSE_WAIT)
+        stuck = self._services.workers.close(CLOSE_WAIT)
+        if stuck:
+            LOG.warning("%d handlers did not end: their threads are left alone", stuck)
+        for name in self._services.background.names():
+            LOG.warning("background work did not end: %s", name)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_sync()
+
+
+def _seconds(deadline: float) -> float:
+    if not 0 < deadline < FOREVER:
+        raise ValueError(f"deadline is {deadline!r}, expected seconds greater than 0")
+    return deadline

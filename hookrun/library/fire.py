@@ -1,0 +1,321 @@
+"""One fire of an engine, from the hooks it concerns to its result: one chain, driven by a task or by a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from random import getrandbits
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from hookrun import audit
+from hookrun import context as contexts
+from hookrun.engine import Chain
+from hookrun.library import encode
+from hookrun.library.bounded import Bounded
+from hookrun.library.calls import Call, as_coroutine
+from hookrun.library.context import Context
+from hookrun.library.event_contexts import CLASSES
+from hookrun.library.group import Group
+from hookrun.library.handlers import Handler
+from hookrun.library.processes import Processes
+from hookrun.library.result import Result
+from hookrun.model import Failure, Outcome, Run, Verdict
+from hookrun.run.prepare import DEEPEST, depth
+from hookrun.verdict import NO_OBJECTION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrun.engine import Steps
+    from hookrun.library.registry import Selection
+    from hookrun.library.services import Services
+    from hookrun.model import Hook
+
+    Report = tuple[Handler, Context]
+
+LOG = logging.getLogger("hookrun")
+NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=depth())  # noqa: B039  # an int
+"""How many fires, and hooks outside of this program, this one is within."""
+
+
+class NestedError(RecursionError):
+    """A handler fires what calls it again, too many times over."""
+
+
+class Fire:
+    """One fire. `deadline` is a time of the monotonic clock. Raises ValueError for a context that is none."""
+
+    __slots__ = (
+        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_request_id", "_selection",
+        "_services", "_started", "_state", "_steps", "_told",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        services: Services,
+        event: str,
+        data: Mapping[str, object],
+        selection: Selection,
+        *,
+        state: object,
+        deadline: float,
+    ) -> None:
+        contexts.check(data, f"fire {event}")
+        self._started = monotonic()
+        self._services = services
+        self._event = event
+        self._state = state
+        self._deadline = deadline
+        self._class = CLASSES.get(event, Context)
+        self._processes: Processes | None = None
+        self._told = 0
+        self._request_id = f"{getrandbits(64):016x}"
+        self._selection = selection
+        self._given = contexts.complete(data, event, self._request_id, services.directory)
+        self._made: Chain | None = None
+        self._steps: Steps | None = None
+        self._quiet: Run | None = None
+
+    @property
+    def _chain(self) -> Chain:
+        """The chain, made when it is needed: a single hook without objection needs none."""
+        if self._made is None:
+            self._made = Chain(
+                self._event,
+                self._given,
+                self._selection,
+                off=_nothing_is_off,
+                encode=encode.context,
+                encode_changes=False,
+            )
+        return self._made
+
+    async def run(self) -> Result:
+        """Run the chain in the task that awaits it. When that is cancelled, nothing of it is left running."""
+        nesting = self._go_deeper()
+        try:
+            hooks = self._first()
+            while hooks is not None:
+                hook = hooks[0]
+                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
+                    call = Call(hook, self._context(hook), self._deadline)
+                    wanted = call.begin()
+                    if wanted is not None and (bounded := call.advance(wanted)) is not None:
+                        await call.wait(bounded)
+                    outcomes = [call.outcome]
+                else:
+                    outcomes = await self._group(hooks).run()
+                hooks = self._next(hooks, outcomes)
+                for run, report in self._failures():
+                    wanted = _begin_report(run, report)
+                    if wanted is not None:
+                        await _finish_report(run, wanted)
+        finally:
+            _come_back(nesting)
+        return self._result()
+
+    def run_sync(self) -> Result:
+        """Run the chain in this thread; async handlers run in the loop of a thread of the engine's."""
+        nesting = self._go_deeper()
+        try:
+            hooks = self._first()
+            while hooks is not None:
+                hook = hooks[0]
+                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
+                    call = Call(hook, self._context(hook), self._deadline)
+                    wanted = call.begin()
+                    if wanted is not None:
+                        self._services.loop_thread.run(call.finish(wanted))
+                    outcomes = [call.outcome]
+                else:
+                    outcomes = self._group(hooks).run_sync()
+                hooks = self._next(hooks, outcomes)
+                for run, report in self._failures():
+                    wanted = _begin_report(run, report)
+                    if wanted is not None:
+                        self._services.loop_thread.run(_finish_report(run, wanted))
+        finally:
+            _come_back(nesting)
+        return self._result()
+
+    # --- both
+
+    def _go_deeper(self) -> contextvars.Token[int]:
+        nesting = NESTING.get()
+        if nesting >= DEEPEST:
+            raise NestedError(
+                f"{self._event} is fired within hooks {nesting} deep: a handler fires what calls it again; "
+                "no further hook is run"
+            )
+        return NESTING.set(nesting + 1)
+
+    def _first(self) -> list[Hook] | None:
+        """Return the hooks that run first."""
+        alone = self._selection.alone()
+        if alone is not None:
+            return [alone]
+        self._steps = self._chain.steps()
+        return next(self._steps, None)
+
+    def _next(self, hooks: list[Hook], outcomes: list[Outcome]) -> list[Hook] | None:
+        """Give the chain the outcomes of the hooks that ran; return those that run next, None at the end."""
+        if self._steps is None:
+            outcome = outcomes[0]
+            if outcome.answer is NO_OBJECTION and outcome.failure is None and not outcome.notes:
+                self._quiet = Run(hooks[0], Verdict(), outcome=outcome)
+            else:
+                self._chain.take_over([(0, hooks[0])], outcomes, recheck=False)
+            return None
+        try:
+            return self._steps.send(outcomes)
+        except StopIteration:
+            return None
+
+    def _group(self, hooks: Sequence[Hook]) -> Group:
+        calls: dict[int, Call] = {}
+        for index, hook in enumerate(hooks):
+            if isinstance(hook, Handler):
+                context = self._context(hook)
+                calls[index] = Call(hook, context, self._deadline, clone_state=len(hooks) > 1)
+        if self._processes is None:
+            self._processes = Processes(
+                self._services,
+                self._chain,
+                request_id=self._request_id,
+                deadline=self._deadline,
+                on_background_end=self._record_background,
+            )
+        return Group(self._services, hooks, calls, self._processes)
+
+    def _context(self, handler: Handler) -> Context:
+        data = self._given if self._made is None else self._made.context
+        return self._class.of({**data, "hook": handler.name}, self._state, (self, handler))
+
+    def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
+        """Start what a handler leaves in the background."""
+        run = Run(handler, Verdict(), outcome=Outcome())
+
+        def failed(failure: Failure) -> None:
+            run.failure = failure
+            if handler.on_error is not None:
+                wanted = _begin_report(run, (handler, self._context(handler)))
+                if wanted is not None:
+                    self._services.loop_thread.submit(_finish_report(run, wanted), contextvars.copy_context())
+
+        self._services.background.start(handler.name, failed, work, name)
+
+    def _failures(self) -> Sequence[tuple[Run, Report]]:
+        """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""
+        if self._made is None:
+            return ()
+        runs = self._made.runs
+        told, self._told = self._told, len(runs)
+        found: list[tuple[Run, Report]] = []
+        for run in runs[told:]:
+            for note in run.notes:
+                LOG.warning("hook %s: %s", run.hook.name, note)
+            if run.failure is None:
+                continue
+            LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+            if isinstance(run.hook, Handler) and run.hook.on_error is not None:
+                found.append((run, (run.hook, self._context(run.hook))))
+        return found
+
+    def _result(self) -> Result:
+        services = self._services
+        result = Result()
+        if self._quiet is not None:
+            result.runs = (self._quiet,)
+        else:
+            self._chain.combined(result)
+            result.runs = self._chain.runs
+            result.ended_by = self._chain.ended_by
+        result.context_after = self._context_after
+        result.problems = services.problems
+        result.request_id = self._request_id
+        result.ms = (monotonic() - self._started) * 1000
+        if services.home is not None:
+            self._audit(result)
+        return result
+
+    def _context_after(self) -> Context:
+        return self._class.of(self._given if self._made is None else self._made.context, self._state)
+
+    # --- what is kept
+
+    def _audit(self, result: Result) -> None:
+        """Keep a record of it all. Nothing that goes wrong here changes the answer."""
+        settings = self._services.settings
+        records = audit.of_fire(
+            result.runs,
+            self._given if self._made is None else self._made.context,
+            action=result.action,
+            ms=result.ms,
+            problems=result.problems,
+            keep_context=settings.get("record_context"),
+        )
+        self._write(records)
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        self._write([audit.of_background(hook, outcome, self._chain.context)])
+
+    def _write(self, records: list[dict[str, object]]) -> None:
+        if self._services.home is None:
+            return
+        try:
+            error = audit.write(self._services.home, records, self._services.settings.get("audit"))
+        except Exception as mistake:  # what a program puts into a context is not ours
+            error = f"{type(mistake).__name__}: {mistake}"
+        if error is not None:
+            LOG.warning("the audit could not be written: %s", error)
+
+
+def _come_back(nesting: contextvars.Token[int]) -> None:
+    try:
+        NESTING.reset(nesting)
+    except ValueError:  # a fire that nobody awaits any more is closed from elsewhere
+        return
+
+
+def _nothing_is_off(_: Hook) -> None:
+    """What is switched off is not in the table."""
+
+
+def _begin_report(run: Run, report: Report) -> Any:
+    """Tell a handler's `on_error` of its failure; return what that wants to have awaited, if anything."""
+    handler, context = report
+    if handler.on_error is None or run.failure is None:
+        return None
+    try:
+        wanted: Any = handler.on_error(run.failure, context)
+    except Exception as error:
+        _report_failed(run, error)
+        return None
+    return wanted if hasattr(wanted, "__await__") else None
+
+
+async def _finish_report(run: Run, wanted: Any) -> None:
+    coroutine = as_coroutine(wanted)
+    try:
+        bounded = Bounded(coroutine, coroutine.send(None), monotonic() + run.hook.timeout)
+    except StopIteration:
+        return
+    except Exception as error:
+        _report_failed(run, error)
+        return
+    try:
+        await bounded
+    except Exception as error:
+        _report_failed(run, error)
+    except asyncio.CancelledError:
+        if bounded.cancelled:
+            raise
+    if bounded.expired:
+        _report_failed(run, TimeoutError(f"it had not ended after {run.hook.timeout:g} s"))
+
+
+def _report_failed(run: Run, error: Exception) -> None:
+    run.notes.append(f"its on_error failed: {type(error).__name__}: {error}")
+    LOG.error("hook %s: %s", run.hook.name, run.notes[-1])

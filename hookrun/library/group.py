@@ -1,0 +1,170 @@
+"""Hooks that run side by side, and single ones that need more than a plain call: tasks, threads, processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from concurrent.futures import Future
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from hookrun.library.calls import Call
+from hookrun.library.workers import Work, settle
+from hookrun.model import Failure, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from hookrun.library.processes import Processes
+    from hookrun.library.services import Services
+    from hookrun.model import Hook
+    from hookrun.run.pool import Batch
+
+
+class Group:
+    """Hooks of one fire that run side by side: `calls` are those of its handlers, by their place among the hooks."""
+
+    def __init__(self, services: Services, hooks: Sequence[Hook], calls: dict[int, Call], processes: Processes) -> None:
+        self._services = services
+        self._calls = calls
+        self._processes = processes
+        self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
+        self._outcomes: dict[int, Outcome] = {}
+        self._count = len(hooks)
+
+    def _in_order(self) -> list[Outcome]:
+        return [self._outcomes[n] for n in range(self._count)]
+
+    # --- in a task
+
+    async def run(self) -> list[Outcome]:
+        """Run them and return their outcomes in order. When the task is cancelled, none of them is left running."""
+        work: list[Coroutine[Any, Any, None]] = []
+        if self._declared:
+            over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            batch = self._start_declared(over)
+            work.append(self._declared_over(batch, over))
+        work += [self._thread_over(n, call, self._in_thread(call)) for n, call in self._calls.items() if call.thread]
+        for n, call in self._calls.items():
+            if not call.thread:
+                wanted = call.begin()
+                self._outcomes[n] = call.outcome
+                if wanted is not None:
+                    work.append(call.finish(wanted))
+        if len(work) == 1:
+            await work[0]
+        elif work:
+            await _all(work)
+        return self._in_order()
+
+    def _start_declared(self, over: asyncio.Future[None]) -> Batch:
+        loop = asyncio.get_running_loop()
+
+        def tell() -> None:
+            try:
+                loop.call_soon_threadsafe(lambda: None if over.done() else over.set_result(None))
+            except RuntimeError:  # the loop is closed: nobody waits
+                return
+
+        return self._processes.start([hook for _, hook in self._declared], tell)
+
+    async def _declared_over(self, batch: Batch, over: asyncio.Future[None]) -> None:
+        try:
+            await asyncio.shield(over)
+        except asyncio.CancelledError:
+            self._services.pool.cancel(batch)
+            await over
+            raise
+        self._take(batch.outcomes)
+
+    async def _thread_over(self, index: int, call: Call, future: Future[Outcome]) -> None:
+        try:
+            self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(future), call.left())
+        except TimeoutError:
+            self._outcomes[index] = call.abandoned()
+
+    # --- in a thread
+
+    def run_sync(self) -> list[Outcome]:
+        """The same for a program without a loop. Whatever is raised meanwhile, none of them is left running."""
+        if not self._calls:
+            self._take(self._processes.run([hook for _, hook in self._declared]))
+            return self._in_order()
+        if any(call.is_async for call in self._calls.values()):
+            self._services.loop_thread.check()
+        over: Future[None] = Future()
+        batch = None
+        if self._declared:
+            batch = self._processes.start([hook for _, hook in self._declared], lambda: over.set_result(None))
+        tasks: list[Work] = []
+        try:
+            self._call_all(tasks)
+            if batch is not None:
+                over.result()
+                self._take(batch.outcomes)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            if batch is not None:
+                self._services.pool.cancel(batch)
+                over.result()
+            raise
+        return self._in_order()
+
+    def _call_all(self, tasks: list[Work]) -> None:
+        """Call every handler: in threads, here, and, what is to be awaited, in the engine's loop. Wait for all."""
+        threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
+        for n, call in self._calls.items():
+            if not call.thread:
+                wanted = call.begin()
+                self._outcomes[n] = call.outcome
+                if wanted is not None:
+                    tasks.append(self._services.loop_thread.submit(call.finish(wanted), contextvars.copy_context()))
+        for task in tasks:
+            task.done.result()
+        for n, future in threads.items():
+            self._outcomes[n] = _result(future, self._calls[n])
+
+    # --- both
+
+    def _take(self, outcomes: list[Outcome]) -> None:
+        hooks = [hook for _, hook in self._declared]
+        named = self._processes.named(hooks, outcomes)
+        self._outcomes.update(zip([n for n, _ in self._declared], named, strict=True))
+
+    def _in_thread(self, call: Call) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        future.set_running_or_notify_cancel()
+        variables = contextvars.copy_context()
+        call.time_runs_from(monotonic())
+        self._services.workers.submit(lambda: settle(future, lambda: variables.run(_call, call)))
+        return future
+
+
+def _call(call: Call) -> Outcome:
+    wanted = call.begin()
+    if wanted is not None:
+        close = getattr(wanted, "close", None)
+        if close is not None:
+            close()
+        detail = "it returned something to be awaited: that and thread=True do not go together"
+        call.outcome.failure = Failure("bad_verdict", detail)
+    return call.outcome
+
+
+def _result(future: Future[Outcome], call: Call) -> Outcome:
+    try:
+        return future.result(call.left())
+    except TimeoutError:
+        return call.abandoned()
+
+
+async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,196 @@
+"""One function of a Python program as a hook: what it is made of, checked by the table of declarations."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from hookrun.config.check import split_matcher
+from hookrun.config.fields import HOOK_FIELDS, names
+from hookrun.config.problem import Problem, nearest, printable, shown
+from hookrun.config.values import Place, keep
+from hookrun.events import EVENTS
+from hookrun.library.bounded import FOREVER
+from hookrun.library.context import Context
+from hookrun.model import Hook
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+
+    from hookrun.config.parsed import KeyPath
+    from hookrun.library.result import Abort, Skip
+    from hookrun.model import Failure, Verdict
+
+    Answer = Verdict | Skip | Abort | dict[str, Any] | None
+    Function = Callable[[Any], Answer | Awaitable[Answer]]
+    OnError = Callable[[Failure, Context], object]
+    Event = str | type[Context]
+
+FIELDS = names(HOOK_FIELDS)
+
+
+class Options(TypedDict, total=False):
+    """How a handler is registered. The fields are those of a declaration, with the same limits and defaults.
+
+    `name`: by default the function's. `matcher`, `when`, `unless`, `agents`: when it applies. `priority`: 0 to 1000,
+    lower first, 500. `timeout`: seconds, 30; None for no limit. `parallel`: neighbours that all say so run side by
+    side. `always`: also when the chain has ended. `on_failure`: `continue` or `block`. `mode`: `enforce`, `advise` or
+    `off`. `description`, `metadata`: for people and tools.
+
+    Of a program's handlers only: `enabled`, true; `on_error` is called with the failure and the context when it fails;
+    `thread`: a function that blocks gets a thread, so that its time can be limited and the event loop goes on.
+    """
+
+    name: str | None
+    matcher: str | Sequence[str] | None
+    when: Mapping[str, object] | None
+    unless: Mapping[str, object] | None
+    agents: str | Sequence[str] | None
+    priority: int
+    timeout: float | None
+    parallel: bool
+    always: bool
+    on_failure: str
+    mode: str
+    description: str | None
+    metadata: Mapping[str, object] | None
+    enabled: bool
+    on_error: OnError | None
+    thread: bool
+
+
+class RegistrationError(ValueError):
+    """A handler cannot be registered as it is; the message says what was found and what was expected."""
+
+
+class Handler(Hook):
+    """A function that runs as a hook, in the process of the program that registered it.
+
+    `function` is called with the context; `on_error` with the failure and the context when it fails. With `thread` a
+    function that blocks gets a thread of its own. `enabled` is False while the handler is switched off.
+    """
+
+    __slots__ = ("enabled", "function", "is_async", "on_error", "thread")
+
+    function: Function
+    on_error: OnError | None
+    thread: bool
+    is_async: bool
+    enabled: bool
+
+    def __repr__(self) -> str:
+        return f"Handler({self.name!r}, {self.target})"
+
+
+def make(
+    events: Iterable[Event],
+    function: Function,
+    options: Options,
+    *,
+    own_events: Collection[str],
+) -> Handler:
+    """Return the handler of a function. Raises RegistrationError."""
+    if unknown := [key for key in options if key not in Options.__annotations__]:
+        near = nearest(unknown[0], Options.__annotations__)
+        raise RegistrationError(f"unknown option {shown(unknown[0])}{f': did you mean {near}?' if near else ''}")
+    on_error, thread = options.get("on_error"), options.get("thread", False)
+    if not callable(function):
+        raise RegistrationError(f"{shown(repr(function))} cannot be called, expected a function that takes the context")
+    if on_error is not None and not callable(on_error):
+        raise RegistrationError(f"on_error is {shown(repr(on_error))}, expected a function of a failure and a context")
+    target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+    source, line = _place_of(function)
+    name = options.get("name") or target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
+    fields = _checked({**options, "name": name}, _Source(source, line, name))
+    handler = Handler.from_dict(
+        {
+            **fields,
+            "events": _events(events, own_events, name),
+            "kind": "handler",
+            "target": target,
+            "layer": "user",
+            "source": source,
+            "line": line,
+        }
+    )
+    handler.function = function
+    handler.on_error = on_error
+    handler.thread = thread
+    handler.is_async = _is_async(function)
+    handler.enabled = options.get("enabled", True)
+    if thread and handler.is_async:
+        raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not")
+    return handler
+
+
+def event_name(event: Event, own_events: Collection[str], who: str) -> str:
+    """Return the canonical name of an event that is given by any name or by its context's class.
+
+    `who` begins the message. Raises RegistrationError for an event that nobody knows.
+    """
+    given = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
+    name = EVENTS.get(given, given) if isinstance(given, str) else ""
+    if name in EVENTS or (name and name in own_events):
+        return name
+    near = nearest(given, [*EVENTS, *own_events]) if isinstance(given, str) else None
+    hint = f": did you mean {near}?" if near else f", expected one of {', '.join(sorted(set(EVENTS.values())))}"
+    raise RegistrationError(
+        f"{who}: unknown event {shown(given if isinstance(given, str) else repr(given))}{hint}"
+        " (a program's own events are given to the engine: Engine(events=[...]))"
+    )
+
+
+def _events(events: Iterable[Event], own_events: Collection[str], name: str) -> list[str]:
+    found = list(dict.fromkeys(event_name(event, own_events, f"handler {name}") for event in events))
+    if not found:
+        raise RegistrationError(f"handler {name}: no event, expected at least one, such as pre_tool_use")
+    return found
+
+
+def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object]:
+    """Return the options in the form that a hook keeps. Raises RegistrationError with everything that is wrong."""
+    problems: list[Problem] = []
+    at = Place(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
+    values: dict[str, object] = {}
+    for key, value in options.items():
+        if value is None or key not in FIELDS:
+            continue
+        keep(values, FIELDS[key], list(value) if isinstance(value, tuple) else value, at)
+    if problems:
+        raise RegistrationError("\n".join(map(str, problems)))
+    if "matcher" in values:
+        split_matcher(values)
+    if options.get("timeout", 0) is None:
+        values["timeout"] = FOREVER
+    return values
+
+
+class _Source:
+    """The place of a function, for messages about what it was registered with."""
+
+    def __init__(self, path: str, line: int, name: str) -> None:
+        self._path = path
+        self._line = line
+        self._name = printable(name)
+
+    def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Problem:
+        key = f"handler {self._name}: {'.'.join(map(str, path))}"
+        return Problem(
+            self._path, self._line, 1, key, found, expected, advice, **{k: more[k] for k in more if k != "at_key"}
+        )
+
+
+def _place_of(function: object) -> tuple[str, int]:
+    """Return the file and line that a function is written in, as far as that can be told."""
+    code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
+    code = code or getattr(_call_method(function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+
+
+def _is_async(function: object) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_method(function))
+
+
+def _call_method(function: object) -> object:
+    """Return what calls an object that is no function."""
+    return vars(type(function)).get("__call__")

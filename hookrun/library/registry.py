@@ -1,0 +1,169 @@
+"""All hooks of an engine, declared and registered, in one order: a table for each event."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hookrun.library.handlers import Handler
+from hookrun.match import View
+from hookrun.model import LAYERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.model import Hook
+
+    Key = tuple[object, object, object]
+
+MOST_REMEMBERED = 1024
+"""Tools whose hooks a table remembers; the names of tools may come from outside."""
+
+
+class Registry:
+    """The hooks of an engine. Changing it never disturbs a fire that is under way; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._declared: list[Hook] = []
+        self._handlers: dict[str, Handler] = {}
+        self._off: set[str] = set()
+        self._tables: dict[str, Table] = {}
+
+    def declare(self, hooks: Iterable[Hook]) -> None:
+        """Take these declared hooks in the place of those taken before."""
+        with self._lock:
+            self._declared = list(hooks)
+            self._tables = {}
+
+    def register(self, handler: Handler) -> None:
+        """Take a handler; one of the same name is replaced, and loses its place."""
+        with self._lock:
+            self._handlers.pop(handler.name, None)
+            self._handlers[handler.name] = handler
+            self._off.discard(handler.name)
+            if not handler.enabled:
+                self._off.add(handler.name)
+            self._tables = {}
+
+    def remove(self, name: str) -> bool:
+        """Forget a handler; tell whether there was one."""
+        with self._lock:
+            self._tables = {}
+            return self._handlers.pop(name, None) is not None
+
+    def switch(self, name: str, *, on: bool) -> bool:
+        """Switch every hook of this name on or off; tell whether there is one."""
+        with self._lock:
+            found = [hook for hook in (*self._declared, *self._handlers.values()) if hook.name == name]
+            (self._off.discard if on else self._off.add)(name)
+            for hook in found:
+                if isinstance(hook, Handler):
+                    hook.enabled = on
+            self._tables = {}
+            return bool(found)
+
+    def hooks(self, event: str | None = None) -> list[Hook]:
+        """Return all hooks, or those of an event, in running order, those that are switched off included."""
+        with self._lock:
+            found = [
+                hook for hook in (*self._declared, *self._handlers.values()) if event is None or event in hook.events
+            ]
+        return sorted(found, key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
+
+    def named(self, name: str) -> list[Hook]:
+        """Return the hooks of this name."""
+        return [hook for hook in self.hooks() if hook.name == name]
+
+    def is_on(self, name: str) -> bool:
+        """Tell whether hooks of this name are switched on."""
+        return name not in self._off
+
+    def table(self, event: str) -> Table:
+        """Return the hooks of an event that are switched on."""
+        table = self._tables.get(event)
+        if table is None:
+            tables = self._tables
+            hooks = [hook for hook in self.hooks(event) if hook.name not in self._off and hook.mode != "off"]
+            table = tables[event] = Table(hooks)
+        return table
+
+
+class Table:
+    """The hooks of one event, in running order, and which of them a tool concerns."""
+
+    def __init__(self, hooks: list[Hook]) -> None:
+        self.hooks = hooks
+        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self.conditions = any(hook.when is not None or hook.unless is not None for hook in hooks)
+        self._known: dict[Key, frozenset[int]] = {}
+
+    def concerned(self, data: Mapping[str, object]) -> frozenset[int]:
+        """Return the hooks whose matcher and agents let them run here, whatever their other conditions say."""
+        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"))
+        known = self._known.get(key)
+        if known is None:
+            view = View(data)
+            found = (n for n, hook in enumerate(self.hooks) if view.selects(hook.matcher, None, None, hook.agents))
+            known = frozenset(found)
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+
+class Selection:
+    """The candidates of one fire: a table's hooks, as the engine asks for them."""
+
+    __slots__ = ("_concerned", "_context", "_selected", "_table", "_view")
+
+    def __init__(self, table: Table, concerned: frozenset[int]) -> None:
+        self._table = table
+        self._concerned = concerned
+        self._context: Mapping[str, object] | None = None
+        self._view: View | None = None
+        self._selected: dict[int, bool] = {}
+
+    def alone(self) -> Hook | None:
+        """Return the hook if it is the only one that is concerned, and nothing else is asked of the context."""
+        if len(self._concerned) == 1:
+            (index,) = self._concerned
+            hook = self._table.hooks[index]
+            if hook.when is None and hook.unless is None:
+                return hook
+        return None
+
+    def __len__(self) -> int:
+        return len(self._table.hooks)
+
+    def layer(self, index: int) -> int:
+        """Return the layer's number in LAYERS."""
+        return self._table.layers[index]
+
+    def parallel(self, index: int) -> bool:
+        """Tell whether the hook may run beside its neighbours."""
+        return self._table.hooks[index].parallel
+
+    def always(self, index: int) -> bool:
+        """Tell whether the hook runs even when the chain has ended."""
+        return self._table.hooks[index].always
+
+    def enforcing(self, index: int) -> bool:
+        """Tell whether the hook's word can change what happens."""
+        hook = self._table.hooks[index]
+        return hook.mode == "enforce" and not hook.background
+
+    def selects(self, index: int, context: Mapping[str, object]) -> bool:
+        """Tell whether the hook applies in this context. What concerns its tool was settled before."""
+        if index not in self._concerned:
+            return False
+        hook = self._table.hooks[index]
+        if hook.when is None and hook.unless is None:
+            return True
+        if context is not self._context or self._view is None:
+            self._context, self._view = context, View(context)
+        return self._view.selects(None, hook.when, hook.unless, None)
+
+    def hook(self, index: int) -> Hook:
+        """Return the hook itself."""
+        return self._table.hooks[index]

@@ -1,0 +1,95 @@
+"""What comes of a fire, and the short answers of a handler: Skip and Abort."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from hookrun.model import ENDING, STRENGTH, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrun.library.context import Context
+    from hookrun.model import Run
+
+
+class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
+    """A handler's answer, returned or raised: leave it undone, nobody's fault."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason or "skipped")
+        self.reason = reason
+
+    def verdict(self) -> Verdict:
+        """Return the verdict that it stands for."""
+        return Verdict("skip", self.reason)
+
+
+class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an error
+    """A handler's answer, returned or raised: do not do it. Also what `Result.ok()` raises for a refusal.
+
+    `name` is who refuses: the hook where the handler gives none. As text: `[name:hook_abort] reason`.
+    """
+
+    def __init__(self, reason: str, *, name: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"[{self.name or ''}:hook_abort] {self.reason}"
+
+    def verdict(self) -> Verdict:
+        """Return the verdict that it stands for."""
+        return Verdict("block", self.reason if self.name is None else f"{self.name}: {self.reason}")
+
+
+class Result(Verdict):
+    """The combined verdict of a fire, and what became of each hook.
+
+    `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
+    `ended_by` is the hook that ended the chain, if one did. `ms` is how long
+    it all took, in milliseconds. `problems` is what is wrong with declaration files, a line each.
+    """
+
+    __slots__ = ("context_after", "ended_by", "ms", "problems", "request_id", "runs")
+
+    def __init__(self, action: str = "continue", message: str | None = None) -> None:
+        self.action = action
+        self.message = message
+        self.modified_args = self.args_patch = self.modified_context = None
+        self.additional_context = self.system_message = None
+        self.runs: Sequence[Run] = ()
+        self.problems: Sequence[str] = ()
+        self.ended_by: str | None = None
+        self.request_id = ""
+        self.ms = 0.0
+        self.context_after: Callable[[], Context] | None = None
+
+    @property
+    def context(self) -> Context | None:
+        """The context after the chain: arguments as they were changed, `metadata` as it grew; None without hooks."""
+        return self.context_after() if self.context_after is not None else None
+
+    @property
+    def go_on(self) -> bool:
+        """Whether it may be done: nobody refused, skipped, stopped or asks for a person."""
+        return STRENGTH[self.action] < STRENGTH["ask"]
+
+    @property
+    def refused(self) -> bool:
+        """Whether it must not be done: block, skip or stop."""
+        return self.action in ENDING
+
+    def ok(self) -> Self:
+        """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop."""
+        if self.action in ("block", "stop"):
+            raise Abort(self.message or self.action, name=self.ended_by)
+        return self
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object that `hookrun fire` would print."""
+        data = super().to_dict()
+        data["request_id"] = self.request_id
+        data["hooks"] = [run.summary() for run in self.runs]
+        return data

@@ -1,0 +1,42 @@
+"""What all fires of an engine have in common: where they work, and what runs their hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun import audit
+from hookrun.config.find import home_directory
+from hookrun.library.background import Background
+from hookrun.library.workers import LoopThread, Workers
+from hookrun.run.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_THREADS = 64
+"""Handlers with `thread=True` that run at once; more wait."""
+
+
+class Services:
+    """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
+
+    `home` is the account's, None for an engine without declarations: then nothing is written. `audit` is the setting.
+    `trusted` tells whether a project's hooks may run.
+    """
+
+    def __init__(self, directory: str, *, max_processes: int) -> None:
+        self.directory = directory
+        self.project = directory
+        self.home: str | None = None
+        self.settings: Mapping[str, object] = {}
+        self.trusted = False
+        self.problems: list[str] = []
+        self.pool = Pool(max_processes)
+        self.workers = Workers(MOST_THREADS)
+        self.loop_thread = LoopThread()
+        self.background = Background(self.loop_thread)
+
+    @property
+    def locks(self) -> str:
+        """Where the locks of exclusive hooks lie."""
+        return audit.directory(self.home or home_directory()) + "/locks"

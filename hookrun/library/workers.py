@@ -1,0 +1,192 @@
+"""Threads for what blocks. Unlike those of concurrent.futures, one that never ends keeps nobody from ending."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from concurrent.futures import Future, wait
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread, current_thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from contextvars import Context as Variables
+
+IDLE = 10.0
+"""Seconds after which a thread with nothing to do ends."""
+
+
+ENDING = 3.0
+"""Seconds to wait for a handler that was cancelled: longer than it may take."""
+
+
+class Workers:
+    """At most `most` threads; more work waits. What is submitted must not raise."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._lock = Lock()
+        self._threads: set[Thread] = set()
+        self._unfinished = 0
+
+    def submit(self, job: Callable[[], object]) -> None:
+        """Have the job called in a thread, soon."""
+        if self._pid != os.getpid():  # a fork: the threads are the parent's
+            self._reset()
+        with self._lock:
+            self._unfinished += 1
+            self._jobs.put(job)
+            if len(self._threads) < min(self._unfinished, self._most):
+                thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
+                self._threads.add(thread)
+                thread.start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=IDLE)
+            except Empty:
+                job = None
+            if job is None:
+                with self._lock:
+                    if self._jobs.empty():
+                        self._threads.discard(current_thread())
+                        return
+                continue
+            try:
+                job()
+            finally:
+                with self._lock:
+                    self._unfinished -= 1
+            del job  # nothing of it is kept while the thread waits for the next
+
+    def close(self, wait: float) -> int:
+        """Let the threads end; return how many have not after `wait` seconds: nothing can end those."""
+        if self._pid != os.getpid():
+            return 0
+        with self._lock:
+            threads = list(self._threads)
+            for _ in threads:
+                self._jobs.put(None)
+        until = monotonic() + wait
+        for thread in threads:
+            thread.join(max(0.0, until - monotonic()))
+        return sum(thread.is_alive() for thread in threads)
+
+
+class LoopThread:
+    """An event loop in a thread of its own, for async handlers of a program that has none. It is started at need."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+        self._pid = os.getpid()
+
+    def check(self) -> None:
+        """Raise RuntimeError in the very thread: whoever waited for the loop here would wait for ever."""
+        if self._thread is current_thread():
+            raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine in the loop and wait for its end."""
+        try:
+            self.check()
+        except RuntimeError:
+            coroutine.close()
+            raise
+        work = self.submit(coroutine, copy_context())
+        try:
+            work.done.result()
+        except BaseException:
+            work.cancel()
+            wait([work.done], ENDING)
+            raise
+
+    def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:
+        """Run a coroutine in the loop, with these context variables."""
+        return Work(self._running_loop(), coroutine, variables)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                self._pid = os.getpid()
+                self._loop = asyncio.new_event_loop()
+                self._thread = Thread(target=self._loop.run_forever, name="hookrun-handlers", daemon=True)
+                self._thread.start()
+            return self._loop
+
+    def close(self, seconds: float) -> None:
+        """End the loop; what still runs in it is cancelled."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+            thread, self._thread = self._thread, None
+        if loop is None or thread is None or self._pid != os.getpid():
+            return
+        ending = asyncio.run_coroutine_threadsafe(_end_all(), loop)
+        try:
+            ending.result(seconds)
+        except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(seconds)
+        if not thread.is_alive():
+            loop.close()
+
+
+async def _end_all() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+class Work:
+    """A coroutine that runs as a task of a loop, in whatever thread. `done` is settled when it is really over."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
+    ) -> None:
+        self.done: Future[Any] = Future()
+        self._loop = loop
+        self._coroutine = coroutine
+        self._variables = variables
+        self._task: asyncio.Task[Any] | None = None
+        self._unwanted = False
+        loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        if self._unwanted:
+            self._coroutine.close()
+            self.done.set_exception(asyncio.CancelledError())
+            return
+        self._task = self._loop.create_task(self._coroutine, context=self._variables)
+        self._task.add_done_callback(lambda task: settle(self.done, task.result))
+
+    def cancel(self) -> None:
+        """Ask it to end."""
+        self._unwanted = True
+        try:
+            self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
+        except RuntimeError:  # the loop is closed, and has ended its tasks
+            if not self.done.done():
+                self.done.set_exception(asyncio.CancelledError())
+
+
+def settle(future: Future[Any], function: Callable[[], object]) -> None:
+    """Call the function, and note in the future what it returns or raises."""
+    try:
+        result = function()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
