@@ -25,9 +25,10 @@ LARGEST_CONTEXT = 1 << 20
 """Bytes of a context that `record_context` keeps; of a larger one only its size is."""
 
 SUSPICIOUS = (
-    "token", "secret", "passw", "api_key", "apikey", "api-key", "access_key", "bearer", "authorization", "private key",
-    "basic ", "sk-", "rk-", "pk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
-    "npm_", "pypi-", "hf_", "aiza", "xox", "akia", "asia", "eyj", "://",
+    "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
+    "private_key", "privatekey", "private-key", "private key", "bearer", "authorization", "basic", "sk-", "rk-", "pk-",
+    "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-", "hf_",
+    "aiza", "xox", "akia", "asia", "eyj", "://",
 )  # fmt: skip
 """What a credential has about it, in lower case: only a text with one of these is looked at more closely."""
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hookrun.redact import HIDDEN, redact
+from hookrun.audit import SUSPICIOUS
+from hookrun.redact import FORMS, HIDDEN, PLACES, redact
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
 """Thirty-six characters as a token may have them; every credential here is made up."""
@@ -152,3 +153,10 @@ def test_plain_words_are_never_touched(text: str) -> None:
 def test_a_long_text_is_redacted_in_time(text: str) -> None:
     """No text makes the patterns try again and again: this ends."""
     assert isinstance(redact(text), str)
+
+
+def test_what_the_audit_looks_at_more_closely_covers_every_pattern() -> None:
+    """The audit imports the patterns only for a text with one of its words: each pattern's words are among them."""
+    for words, _ in (*FORMS, *PLACES):
+        for word in words:
+            assert any(sign in word for sign in SUSPICIOUS), word

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
+    "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
 }

@@ -36,6 +36,7 @@ class Workers:
         self._lock = Lock()
         self._threads: set[Thread] = set()
         self._unfinished = 0
+        self._closed = False
 
     def submit(self, job: Callable[[], object]) -> None:
         """Have the job called in a thread, soon."""
@@ -57,7 +58,7 @@ class Workers:
                 job = None
             if job is None:
                 with self._lock:
-                    if self._jobs.empty():
+                    if self._jobs.empty() or self._closed:
                         self._threads.discard(current_thread())
                         return
                 continue
@@ -73,6 +74,7 @@ class Workers:
         if self._pid != os.getpid():
             return 0
         with self._lock:
+            self._closed = True
             threads = list(self._threads)
             for _ in threads:
                 self._jobs.put(None)

@@ -1,0 +1,251 @@
+"""`hookrun metrics`: what hooks have learned, for people and for programs."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrun.library.event_contexts import (
+    AfterInference,
+    PostCheckpoint,
+    PostToolFailure,
+    PostToolUse,
+    SessionEnd,
+    SessionStart,
+)
+from hookrun.observe import CauseChains, CostTracker, PatternLearning, Store, ToolTimes, WorkflowMetrics
+from hookrun.observe.store import default_path
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+RISING = "improving (+20.0 a checkpoint)"
+
+
+def fill(store: Store) -> None:
+    """Put two sessions of a day long ago into a store, one of them with something of everything."""
+    same: dict[str, Any] = {"session_id": "s1", "working_dir": "/work/app"}
+    workflow, times, causes = WorkflowMetrics(store), ToolTimes(store), CauseChains(store)
+    workflow.on_start(SessionStart(**same, timestamp="2025-03-01T10:00:00Z"))
+    for minute, score in (("20", 70), ("40", 90)):
+        data = {"quality_score": score, "summary": "Tests first"}
+        context = PostCheckpoint(**same, timestamp=f"2025-03-01T10:{minute}:00Z", checkpoint_data=data)
+        workflow.on_checkpoint(context)
+        PatternLearning(store).on_checkpoint(context)
+    call: dict[str, Any] = {**same, "tool_name": "bash", "tool_args": {"command": "make"}}
+    failure = PostToolFailure(
+        **call, tool_result_error="no rule\n\x1b[31mto make", duration_ms=1234, timestamp="2025-03-01T10:41:00Z"
+    )
+    for handler in (times.on_failure, workflow.on_failure, causes.on_failure):
+        handler(failure)
+    edit = {"file_path": "/work/app/Makefile", "old_string": "a", "new_string": "b"}
+    for each in (
+        PostToolUse(**same, tool_name="edit", tool_args=edit, duration_ms=5, timestamp="2025-03-01T10:42:00Z"),
+        PostToolUse(**call, duration_ms=65_000, timestamp="2025-03-01T10:44:00Z"),
+    ):
+        for result in (times.on_result, workflow.on_result, causes.on_result):
+            result(each)
+    costs = CostTracker({"large": {"input": 3, "output": 15}}, store)
+    for model in ("large", "new"):
+        usage = {"input_tokens": 400_000, "output_tokens": 10_000}
+        costs.on_inference(AfterInference(**same, model=model, usage=usage, timestamp="2025-03-01T10:45:00Z"))
+    workflow.on_end(SessionEnd(**same, timestamp="2025-03-01T11:00:00Z"))
+    workflow.on_start(SessionStart(session_id="s2", timestamp="2025-03-02T11:00:00Z"))
+
+
+@pytest.fixture
+def filled(project: Project) -> Store:
+    """Fill the account's store."""
+    store = Store(default_path(str(project.home)))
+    fill(store)
+    return store
+
+
+def cells(stdout: str) -> dict[str, list[list[str]]]:
+    """Return the rows of each table by its title."""
+    tables = {}
+    for table in stdout.rstrip("\n").split("\n\n"):
+        title, _, *rows = table.splitlines()
+        tables[title] = [re.split(r" {2,}", row) for row in rows]
+    return tables
+
+
+def test_nothing_is_there_yet(project: Project) -> None:
+    """It says so and how to get data, as a program that runs; the status is 0, and nothing is made."""
+    done = hookrun(project, "metrics")
+    assert (done.status, done.stderr) == (0, "")
+    path = f"{project.home}/.local/state/hookrun/observe.db"
+    assert done.stdout.startswith(f"nothing is there yet: {path}\n")
+    program = re.sub(r"(?m)^  ", "", done.stdout.split("\n\n", 2)[2].replace("\n\n", "\n"))
+    compile(program, "help", "exec")
+    namespace: dict[str, Any] = {}
+    exec(program, namespace)  # noqa: S102  # what people are told to write
+    namespace["engine"].close_sync()
+    assert list(project.home.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--json", "--format=json", "--format=prometheus"])
+def test_nothing_for_programs(project: Project, option: str) -> None:
+    """A program reads an empty report, not a sentence, and nothing is made either."""
+    done = hookrun(project, "metrics", option)
+    assert (done.status, done.stderr) == (0, "")
+    if "prom" in option:
+        assert "hookrun_sessions_total 0\n" in done.stdout
+    else:
+        assert (done.json["sessions"], done.json["tools"]) == ([], [])
+    assert list(project.home.iterdir()) == []
+
+
+def test_tables(project: Project, filled: Store) -> None:
+    """Sessions, velocity, trend, times, costs, errors and what fixed them, in units that people read."""
+    done = hookrun(project, "metrics", TZ="UTC")
+    assert (done.status, done.stderr) == (0, "")
+    tables = cells(done.stdout)
+    assert list(tables) == ["SUMMARY", "SESSIONS", "TOOLS", "COSTS BY MODEL", "COSTS BY SESSION", "ERRORS, 1 fixed"]
+    summary = {row[0]: row[1] for row in tables["SUMMARY"]}
+    assert summary["time"] == "1 h 00 min"
+    assert summary["tool calls"] == "3, 1 failed"
+    assert summary["velocity"] == "2.0 checkpoints and 3.0 calls an hour"
+    assert summary["quality"] == f"80.0 on average, {RISING}"
+    assert summary["busiest hours"] == "10:00, 11:00"
+    assert summary["patterns learned"] == "1"
+    assert tables["SESSIONS"] == [
+        ["s2", "2025-03-02T11:00:00Z", "0 s", "0", "0", "0", "0", "-", "-", "-"],
+        ["s1", "2025-03-01T10:00:00Z", "1 h 00 min", "3", "1", "1", "2", "2.0", RISING, "/work/app"],
+    ]
+    assert tables["TOOLS"] == [
+        ["bash", "2", "1", "1 min 06 s", "33 s", "1234 ms", "1 min 05 s", "1 min 05 s"],
+        ["edit", "1", "0", "5 ms", "5 ms", "5 ms", "5 ms", "5 ms"],
+    ]
+    assert tables["COSTS BY MODEL"] == [
+        ["large", "1", "400000", "10000", "0", "0", "$1.35"],
+        ["new", "1", "400000", "10000", "0", "0", "unknown"],
+    ]
+    assert tables["COSTS BY SESSION"] == [["s1", "2", "800000", "20000", "0", "0", "$1.35 and 1 unknown"]]
+    (error,) = tables["ERRORS, 1 fixed"]
+    assert error == ["2025-03-01T10:41:00Z", "no rule \\x1b[31mto make", "bash", "1", 'editing Makefile ("a" -> "b")']
+
+
+def test_a_terminal(project: Project, filled: Store) -> None:
+    """On a terminal they are tables too, and what an error message holds does not reach it."""
+    primary, secondary = pty.openpty()
+    environment = project.environment(TERM="xterm", COLUMNS="160", TZ="UTC")
+    command = project.command("metrics")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=secondary, env=environment) as process:
+        os.close(secondary)
+        shown = b""
+        while True:
+            try:
+                read = os.read(primary, 1 << 16)
+            except OSError:
+                break
+            if not read:
+                break
+            shown += read
+        os.close(primary)
+    assert process.returncode == 0
+    for text in (b"SESSIONS", b"2025-03-01T10:00:00Z", b"editing Makefile", b"$1.35", b"\\x1b[31mto make"):
+        assert text in shown
+    assert b"\x1b[31mto" not in shown
+
+
+def test_one_session(project: Project, filled: Store) -> None:
+    """`--session` shows only that one; one that nobody knows is an error."""
+    tables = cells(hookrun(project, "metrics", "--session", "s2").stdout)
+    assert list(tables) == ["SUMMARY", "SESSIONS"]
+    assert [row[0] for row in tables["SESSIONS"]] == ["s2"]
+    done = hookrun(project, "metrics", "--session", "s\x1b9")
+    assert (done.status, done.stdout) == (1, "")
+    assert "has nothing of session s\\x1b9" in done.stderr
+
+
+def test_some_days(project: Project, filled: Store) -> None:
+    """`--days` leaves out what is older; where nothing is left it says that."""
+    done = hookrun(project, "metrics", "--days", "7")
+    assert (done.status, done.stdout.startswith("nothing of the last 7 days is in ")) == (0, True)
+    WorkflowMetrics(filled).on_start(SessionStart(session_id="now"))
+    sessions = cells(hookrun(project, "metrics", "--days", "0.5").stdout)["SESSIONS"]
+    assert [row[0] for row in sessions] == ["now"]
+    assert len(cells(hookrun(project, "metrics", "--days", "100000").stdout)["SESSIONS"]) == 3
+
+
+def test_for_programs(project: Project, filled: Store) -> None:
+    """JSON has the whole report, Prometheus' text the totals."""
+    report = hookrun(project, "metrics", "--json").json
+    assert report == hookrun(project, "metrics", "--format", "json").json
+    sessions = report["sessions"]
+    assert isinstance(sessions, list)
+    assert [each["id"] for each in sessions] == ["s2", "s1"]
+    done = hookrun(project, "metrics", "--format", "prometheus")
+    assert 'hookrun_tool_calls_total{tool="bash",result="failed"} 1\n' in done.stdout
+    assert done.status == 0
+
+
+def test_another_home_and_file(project: Project, filled: Store) -> None:
+    """`--home` and `--db` say whose; neither makes anything."""
+    whole = hookrun(project, "metrics", TZ="UTC").stdout
+    elsewhere = str(project.root)
+    assert hookrun(project, "metrics", "--home", str(project.home), HOME=elsewhere, TZ="UTC").stdout == whole
+    assert hookrun(project, "metrics", "--db", filled.path, HOME=elsewhere, TZ="UTC").stdout == whole
+    assert hookrun(project, "metrics", "--home", elsewhere).stdout.startswith("nothing is there yet")
+    assert not (project.root / ".local").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--db", "/nowhere/x.db"), "--db /nowhere/x.db does not exist"),
+        (("--home", "/nowhere"), "--home /nowhere is no directory"),
+        (("--days", "0"), "days is 0, expected a number above 0"),
+        (("--days", "nan"), "days is nan, expected a number above 0"),
+        (("--days", "many"), "'many' is not a valid float"),
+        (("--format", "xml"), "'xml' is not one of"),
+        (("--json", "--format", "prometheus"), "two formats; leave one out"),
+        (("--format", "prometheus", "--days", "1"), "leave --session and --days out"),
+        (("--format", "prometheus", "--session", "x"), "leave --session and --days out"),
+    ],
+)
+def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) -> None:
+    """They are one line on stderr that says what is wrong, and the status is 1."""
+    done = hookrun(project, "metrics", *arguments)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("hookrun: ")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("how", ["corrupt", "newer", "foreign"])
+def test_a_database_that_cannot_be_read(project: Project, filled: Store, how: str) -> None:
+    """It is one line with the file and what to do, the status is 1, and the file stays as it is."""
+    path, says = filled.path, {"corrupt": "move it away", "newer": "newer hookrun", "foreign": "another program"}[how]
+    with open(path, "r+b") as file:
+        if how == "corrupt":
+            file.write(b"#!/bin/sh\n" * 20)
+        else:
+            file.seek({"newer": 60, "foreign": 68}[how])  # user_version, application_id: sqlite.org/fileformat.html
+            file.write(b"\x00\x00\x7f\xff")
+    with open(path, "rb") as file:
+        before = file.read()
+    for more in ((), ("--json",), ("--format", "prometheus")):
+        done = hookrun(project, "metrics", *more)
+        assert (done.status, done.stdout) == (1, "")
+        assert done.stderr.startswith(f"hookrun: {path}: ")
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr
+    with open(path, "rb") as file:
+        assert file.read() == before
+
+
+def test_help(project: Project) -> None:
+    """The command is in the list, and its help has examples."""
+    assert re.search(r"\n  metrics +Show what hooks have learned", hookrun(project, "--help").stdout)
+    done = hookrun(project, "metrics", "--help")
+    assert done.status == 0
+    assert "Examples:\n    hookrun metrics\n" in done.stdout

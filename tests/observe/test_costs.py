@@ -1,0 +1,228 @@
+"""Cost tracking: tokens by every name, what they cost, and a budget that ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrun.library.event_contexts import AfterInference, PreToolUse, UserPromptSubmit
+from hookrun.observe import CostTracker, Price, Store
+from hookrun.observe.usage import Tokens, money, price_of, tokens_of
+
+if TYPE_CHECKING:
+    from hookrun.model import Verdict
+
+PRICES: dict[str, Price | dict[str, float]] = {
+    "one": {"input": 1, "output": 1},
+    "large": Price(input=3.0, output=15.0, cache_read=0.3, cache_creation=3.75),
+    "small": {"input": 1, "output": 2},
+}
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def costs(store: Store) -> CostTracker:
+    """Return the bundle, with a budget of five dollars."""
+    return CostTracker(PRICES, store, budget=5.0)
+
+
+def used(model: str | None = "large", session: str = "s1", total: float | None = None, **usage: Any) -> AfterInference:
+    """Return the context of an inference."""
+    fields = {} if total is None else {"total_cost_usd": total}
+    return AfterInference(session_id=session, model=model, usage=usage, **fields)
+
+
+def refused(verdict: Verdict | None) -> str | None:
+    """Return why something is refused, None if it is not."""
+    if verdict is None:
+        return None
+    assert verdict.action == "block"
+    return verdict.message
+
+
+@pytest.mark.parametrize(
+    ("usage", "wanted"),
+    [
+        ({"input_tokens": 1, "output_tokens": 2}, Tokens(1, 2)),
+        (
+            {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 4},
+            Tokens(1, 2, 3, 4),
+        ),
+        ({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}, Tokens(10, 2)),
+        ({"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}, Tokens(6, 2, 4)),
+        ({"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 2}, Tokens(6, 2, 4)),
+        ({"prompt_tokens": 3, "prompt_tokens_details": None, "cache_read_input_tokens": None}, Tokens(3)),
+        ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 9}}, Tokens(0, 0, 9)),
+        ({"input_tokens": 0, "prompt_tokens": 7}, Tokens(0)),
+        ({}, Tokens()),
+    ],
+)
+def test_tokens_by_any_name(usage: dict[str, Any], wanted: Tokens) -> None:
+    """Anthropic counts cached tokens beside the input, OpenAI within it: here they are always beside it."""
+    assert tokens_of(usage) == wanted
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "7", True, 1 << 60, [1]])
+def test_tokens_that_are_none(costs: CostTracker, store: Store, count: object) -> None:
+    """A number that is no count is an error that names the field, and nothing is kept."""
+    with pytest.raises(ValueError, match=r"usage\.input_tokens is .*, expected a number of tokens"):
+        costs.on_inference(used(input_tokens=count, output_tokens=1))
+    with pytest.raises(ValueError, match=r"usage\.prompt_tokens_details\.cached_tokens is"):
+        costs.on_inference(used(prompt_tokens=1, prompt_tokens_details={"cached_tokens": count}))
+    assert CostTracker({}, store).per_model() == []
+
+
+@pytest.mark.parametrize(
+    ("prices", "wrong"),
+    [
+        ({"m": {"input": 1}}, r"prices\[\"m\"\] has no 'output'"),
+        ({"m": {"input": 1, "output": 2, "cache_raed": 1}}, "did you mean 'cache_read'"),
+        ({"m": {"input": -1, "output": 2}}, r"prices\[\"m\"\]\.input is -1, expected an amount of USD"),
+        ({"m": {"input": 1, "output": float("nan")}}, r"\.output is NaN"),
+        ({"m": {"input": "1", "output": 2}}, r"\.input is \"1\""),
+        ({"m": Price(1, float("inf"))}, r"\.output is Infinity"),
+        ({"m": {"input": None, "output": 2}}, r"\.input is null"),
+    ],
+)
+def test_prices_that_are_none(store: Store, prices: dict[str, Any], wrong: str) -> None:
+    """They are an error when the bundle is made, which names the model and the field."""
+    with pytest.raises(ValueError, match=wrong):
+        CostTracker(prices, store)
+
+
+@pytest.mark.parametrize("budget", [-1, float("nan"), "5", True])
+def test_budgets_that_are_none(store: Store, budget: Any) -> None:
+    """They are an error when the bundle is made."""
+    with pytest.raises(ValueError, match=r"budget is .*, expected an amount of USD"):
+        CostTracker({}, store, budget=budget)
+
+
+def test_what_it_costs(costs: CostTracker) -> None:
+    """Each kind of token has its price per million; cached tokens without one cost what input does."""
+    costs.on_inference(
+        used(
+            input_tokens=MILLION,
+            output_tokens=MILLION // 10,
+            cache_read_input_tokens=2 * MILLION,
+            cache_creation_input_tokens=4 * MILLION,
+        )
+    )
+    assert costs.spent("s1") == pytest.approx(3 + 1.5 + 0.6 + 15)
+    costs.on_inference(used("small", "s2", input_tokens=MILLION, cache_read_input_tokens=MILLION))
+    assert costs.spent("s2") == pytest.approx(2)
+    assert costs.spent("s3") == 0
+
+
+def test_prices_by_pattern() -> None:
+    """An exact name is preferred, then the first pattern that fits; case counts."""
+    prices: dict[str, Price] = {"claude-*": Price(1, 1), "claude-opus-*": Price(2, 2), "claude-opus-9": Price(3, 3)}
+    assert price_of("claude-opus-9", prices) == Price(3, 3)
+    assert price_of("claude-opus-8", prices) == Price(1, 1)
+    assert price_of("Claude-opus-8", prices) is None
+
+
+def test_per_model_and_per_session(costs: CostTracker) -> None:
+    """Sums by model, the dearest first, and by session, the latest first; what has no price is counted apart."""
+    for session, model, count, day in (("a", "small", 100, 1), ("a", "large", 200, 1), ("b", "small", 300, 3)):
+        usage = {"input_tokens": count, "output_tokens": 1}
+        when = f"2026-01-0{day}T00:00:00Z"
+        costs.on_inference(AfterInference(session_id=session, model=model, usage=usage, timestamp=when))
+    costs.on_inference(AfterInference(session_id="b", usage={"input_tokens": 7}, timestamp="2026-01-03T00:00:00Z"))
+    models = costs.per_model()
+    assert [(each.name, each.inferences, each.tokens.input, each.unpriced) for each in models] == [
+        ("large", 1, 200, 0),
+        ("small", 2, 400, 0),
+        ("unknown", 1, 7, 1),
+    ]
+    assert [each.cost for each in models] == [pytest.approx(0.000615), pytest.approx(0.000404), None]
+    assert [(each.name, each.inferences, each.unpriced) for each in costs.per_session()] == [("b", 2, 1), ("a", 2, 0)]
+    assert [each.name for each in costs.per_model(session_id="a")] == ["large", "small"]
+    assert [each.name for each in costs.per_session(since=1_767_312_000.0)] == ["b"]
+
+
+def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
+    """The person hears once that its cost is not counted; a known one is not talked about."""
+    said = [costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)]
+    texts = [None if verdict is None else verdict.system_message for verdict in said]
+    assert [text is not None for text in texts] == [True, False, False, True, False, True]
+    assert texts[0] == "no price is known for the model new: its tokens are counted, its cost is not"
+
+
+def test_nothing_used(costs: CostTracker) -> None:
+    """An inference that failed has no usage, and is not counted."""
+    assert costs.on_inference(used()) is None
+    assert costs.per_model() == []
+
+
+def test_the_agents_own_total(costs: CostTracker) -> None:
+    """A total is the run so far: it counts in the place of the prices, and a smaller one begins a new run."""
+    for total, spent in ((0.5, 0.5), (0.75, 0.75), (0.75, 0.75), (0.2, 0.95), (0.3, 1.05)):
+        costs.on_inference(used("new", total=total, input_tokens=5))
+        assert costs.spent("s1") == pytest.approx(spent)
+    assert costs.on_inference(used("newer", total=0.4)) is None, "a cost is known: there is nothing to tell"
+    assert costs.on_inference(AfterInference(session_id="s2", usage={"total_cost_usd": 0.1})) is None
+    assert costs.spent("s2") == pytest.approx(0.1)
+
+
+def test_a_total_after_prices(costs: CostTracker) -> None:
+    """What was computed since its run began is in a total already; one below that takes nothing back."""
+    for total, tokens, spent in (
+        (None, MILLION, 1),
+        (None, MILLION, 2),
+        (2.5, 0, 2.5),
+        (None, MILLION, 3.5),
+        (2.6, 0, 3.5),
+        (3.4, 0, 3.5),
+        (3.75, 0, 3.75),
+        (None, MILLION, 4.75),
+        (0.5, 0, 4.75),
+        (1.25, 0, 5),
+        (None, MILLION, 6),
+        (2.5, 0, 6.25),
+    ):
+        costs.on_inference(used("one", total=total, input_tokens=tokens))
+        assert costs.spent("s1") == pytest.approx(spent)
+
+
+@pytest.mark.parametrize("total", [-1, "0.5", float("nan")])
+def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
+    """It is an error that names it."""
+    with pytest.raises(ValueError, match="total_cost_usd is"):
+        costs.on_inference(used(total=total))
+
+
+def test_the_budget(costs: CostTracker, store: Store) -> None:
+    """Below it all goes on; from it on tool calls and prompts of that session are refused, in every process."""
+    other = CostTracker(PRICES, Store(store.path), budget=5.0)
+    asked = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
+    assert [costs.on_spending(each) for each in asked] == [None, None]
+    costs.on_inference(used(total=4.99))
+    assert [costs.on_spending(each) for each in asked] == [None, None]
+    costs.on_inference(used(total=5.123))
+    for tracker in (costs, other):
+        for each in asked:
+            message = "the budget of $5.00 for this session is used up ($5.12)"
+            assert refused(tracker.on_spending(each)) == message
+    assert costs.on_spending(PreToolUse(session_id="s2", tool_name="bash")) is None
+
+
+def test_a_budget_reached_in_small_steps(store: Store) -> None:
+    """A sum of tenths that is a hair below the budget has reached it; no budget at all refuses nothing."""
+    costs = CostTracker({"m": Price(0.1, 0)}, store, budget=1.0)
+    for _ in range(10):
+        assert costs.on_spending(PreToolUse(session_id="s1", tool_name="x")) is None
+        costs.on_inference(used("m", input_tokens=MILLION))
+    assert refused(costs.on_spending(PreToolUse(session_id="s1", tool_name="x"))) is not None
+    assert (
+        refused(CostTracker({}, store, budget=0).on_spending(PreToolUse(session_id="new", tool_name="x"))) is not None
+    )
+    assert CostTracker({}, store).on_spending(PreToolUse(session_id="s1", tool_name="x")) is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "$0.00"), (5, "$5.00"), (1234.567, "$1234.57"), (0.5, "$0.5000"), (0.00123, "$0.0012")]
+)
+def test_money(amount: float, text: str) -> None:
+    """Small amounts are shown finely enough to be seen."""
+    assert money(amount) == text
