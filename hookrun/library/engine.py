@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 from hookrun import context as contexts
 from hookrun.config import cache
 from hookrun.config.find import find, home_directory
-from hookrun.library import handlers
+from hookrun.library import given, handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
 from hookrun.library.fire import Fire
@@ -50,7 +50,8 @@ class DeclarationError(ValueError):
 class Engine:
     """Fires events at the handlers that a program registers, and at the hooks that files declare (`Engine.load`).
 
-    `events` are events of the program's own. At most `max_processes` declared hooks run at once; more wait. `directory`
+    `hooks` are declarations, as a file would hold them, that the program makes itself. `events` are events of the
+    program's own. At most `max_processes` declared hooks run at once; more wait. `directory`
     is where the agent works when a context does not say: by default the process's working directory.
 
     All methods may be called from any thread, and `fire` from any number of tasks and loops at once. An engine is to be
@@ -60,6 +61,7 @@ class Engine:
     def __init__(
         self,
         *,
+        hooks: Iterable[Mapping[str, object]] = (),
         events: Iterable[str] = (),
         max_processes: int = MOST_AT_ONCE,
         directory: str | os.PathLike[str] | None = None,
@@ -69,6 +71,8 @@ class Engine:
         self._services = Services(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
         self._registry = Registry()
         self._own_events = set(events)
+        self._given = given.declared(hooks, self._own_events)
+        self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[object, str] = {}
         self._closed = False
@@ -83,6 +87,7 @@ class Engine:
         config: str | os.PathLike[str] | None = None,
         trust_project: bool = False,
         strict: bool = True,
+        hooks: Iterable[Mapping[str, object]] = (),
         events: Iterable[str] = (),
         max_processes: int = MOST_AT_ONCE,
     ) -> Self:
@@ -94,7 +99,7 @@ class Engine:
 
         Raises DeclarationError when a file cannot be read; unless `strict`, every result has it among its `problems`.
         """
-        engine = cls(events=events, max_processes=max_processes, directory=directory)
+        engine = cls(hooks=hooks, events=events, max_processes=max_processes, directory=directory)
         engine._services.home = os.path.abspath(home) if home is not None else home_directory()
         engine._services.trusted = trust_project
         engine._load = lambda: engine._take_declarations(
@@ -124,7 +129,7 @@ class Engine:
         services.project = root or found.repository or services.directory
         self._declared_events = set(compiled.events) if compiled is not None else set()
         self._names = {}
-        self._registry.declare(compiled.hooks() if compiled is not None else [])
+        self._registry.declare([*self._given, *(compiled.hooks() if compiled is not None else [])])
 
     # --- registering
 
@@ -143,8 +148,8 @@ class Engine:
         An event is given by any of its names or by its context's class. One of the same name is replaced, and the new
         one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either.
         """
-        given = (events,) if isinstance(events, (str, type)) else events
-        handler = handlers.make(given, function, options, own_events=self._known_events())
+        listed = (events,) if isinstance(events, (str, type)) else events
+        handler = handlers.make(listed, function, options, own_events=self._known_events())
         self._registry.register(handler)
         return handler
 

@@ -1,0 +1,109 @@
+"""The names of oats-coder's hook engine (`oats.hook.engine`), on hookrun's.
+
+A program that uses them as their documentation shows changes the import, and gets what the first engine had not: a
+hook that timed out is ended with all it started, a `modify` does not hide a later `block`, every change reaches the
+hooks that come after, and a failure is named (`result.failures`) instead of only logged.
+
+>>> import asyncio
+>>> from hookrun.compat.oats import HookContext, HookEngine, HookEvent
+>>> engine = HookEngine([{"event": "pre_tool_use", "matcher": "bash", "command": "echo no >&2; exit 2"}])
+>>> context = HookContext(session_id="s1", event=HookEvent.PRE_TOOL_USE, tool_name="bash", tool_args={"command": "ls"})
+>>> result = asyncio.run(engine.fire(HookEvent.PRE_TOOL_USE, context))
+>>> result.action, result.message
+('block', 'no')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Self
+
+from hookrun.library.engine import Engine
+
+if TYPE_CHECKING:
+    from hookrun.library.result import Result
+
+REFUSALS = frozenset({"block", "skip", "stop", "ask"})
+"""The actions for which the first engine has one word: block."""
+
+
+class HookEvent(str, Enum):  # noqa: UP042  # what the first engine has, to the letter
+    """The lifecycle events of the first engine."""
+
+    PRE_TOOL_USE = "pre_tool_use"
+    POST_TOOL_USE = "post_tool_use"
+    USER_PROMPT_SUBMIT = "user_prompt_submit"
+    SESSION_START = "session_start"
+    FILE_CHANGED = "file_changed"
+    ASSISTANT_RESPONSE = "assistant_response"
+
+
+@dataclass
+class HookContext:
+    """What a hook reads: the eleven fields of the first engine."""
+
+    session_id: str
+    event: HookEvent
+    tool_name: str | None = None
+    tool_args: dict[str, Any] | None = None
+    tool_result_output: str | None = None
+    tool_result_error: str | None = None
+    user_prompt: str | None = None
+    assistant_response: str | None = None
+    root_session_id: str | None = None
+    file_path: str | None = None
+    working_dir: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the context as plain data."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data["event"] = HookEvent(self.event).value
+        return data
+
+
+@dataclass
+class HookResult:
+    """What came of it: `continue`, `block` or `modify`. `failures` are the hooks that gave no verdict, and why."""
+
+    action: str = "continue"
+    modified_args: dict[str, Any] | None = None
+    message: str | None = None
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the result that a JSON object says."""
+        return cls(data.get("action", "continue"), data.get("modified_args"), data.get("message"))
+
+    @classmethod
+    def continue_result(cls) -> Self:
+        """Return the result that lets the agent go on."""
+        return cls()
+
+    @classmethod
+    def block_result(cls, message: str = "") -> Self:
+        """Return the result that keeps the agent from it."""
+        return cls("block", message=message)
+
+
+class HookEngine:
+    """Runs hook commands at lifecycle events, as `coder.json` declares them: `event`, `matcher`, `command`, `timeout`.
+
+    All other fields of a declaration are understood too. Raises RegistrationError (a ValueError) for one that is wrong.
+    `engine` is hookrun's own, for what the first engine has no word for.
+    """
+
+    def __init__(self, hooks: list[dict[str, Any]] | None = None) -> None:
+        self.engine = Engine(hooks=hooks or [])
+
+    async def fire(self, event: HookEvent, context: HookContext) -> HookResult:
+        """Run the hooks that match and return what they come to; a hook that fails refuses nothing by itself."""
+        data = context.to_dict()
+        return _result(await self.engine.fire(HookEvent(event).value, data))
+
+
+def _result(result: Result) -> HookResult:
+    action = "block" if result.action in REFUSALS else "modify" if result.modified_args is not None else "continue"
+    failures = {run.name: f"{run.failure.kind}: {run.failure.detail}" for run in result.runs if run.failure is not None}
+    return HookResult(action, result.modified_args if action == "modify" else None, result.message, failures)
