@@ -123,6 +123,8 @@ class Engine:
         problems = compiled.problems if compiled is not None else []
         if problems and strict:
             raise DeclarationError("\n".join(problems))
+        for problem in problems:
+            LOG.error("%s", problem)
         services.problems = problems
         services.settings = compiled.settings if compiled is not None else {}
         root = compiled.root if compiled is not None else None

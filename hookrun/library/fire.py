@@ -112,6 +112,9 @@ class Fire:
                     wanted = _begin_report(run, report)
                     if wanted is not None:
                         await _finish_report(run, wanted)
+        except BaseException:
+            self._interrupted()
+            raise
         finally:
             _come_back(nesting)
         return self._result()
@@ -136,6 +139,9 @@ class Fire:
                     wanted = _begin_report(run, report)
                     if wanted is not None:
                         self._services.loop_thread.run(_finish_report(run, wanted))
+        except BaseException:
+            self._interrupted()
+            raise
         finally:
             _come_back(nesting)
         return self._result()
@@ -237,7 +243,7 @@ class Fire:
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
         if services.home is not None:
-            self._audit(result)
+            self._audit(result.runs, action=result.action)
         return result
 
     def _context_after(self) -> Context:
@@ -245,18 +251,28 @@ class Fire:
 
     # --- what is kept
 
-    def _audit(self, result: Result) -> None:
+    def _audit(self, runs: Sequence[Run], **more: object) -> None:
         """Keep a record of it all. Nothing that goes wrong here changes the answer."""
-        settings = self._services.settings
-        records = audit.of_fire(
-            result.runs,
-            self._given if self._made is None else self._made.context,
-            action=result.action,
-            ms=result.ms,
-            problems=result.problems,
-            keep_context=settings.get("record_context"),
-        )
+        services = self._services
+        if services.home is None:
+            return
+        try:
+            records = audit.of_fire(
+                runs,
+                self._given if self._made is None else self._made.context,
+                ms=(monotonic() - self._started) * 1000,
+                problems=services.problems,
+                keep_context=services.settings.get("record_context"),
+                **more,
+            )
+        except Exception as error:  # what a program puts into a context is not ours
+            LOG.warning("the audit could not be written: %s: %s", type(error).__name__, error)
+            return
         self._write(records)
+
+    def _interrupted(self) -> None:
+        """Keep a record of a fire that was cancelled, or ended by what a handler must not hold back."""
+        self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         self._write([audit.of_background(hook, outcome, self._chain.context)])
@@ -266,7 +282,7 @@ class Fire:
             return
         try:
             error = audit.write(self._services.home, records, self._services.settings.get("audit"))
-        except Exception as mistake:  # what a program puts into a context is not ours
+        except Exception as mistake:  # a context that JSON does not take
             error = f"{type(mistake).__name__}: {mistake}"
         if error is not None:
             LOG.warning("the audit could not be written: %s", error)

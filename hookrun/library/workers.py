@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from concurrent.futures import Future, wait
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
@@ -122,8 +123,9 @@ class LoopThread:
             if self._loop is None or self._pid != os.getpid():
                 self._pid = os.getpid()
                 self._loop = asyncio.new_event_loop()
-                self._thread = Thread(target=self._loop.run_forever, name="hookrun-handlers", daemon=True)
+                self._thread = Thread(target=_serve, args=(self._loop,), name="hookrun-handlers", daemon=True)
                 self._thread.start()
+                weakref.finalize(self, _stop, self._loop)  # forgotten without being closed
             return self._loop
 
     def close(self, seconds: float) -> None:
@@ -138,10 +140,18 @@ class LoopThread:
             ending.result(seconds)
         except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
             return
-        loop.call_soon_threadsafe(loop.stop)
+        _stop(loop)
         thread.join(seconds)
-        if not thread.is_alive():
-            loop.close()
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+def _stop(loop: asyncio.AbstractEventLoop) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(loop.stop)
 
 
 async def _end_all() -> None:
