@@ -6,7 +6,7 @@ import re
 
 HIDDEN = "[redacted]"
 
-FORMS = (
+FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("sk-", "rk-", "pk-"), re.compile(r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}")),
     (("sk_", "rk_", "pk_"), re.compile(r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}")),
     (
@@ -28,7 +28,7 @@ FORMS = (
 )
 """The forms of well-known credentials, hidden whole. Each with what is somewhere in it, in lower case: see `redact`."""
 
-PLACES = (
+PLACES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("authorization",), re.compile(r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}")),
     (("bearer", "basic"), re.compile(r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}")),
     (("://",), re.compile(r"(://[^/\s:@]*:)[^/\s@]+(?=@)")),

@@ -83,11 +83,11 @@ class RetryRule:
 
 @dataclass
 class _Failed:
-    """A call that has failed: how often, when last, and what the agent called that call."""
+    """A call that has failed: how often, when last, and which run of it that was."""
 
     times: int = 0
     at: float = 0.0
-    tool_use_id: str | None = None
+    run: tuple[object, ...] | None = None
 
 
 class Retry:
@@ -161,9 +161,10 @@ class Retry:
             failed = self._calls.get(call)
             if failed is None or now - failed.at > FORGET_AFTER:
                 failed = self._calls[call] = _Failed()
-            if failed.times == 0 or ctx.tool_use_id is None or ctx.tool_use_id != failed.tool_use_id:
+            run = None if ctx.tool_use_id is None else (ctx.tool_use_id, ctx.get("attempt"))
+            if failed.times == 0 or run is None or run != failed.run:
                 failed.times += 1
-            failed.at, failed.tool_use_id = now, ctx.tool_use_id
+            failed.at, failed.run = now, run
             self._calls.move_to_end(call)
             while len(self._calls) > MOST_CALLS:
                 self._calls.popitem(last=False)

@@ -104,6 +104,11 @@ class Context(Mapping[str, object]):
 
     `state` is whatever the program gave to `fire(..., state=...)`: one object for all handlers of the chain, in order;
     handlers that run side by side have a clone each.
+
+    >>> from hookrun import PreToolUse
+    >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")
+    >>> ctx.event, ctx.tool_args["command"], ctx["sandbox"], ctx.user_prompt
+    ('pre_tool_use', 'ls', 'docker', None)
     """
 
     __slots__ = ("_call", "_copies", "_data", "state")
@@ -191,6 +196,12 @@ class Context(Mapping[str, object]):
         """Return an independent context: fields copied, `state` copied deeply, background work not taken along.
 
         A state that knows better has a method `clone()`, which is used instead of `copy.deepcopy`.
+
+        >>> ctx = Context("stop", session_id="s1")
+        >>> ctx.state = {"seen": []}
+        >>> ctx.clone().state["seen"].append("x")
+        >>> ctx.state
+        {'seen': []}
         """
         clone = getattr(self.state, "clone", None)
         state = clone() if callable(clone) else copy.deepcopy(self.state)
@@ -201,6 +212,15 @@ class Context(Mapping[str, object]):
 
         The engine keeps track of it: `await engine.wait_background()` waits for all of it, closing the engine ends it.
         Its error is logged and given to the hook's `on_error`. Raises RuntimeError outside of a handler.
+
+        >>> from hookrun import Engine
+        >>> kept = []
+        >>> with Engine() as engine:
+        ...     handler = engine.register("stop", lambda ctx: ctx.background(lambda: kept.append(ctx.event)))
+        ...     result = engine.fire_sync("stop")
+        ...     engine.close_sync(wait=5)
+        >>> kept
+        ['stop']
         """
         if self._call is None:
             if hasattr(work, "close"):

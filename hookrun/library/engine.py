@@ -37,7 +37,14 @@ CLOSE_WAIT = 3.0
 
 
 class Bundle(Protocol):
-    """Several handlers that belong together."""
+    """Several handlers that belong together.
+
+    >>> class Greeting:
+    ...     def register(self, engine):
+    ...         engine.register("session_start", lambda ctx: {"action": "continue", "additional_context": "Hello."})
+    >>> Engine().use(Greeting()).fire_sync("session_start").additional_context
+    'Hello.'
+    """
 
     def register(self, engine: Engine) -> object:
         """Register them all."""
@@ -56,6 +63,18 @@ class Engine:
 
     All methods may be called from any thread, and `fire` from any number of tasks and loops at once. An engine is to be
     closed (`async with`, `with`, `close`): that ends what is still running.
+
+    >>> from hookrun import Engine, Verdict
+    >>> engine = Engine()
+    >>> @engine.on("pre_tool_use", matcher="bash")
+    ... def no_sudo(ctx):
+    ...     return Verdict.block("no sudo here") if "sudo" in ctx.tool_args["command"] else None
+    >>> result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "sudo ls"})
+    >>> result.action, result.message
+    ('block', 'no sudo here')
+    >>> engine.close_sync()
+
+    Raises ValueError for a `max_processes` below 1, RegistrationError for `hooks` that are declared wrongly.
     """
 
     def __init__(
@@ -136,7 +155,15 @@ class Engine:
     # --- registering
 
     def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Given], Given]:
-        """Return a decorator that registers a function for these events, and leaves it as it is; see `register`."""
+        """Return a decorator that registers a function for these events, and leaves it as it is; see `register`.
+
+        >>> from hookrun import PostToolUse
+        >>> engine = Engine()
+        >>> @engine.on(PostToolUse, "post_tool_failure", matcher="write|edit", priority=10, name="count-writes")
+        ... def count(ctx: PostToolUse) -> None: ...
+        >>> [(hook.name, hook.events) for hook in engine.hooks()]
+        [('count-writes', ['post_tool_use', 'post_tool_failure'])]
+        """
 
         def decorate(function: Given) -> Given:
             self.register(events, function, **options)
@@ -149,6 +176,9 @@ class Engine:
 
         An event is given by any of its names or by its context's class. One of the same name is replaced, and the new
         one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either.
+
+        >>> Engine().register("stop", print, name="tell", priority=900).priority
+        900
         """
         listed = (events,) if isinstance(events, (str, type)) else events
         handler = handlers.make(listed, function, options, own_events=self._known_events())
@@ -163,7 +193,7 @@ class Engine:
     def hooks(self, event: Event | None = None) -> list[Hook]:
         """Return all hooks, or those of an event, in the order in which they run; a handler is a hook with `function`.
 
-        Whether one is switched off says `engine.enabled(name)`.
+        Whether one is switched off says `engine.enabled(name)`. Raises RegistrationError for an unknown event.
         """
         name = None if event is None else handlers.event_name(event, self._known_events(), "hooks")
         return self._registry.hooks(name)
@@ -182,6 +212,13 @@ class Engine:
         """Switch off every hook of this name, until it is enabled. Raises KeyError when there is none.
 
         A managed hook is not the program's to switch off: PermissionError.
+
+        >>> from hookrun import Verdict
+        >>> engine = Engine()
+        >>> handler = engine.register("stop", lambda ctx: Verdict.block("not yet"), name="not-yet")
+        >>> engine.disable("not-yet")
+        >>> engine.enabled("not-yet"), engine.fire_sync("stop").action
+        (False, 'continue')
         """
         if any(hook.layer == "managed" for hook in self._named(name)):
             raise PermissionError(f"hook {name} is managed: only the files that declare it can switch it off")
@@ -221,6 +258,14 @@ class Engine:
         Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
         ValueError for an unknown event or fields that are none, NestedError when a handler fires what calls it again
         more than three deep, ClosedError after `close`.
+
+        >>> from hookrun import Verdict
+        >>> engine = Engine()
+        >>> @engine.on("user_prompt_submit")
+        ... async def no_keys(ctx):
+        ...     return Verdict.block("Take the key out first.") if "sk-" in ctx.user_prompt else None
+        >>> asyncio.run(engine.fire("user_prompt_submit", user_prompt="use sk-123")).message
+        'Take the key out first.'
         """
         fire = self._begin(event, context, fields, state, deadline)
         return fire if isinstance(fire, Result) else await fire.run()
@@ -239,6 +284,13 @@ class Engine:
 
         Async ones run in a loop that the engine keeps in a thread of its own. Raises RuntimeError when one of these
         calls `fire_sync`: it is to await `fire`.
+
+        >>> from hookrun import PreToolUse
+        >>> engine = Engine(hooks=[{"event": "pre_tool_use", "matcher": "bash", "command": "echo no >&2; exit 2"}])
+        >>> result = engine.fire_sync(PreToolUse(tool_name="bash", tool_args={"command": "ls"}))
+        >>> result.go_on, result.message
+        (False, 'no')
+        >>> engine.close_sync()
         """
         fire = self._begin(event, context, fields, state, deadline)
         return fire if isinstance(fire, Result) else fire.run_sync()
@@ -265,7 +317,10 @@ class Engine:
             contexts.check(data, f"fire {name}")
             raise
         if not concerned:
-            return Result()
+            result = Result()
+            if self._services.problems:
+                result.problems = self._services.problems
+            return result
         if self._closed:
             raise ClosedError("the engine is closed")
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)

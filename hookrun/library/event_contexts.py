@@ -208,7 +208,11 @@ class PreSearchQuery(Context):
 
     @property
     def query(self) -> str:
-        """What is searched for: `tool_args.query`."""
+        """What is searched for: `tool_args.query`, empty where that is no text.
+
+        >>> PreSearchQuery(tool_args={"query": "python 3.13"}).query
+        'python 3.13'
+        """
         found = self.tool_args.get("query")
         return found if isinstance(found, str) else ""
 

@@ -68,6 +68,11 @@ class Handler(Hook):
 
     `function` is called with the context; `on_error` with the failure and the context when it fails. With `thread` a
     function that blocks gets a thread of its own. `enabled` is False while the handler is switched off.
+
+    >>> from hookrun import Engine
+    >>> handler = Engine().register("stop", lambda ctx: None, name="quiet", metadata={"team": "tools"})
+    >>> handler.name, handler.events, handler.timeout, handler.metadata
+    ('quiet', ['stop'], 30.0, {'team': 'tools'})
     """
 
     __slots__ = ("enabled", "function", "is_async", "on_error", "thread")

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
-    """A handler's answer, returned or raised: leave it undone, nobody's fault."""
+    """A handler's answer, returned or raised: leave it undone, nobody's fault.
+
+    >>> Skip("it was done already").verdict()
+    Verdict({'action': 'skip', 'message': 'it was done already'})
+    """
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(reason or "skipped")
@@ -29,6 +33,9 @@ class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an er
     """A handler's answer, returned or raised: do not do it. Also what `Result.ok()` raises for a refusal.
 
     `name` is who refuses: the hook where the handler gives none. As text: `[name:hook_abort] reason`.
+
+    >>> str(Abort("not on a Friday", name="calendar"))
+    '[calendar:hook_abort] not on a Friday'
     """
 
     def __init__(self, reason: str, *, name: str | None = None) -> None:
@@ -82,7 +89,16 @@ class Result(Verdict):
         return self.action in ENDING
 
     def ok(self) -> Self:
-        """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop."""
+        """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop.
+
+        >>> from hookrun import Engine
+        >>> engine = Engine()
+        >>> handler = engine.register("pre_checkpoint", lambda ctx: Verdict.block("tests fail"), name="gate")
+        >>> engine.fire_sync("pre_checkpoint").ok()
+        Traceback (most recent call last):
+            ...
+        hookrun.library.result.Abort: [gate:hook_abort] tests fail
+        """
         if self.action in ("block", "stop"):
             raise Abort(self.message or self.action, name=self.ended_by)
         return self

@@ -153,6 +153,16 @@ def test_a_failure_told_by_two_events_counts_once() -> None:
     assert retried(retry.failed(failure(tool_use_id="t2")))["attempt"] == 3
 
 
+def test_runs_of_one_call_that_a_tool_loop_repeats_count_each() -> None:
+    """A loop that makes the same call again says which attempt it was: the same id, and yet another failure."""
+    retry = Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=1.0, backoff=2.0)])
+    asked = [retried(retry.failed(failure(tool_use_id="t1", attempt=attempt))) for attempt in (1, 2)]
+    assert [(each["attempt"], each["after_s"]) for each in asked] == [(2, 1.0), (3, 2.0)]
+    used_up = retry.failed(failure(tool_use_id="t1", attempt=3))
+    assert used_up is not None
+    assert used_up.additional_context == "this call has failed 3 times (timed out): do not try again"
+
+
 def test_an_hour_without_failure_resets() -> None:
     """What was tried in vain long ago may be tried again."""
     clock = Clock()

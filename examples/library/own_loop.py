@@ -1,0 +1,119 @@
+"""A whole little agent with hooks: a loop, three tools, a model. Run it: python own_loop.py
+
+The model is a list here, so that it runs anywhere: put a call to a real one in the place of `ask_model`. It is given
+the messages, and answers with a text, or with a tool and its arguments.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from hookrun import Engine, PostToolUse, PreToolUse, Stop, UserPromptSubmit, Verdict
+from hookrun.integrations.tool_loop import ToolFailed, run_tool
+
+engine = Engine()
+MOST_BLOCKS = 8
+Messages = list[dict[str, str]]
+
+
+# The hooks: what must hold, whatever the model wants.
+@engine.on("user_prompt_submit")
+def no_keys_in_prompts(ctx: UserPromptSubmit) -> Verdict | None:
+    return Verdict.block("Take the key out of your message first.") if "sk-" in ctx.user_prompt else None
+
+
+@engine.on("pre_tool_use", matcher="bash", priority=10)
+def no_sudo(ctx: PreToolUse) -> Verdict | None:
+    return Verdict.block("No sudo: what needs it, the user does.") if "sudo" in ctx.tool_args["command"] else None
+
+
+@engine.on("pre_tool_use", matcher="bash", priority=20, when={"tool_args.command": "python3 *"})
+def warnings_are_errors(ctx: PreToolUse) -> Verdict:
+    return Verdict.patch({"command": ctx.tool_args["command"].replace("python3", "python3 -W error", 1)})
+
+
+@engine.on("post_tool_use", matcher="write")
+def remind_of_tests(ctx: PostToolUse) -> Verdict | None:
+    ctx.state["written"] = True
+    return Verdict.tell(f"{ctx.file_path} has changed: run the tests before you are done.")
+
+
+@engine.on("post_tool_use", matcher="bash")
+def tests_ran(ctx: PostToolUse) -> None:
+    ctx.state["written"] = ctx.state.get("written") and "check.py" not in ctx.tool_args["command"]
+
+
+@engine.on("stop")
+def not_without_tests(ctx: Stop) -> Verdict | None:
+    return Verdict.block("Files have changed since the tests ran: run them.") if ctx.state.get("written") else None
+
+
+# The tools: plain functions.
+async def bash(command: str) -> str:
+    shell = await asyncio.create_subprocess_shell(f"({command}) 2>&1", stdout=asyncio.subprocess.PIPE)
+    output, _ = await shell.communicate()
+    if shell.returncode:
+        raise ToolFailed(f"exit status {shell.returncode}\n{output.decode()}")
+    return output.decode()
+
+
+def read(file_path: str) -> str:
+    return Path(file_path).read_text(encoding="utf-8")
+
+
+def write(file_path: str, content: str) -> str:
+    return f"{Path(file_path).write_text(content, encoding='utf-8')} characters written"
+
+
+TOOLS: dict[str, Callable[..., object]] = {"bash": bash, "read": read, "write": write}
+
+
+# The loop.
+async def run_agent(prompt: str, ask_model: Callable[[Messages], Awaitable[dict[str, object]]]) -> Messages:
+    about = {"session_id": "s1", "state": {}}  # every hook gets the same state, as ctx.state
+    start = await engine.fire("session_start", **about, source="startup")
+    asked = await engine.fire("user_prompt_submit", **about, user_prompt=prompt)
+    if not asked.go_on:  # the model never sees the prompt
+        return [{"role": "assistant", "content": asked.message or "refused"}]
+    messages = [{"role": "user", "content": prompt}]
+    messages += [{"role": "user", "content": text} for each in (start, asked) if (text := each.additional_context)]
+    blocks = 0
+    while True:
+        match await ask_model(messages):
+            case {"tool": str(name), "args": dict(args)}:
+                messages.append({"role": "assistant", "content": f"{name} {args}"})
+                outcome = await run_tool(engine, name, args, TOOLS[name], **about)
+                messages.append({"role": "tool", "content": outcome.content})
+                if outcome.stop:
+                    return messages
+            case {"text": str(text)}:
+                messages.append({"role": "assistant", "content": text})
+                end = await engine.fire("stop", **about, assistant_response=text, stop_hook_active=blocks > 0)
+                if end.action != "block" or blocks == MOST_BLOCKS:  # "not done yet", but not for ever
+                    return messages
+                blocks += 1
+                messages.append({"role": "user", "content": end.message or "Go on."})
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/check.py"
+        script = iter((
+            {"tool": "bash", "args": {"command": f"sudo touch {folder}/owned"}},
+            {"tool": "write", "args": {"file_path": file, "content": "assert 1 + 1 == 2\n"}},
+            {"text": "Done."},
+            {"tool": "bash", "args": {"command": f"python3 {file}"}},
+            {"text": "Done, and tested."},
+        ))  # fmt: skip
+
+        async def ask_model(_: Messages) -> dict[str, object]:
+            return next(script)
+
+        for message in await run_agent("Test that one and one is two.", ask_model):
+            print(f"{message['role']:>9}: {message['content'].strip()}")
+    await engine.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,139 @@
+"""hookrun in the Claude Agent SDK for Python: an engine's hooks as `ClaudeAgentOptions(hooks=hooks_for(engine))`.
+
+Hooks see hookrun's names (`bash`, `command`, `file_path`, ...), Claude's are in `agent_event` and `agent_tool_name`.
+Measured with claude-agent-sdk 0.2.186: the SDK's callbacks get ten events, SessionStart and SessionEnd are not among
+them; a callback that raises lets the tool run, one that is late refuses it. So these neither raise nor are late. With
+older versions not every answer counts: with the `claude` of 0.1.50 an allowed tool runs in spite of an `ask`.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from hookrun.events import canonical
+from hookrun.integrations import answers
+from hookrun.integrations.answers import OnError, Said, log, said, trouble
+from hookrun.integrations.claude_answers import answer
+from hookrun.integrations.claude_names import context_of
+from hookrun.integrations.tool_call import CHANGES_FILES
+
+NEEDS = (
+    "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
+    "pip install 'hookrun[claude-agent-sdk]'"
+)
+try:
+    from claude_agent_sdk import HookMatcher, __version__
+    from claude_agent_sdk.types import HookEvent
+except ImportError as error:
+    raise ImportError(NEEDS) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
+
+    from hookrun.library.engine import Engine
+
+OLDEST = (0, 2, 155)
+"""The first version that was seen to obey all that is said here (0.2.150 was not; those between were not tried)."""
+TIMEOUT = 60.0
+"""Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
+MARGIN = 0.1
+"""The part of them that is kept for saying the answer: hookrun decides about a late hook, not Claude."""
+LEAST = 0.01
+"""Seconds that a second fire has where the first has used up all of them."""
+SYNTHESISED = {"file_changed": "PostToolUse"}
+"""Events that the SDK does not have -> Claude's event from which they are made."""
+
+
+def _check(version: str) -> None:
+    numbers = version.split(".")[: len(OLDEST)]
+    if all(number.isdecimal() for number in numbers) and tuple(map(int, numbers)) < OLDEST:
+        raise ImportError(f"{NEEDS} (found {version})")
+
+
+_check(__version__)
+
+
+def hooks_for(
+    engine: Engine, *, events: Iterable[str] | None = None, timeout: float = TIMEOUT, on_error: OnError = "continue"
+) -> dict[HookEvent, list[HookMatcher]]:
+    """Return what `ClaudeAgentOptions(hooks=...)` takes: one callback per event for which the engine has hooks now.
+
+    `events`, by any of their names, are wired instead, whatever hooks there are: for hooks that are registered later.
+    `timeout` is what Claude gives to all hooks of an event together, in seconds. `on_error` says what hookrun's own
+    trouble means: Claude goes on and the log says so, or it is refused what it was about to do.
+
+    Raises ValueError for one of `events` that the SDK cannot deliver; hooks of such events are named in the log.
+    """
+    native = {name: each for each in _delivered() if (name := canonical(each)) is not None} | SYNTHESISED
+    wanted = _asked(events, native) if events is not None else _with_hooks(engine, native)
+    callback = _Callback(engine, timeout * (1 - MARGIN), on_error)
+    matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
+    if on_error == "block" and "on_failure" in HookMatcher.__dataclass_fields__:
+        matcher["on_failure"] = "block"
+    return {cast("HookEvent", each): [HookMatcher(**matcher)] for each in wanted}
+
+
+def _delivered(of: Any = HookEvent) -> list[str]:
+    """Return the names of the events that the installed SDK delivers, as its types have them."""
+    return [of] if isinstance(of, str) else [name for each in get_args(of) for name in _delivered(each)]
+
+
+def _asked(events: Iterable[str], native: dict[str, str]) -> list[str]:
+    found = []
+    for each in events:
+        name = native.get(canonical(each) or each)
+        if name is None:
+            raise ValueError(
+                f"{each!r}: the Claude Agent SDK does not deliver it; expected some of {', '.join(native)}"
+            )
+        found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def _with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
+    hooks = engine.hooks()
+    for hook in hooks:
+        lost = [event for event in hook.events if event not in native]
+        if lost:
+            log.warning("hookrun: %s: the Claude Agent SDK does not deliver %s", hook.name, ", ".join(lost))
+    events = {event for hook in hooks for event in hook.events}
+    return list(dict.fromkeys(name for event, name in native.items() if event in events))
+
+
+class _Callback:
+    """What the SDK calls for an event: it fires, and says the verdict as Claude understands it. Never raises."""
+
+    def __init__(self, engine: Engine, deadline: float, on_error: OnError) -> None:
+        self._engine = engine
+        self._deadline = deadline
+        self._on_error = on_error
+
+    async def __call__(self, data: HookInput, _tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
+        payload = cast("dict[str, object]", data)
+        try:
+            verdict = await self._verdict(payload)
+        except Exception as error:
+            event = canonical(str(payload.get("hook_event_name"))) or "unknown event"
+            verdict = said(trouble(event, f"{type(error).__name__}: {error}", self._on_error, error))
+        top, undelivered = answer(payload, verdict)
+        for each in undelivered:
+            log.warning("hookrun: nobody was told: %s", each)
+        if "continue" in top:
+            top["continue_"] = top.pop("continue")
+        return cast("HookJSONOutput", top)
+
+    async def _verdict(self, payload: dict[str, object]) -> Said:
+        until = monotonic() + self._deadline
+        context = context_of(payload)
+        event = str(context.pop("event"))
+        verdict = await self._fire(event, context, until)
+        if event == "post_tool_use" and context.get("tool_name") in CHANGES_FILES:
+            verdict = verdict.and_then(await self._fire("file_changed", context, until))
+        return verdict
+
+    async def _fire(self, event: str, context: dict[str, object], until: float) -> Said:
+        deadline = max(until - monotonic(), LEAST)
+        return said(await answers.fire(self._engine, event, {**context, "deadline": deadline}, self._on_error))

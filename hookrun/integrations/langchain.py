@@ -1,0 +1,302 @@
+"""hookrun in LangChain agents: `create_agent(model, tools, middleware=[HookrunMiddleware(engine)])`.
+
+Why LangChain of the frameworks there are: agents of every kind are written in it, and its middleware (1.0 and later)
+can do all that a hook may say, sync and async: refuse a tool with a reason, change its arguments, add to its result,
+run it again, keep a prompt from the model, end a turn or go on with it. The guardrails of the OpenAI Agents SDK (0.24)
+refuse a tool but cannot change its arguments. Tools that a model's provider runs itself do not pass here.
+
+Fired are `session_start` (a conversation without an answer yet), `user_prompt_submit`, the events around each tool (see
+tool_loop.py) and `stop`. All that must be known later stands in the conversation's messages, so that checkpoints and
+tools side by side need nothing of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from hookrun.integrations import answers
+from hookrun.integrations.answers import OnError, Said, approval, lines, log, said
+from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+    from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+    from langgraph.config import get_config
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.types import Command
+except ImportError as error:
+    raise ImportError(
+        "hookrun.integrations.langchain needs the package langchain, 1.0 or later: pip install 'hookrun[langchain]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from langchain.agents.middleware.types import ToolCallRequest
+
+    from hookrun.integrations.names import Names
+    from hookrun.integrations.tool_loop import Approve
+    from hookrun.library.engine import Engine
+
+    Answer: TypeAlias = ToolMessage | Command[Any]
+    Update: TypeAlias = dict[str, Any] | None
+
+AGENT = "langchain"
+MARK = "hookrun"
+"""Under this key a message's `response_metadata`, which no model sees, says what hookrun made of the turn there."""
+MOST_BLOCKS = 8
+"""So many times in one turn a hook may say that it is not done yet."""
+
+
+class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
+    """The hooks of an engine around an agent's prompts, tools and ends of turns.
+
+    `session_id` is the thread's id where none is given. `names` translates the tools' own names. `approve` is called
+    where a hook says `ask`, and may call LangGraph's `interrupt` (the hooks then run again when it is resumed); without
+    it that is a refusal. `tell_person` is called with what a person should see. `on_error` says what hookrun's own
+    trouble means: the agent goes on and the log says so, or it is refused what it was about to do.
+
+    What a tool raises is raised on, as it would be without hookrun, unless a hook has something to say to the model:
+    then the model gets the error and that.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        session_id: str | None = None,
+        names: Names | None = None,
+        approve: Approve | None = None,
+        tell_person: Callable[[str], object] = log.warning,
+        on_error: OnError = "continue",
+        **fields: object,
+    ) -> None:
+        """Make the middleware of `engine`; `fields` (`working_dir`, `agent`, ...) go into every context."""
+        super().__init__()
+        self._engine = engine
+        self._session_id = session_id
+        self._options: dict[str, Any] = {"names": names, "approve": approve, "on_error": on_error}
+        self._on_error: OnError = on_error
+        self._tell_person = tell_person
+        self._fields = {"agent": AGENT, **fields}
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
+        """Fire `session_start` and `user_prompt_submit`."""
+        verdicts = [self._fire(event, fields) for event, fields in _beginning(state["messages"])]
+        return self._begun(state["messages"], verdicts)
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
+        """Fire `session_start` and `user_prompt_submit`."""
+        verdicts = [await self._afire(event, fields) for event, fields in _beginning(state["messages"])]
+        return self._begun(state["messages"], verdicts)
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
+        """End the turn where a hook stopped it at one of the tools that have just run."""
+        return _stopped(state["messages"])
+
+    @hook_config(can_jump_to=["model"])
+    def after_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
+        """Fire `stop`; a block goes on."""
+        fields = _end(state["messages"])
+        return None if fields is None else self._ended(state["messages"], self._fire("stop", fields))
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
+        """Fire `stop`; a block goes on."""
+        fields = _end(state["messages"])
+        return None if fields is None else self._ended(state["messages"], await self._afire("stop", fields))
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
+        """Run a tool as the hooks let it."""
+
+        def call(**args: object) -> Answer:
+            return _checked(handler(_with(request, args)))
+
+        return self._answer(request, run_tool_sync(self._engine, call=call, **self._about(request)))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
+    ) -> Answer:
+        """Run a tool as the hooks let it."""
+
+        async def call(**args: object) -> Answer:
+            return _checked(await handler(_with(request, args)))
+
+        return self._answer(request, await run_tool(self._engine, call=call, **self._about(request)))
+
+    def _about(self, request: ToolCallRequest) -> dict[str, Any]:
+        call = request.tool_call
+        about = {"name": call["name"], "args": call["args"], "tool_use_id": call["id"], "text": _text_of}
+        return {
+            **self._fields,
+            **self._options,
+            **about,
+            "session_id": self._session(),
+            "let_through": (GraphBubbleUp,),
+        }
+
+    def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
+        for text in outcome.to_person:
+            self._tell_person(text)
+        if outcome.exception is not None and not isinstance(outcome.exception, _Told) and not outcome.notes:
+            raise outcome.exception
+        if outcome.ran and outcome.exception is None:
+            answer = _noted(cast("Answer", outcome.result), outcome)
+        else:
+            status: Literal["success", "error"] = "success" if outcome.action == "skip" else "error"
+            call = request.tool_call
+            answer = ToolMessage(outcome.content, tool_call_id=call["id"], name=call["name"], status=status)
+            answer.response_metadata.update(_mark(outcome))
+        return answer
+
+    def _fire(self, event: str, fields: dict[str, object]) -> Said:
+        return self._heard(said(answers.fire_sync(self._engine, event, self._context(fields), self._on_error)))
+
+    async def _afire(self, event: str, fields: dict[str, object]) -> Said:
+        return self._heard(said(await answers.fire(self._engine, event, self._context(fields), self._on_error)))
+
+    def _context(self, fields: dict[str, object]) -> dict[str, object]:
+        return {**self._fields, "session_id": self._session(), **fields}
+
+    def _session(self) -> str | None:
+        if self._session_id is not None:
+            return self._session_id
+        try:
+            thread = get_config().get("configurable", {}).get("thread_id")
+        except RuntimeError:
+            return None
+        return None if thread is None else str(thread)
+
+    def _heard(self, verdict: Said) -> Said:
+        if verdict.person:
+            self._tell_person(verdict.person)
+        return verdict
+
+    def _begun(self, messages: list[AnyMessage], verdicts: list[Said]) -> Update:
+        """Return what becomes of a turn: refused with the prompt taken out of it, or told what hooks have to say."""
+        if not verdicts:
+            return None
+        *starts, prompt = verdicts
+        ends = next((each for each in verdicts if each.action == "stop"), None) or (None if prompt.goes_on else prompt)
+        if ends is not None:
+            reason = approval(ends.reason) if ends.action == "ask" else ends.reason or ""
+            withheld = HumanMessage("(a hook kept this prompt back)", id=messages[-1].id)
+            return {"messages": [withheld, AIMessage(reason, response_metadata={MARK: "refused"})], "jump_to": "end"}
+        context = lines(*(each.text for each in starts), prompt.context)
+        return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
+
+    def _ended(self, messages: list[AnyMessage], verdict: Said) -> Update:
+        """Return what becomes of the end of a turn: only a block goes on."""
+        if verdict.action != "block":
+            if verdict.text and verdict.action != "stop":
+                self._tell_person(verdict.text)
+            return None
+        if _blocks(messages) >= MOST_BLOCKS:
+            log.warning("hookrun: the turn ends after %d blocks: %s", MOST_BLOCKS, verdict.reason)
+            return None
+        return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
+
+
+class _Told(ToolFailed):
+    """A tool's failure of which LangChain has already made a message."""
+
+
+def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]]:
+    """Return the events at the beginning of a turn: none where it does not begin with a prompt."""
+    if not messages or not isinstance(messages[-1], HumanMessage):
+        return []
+    known = any(isinstance(message, AIMessage) for message in messages)
+    start: list[tuple[str, dict[str, object]]] = [] if known else [("session_start", {"source": "startup"})]
+    return [*start, ("user_prompt_submit", {"user_prompt": _plain(messages[-1])})]
+
+
+def _stopped(messages: list[AnyMessage]) -> Update:
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            return None
+        if (reason := message.response_metadata.get(MARK)) is not None:
+            return {"messages": [AIMessage(reason, response_metadata={MARK: "stopped"})], "jump_to": "end"}
+    return None
+
+
+def _end(messages: list[AnyMessage]) -> dict[str, object] | None:
+    """Return what is to be said of the end of a turn, or None where a hook has ended it."""
+    last = messages[-1] if messages else None
+    if last is None or MARK in last.response_metadata:
+        return None
+    return {"assistant_response": _plain(last), "stop_hook_active": _blocks(messages) > 0}
+
+
+def _blocks(messages: list[AnyMessage]) -> int:
+    """Return how often this turn has gone on because a hook said so."""
+    count = 0
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            mark = message.response_metadata.get(MARK)
+            if mark is None:
+                break
+            count += mark == "go on"
+    return count
+
+
+def _with(request: ToolCallRequest, args: dict[str, object]) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": args})
+
+
+def _checked(answer: Answer) -> Answer:
+    if isinstance(answer, ToolMessage) and answer.status == "error":
+        raise _Told(_plain(answer))
+    return answer
+
+
+def _text_of(answer: object) -> str:
+    message = _message_in(answer)
+    return _plain(message) if message is not None else ""
+
+
+def _message_in(answer: object) -> ToolMessage | None:
+    """Return the message for the model in what a tool call gave: itself, or among what a Command writes."""
+    if isinstance(answer, ToolMessage):
+        return answer
+    update = answer.update if isinstance(answer, Command) else None
+    found = update.get("messages", ()) if isinstance(update, dict) else ()
+    return next((each for each in found if isinstance(each, ToolMessage)), None)
+
+
+def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
+    """Return what a tool call gave, with what hooks have to say after it."""
+    mark = _mark(outcome)
+    message = _message_in(answer)
+    if not outcome.notes and not mark:
+        return answer
+    if message is None:
+        log.warning("hookrun: nobody was told: %s", lines(*outcome.notes))
+        return answer
+    note = lines(*outcome.notes)
+    content: Any = message.content
+    if note:
+        content = lines(content, note) if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+    metadata = {**message.response_metadata, **mark}
+    changed = message.model_copy(update={"content": content, "response_metadata": metadata})
+    if not isinstance(answer, Command):
+        return changed
+    update: dict[str, Any] = answer.update or {}
+    return replace(
+        answer, update={**update, "messages": [changed if each is message else each for each in update["messages"]]}
+    )
+
+
+def _mark(outcome: ToolOutcome) -> dict[str, str]:
+    return {MARK: outcome.stop_reason or ""} if outcome.stop else {}
+
+
+def _plain(message: BaseMessage) -> str:
+    """Return the text of a message, without what else it may hold."""
+    if isinstance(message.content, str):
+        return message.content
+    blocks = (each if isinstance(each, str) else each.get("text") for each in message.content)
+    return "\n".join(text for text in blocks if isinstance(text, str))

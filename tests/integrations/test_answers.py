@@ -1,0 +1,95 @@
+"""What a verdict has to say to an agent, alone and along with another; and the names of tools, both ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrun import Engine, Result, Verdict
+from hookrun.integrations.answers import Said, said, trouble
+from hookrun.integrations.names import Names
+
+
+def result(verdict: Verdict) -> Result:
+    """Return what comes of a fire in which one hook says this."""
+    with Engine() as engine:
+        engine.register("pre_tool_use", lambda _: verdict, name="guard")
+        return engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
+
+
+@pytest.mark.parametrize("action", ["continue", "allow"])
+def test_the_message_of_what_goes_on_is_context(action: str) -> None:
+    """An advice is for the model too; it is no reason of a refusal."""
+    told = said(result(Verdict(action, "mind the gap", additional_context="more")))
+    assert told == Said(action, None, "mind the gap\n\nmore", None, None)
+    assert told.goes_on
+
+
+@pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
+def test_what_does_not_go_on_has_a_reason(action: str) -> None:
+    """With or without a message of its own; a skip says that it is one."""
+    told = said(result(Verdict(action, "because")))
+    assert (told.action, told.goes_on) == (action, False)
+    assert told.reason == ("skipped by guard: because" if action == "skip" else "because")
+    assert said(result(Verdict(action))).reason
+    assert (
+        said(Result(action)).reason
+        == ("skipped by a hook: skip" if action == "skip" else action) + " (no reason given)"
+    )
+
+
+def test_an_unknown_action_is_a_refusal() -> None:
+    """A later hookrun may know more actions: none of them is taken for a go-on."""
+    told = said(Result("postpone", "later"))
+    assert (told.action, told.reason, told.goes_on) == ("block", "later", False)
+
+
+def test_two_answers_are_one() -> None:
+    """The stronger action with its reason; nothing that was said is lost."""
+    block = Said("block", "no", "a", "p")
+    stop = Said("stop", "enough", "b", None)
+    for one in (block.and_then(stop), stop.and_then(block)):
+        assert (one.action, one.reason, one.person) == ("stop", "enough", "p")
+        assert set((one.context or "").split("\n\n")) == {"no", "a", "b"}
+    assert block.and_then(Said("block", "neither")).reason == "no\n\nneither"
+    assert Said().and_then(Said(context="c")) == Said(context="c")
+
+
+@pytest.mark.parametrize(
+    ("event", "on_error", "action"),
+    [
+        ("pre_tool_use", "continue", "continue"),
+        ("pre_tool_use", "block", "block"),
+        ("stop", "block", "continue"),
+        ("subagent_stop", "block", "continue"),
+    ],
+)
+def test_own_trouble_never_keeps_a_turn_from_ending(event: str, on_error: str, action: str) -> None:
+    """There a block would mean to go on, which mends nothing."""
+    found = trouble(event, "disk full", on_error, None)  # type: ignore[arg-type]
+    assert found.action == action
+    assert found.system_message == f"hookrun itself is in trouble ({event}: disk full)"
+
+
+class TestNames:
+    """Names of tools and arguments."""
+
+    names = Names({"put": "write"}, {"put": {"path": "file_path"}})
+
+    def test_they_are_read_both_ways(self) -> None:
+        """What is in no table stays as it is."""
+        assert self.names.tool("put") == "write"
+        assert self.names.tool("get") == "get"
+        assert self.names.arguments("put", {"path": "/a", "x": 1}) == {"file_path": "/a", "x": 1}
+        assert self.names.arguments("get", {"path": "/a"}) == {"path": "/a"}
+        assert self.names.own_arguments("put", {"file_path": "/a", "x": 1}) == {"path": "/a", "x": 1}
+
+    def test_a_foreign_argument_cannot_hide_the_tool_s_own(self) -> None:
+        """A model that adds a second path does not change which one the hooks see."""
+        for given in ({"path": "/etc", "file_path": "/ok"}, {"file_path": "/ok", "path": "/etc"}):
+            assert self.names.arguments("put", given) == {"file_path": "/etc"}
+
+    def test_the_given_arguments_stay_as_they_are(self) -> None:
+        """What is returned is a new object."""
+        given = {"a": 1}
+        assert self.names.arguments("get", given) is not given
+        assert self.names.own_arguments("get", given) is not given

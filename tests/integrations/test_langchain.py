@@ -1,0 +1,436 @@
+"""LangChain agents with hooks, run with LangChain's own fake model, sync and async: what runs, what the model hears."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrun import Context, Engine, PreToolUse, Verdict
+from hookrun.bundles.retry import Retry, RetryRule
+
+pytest.importorskip("langchain.agents", reason="the package langchain (1.0 or later) is not installed")
+
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime, tool
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+from hookrun.integrations.langchain import HookrunMiddleware
+from hookrun.integrations.names import Names
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS: list[str] = []
+"""What the tools were called with, newest last."""
+
+
+@tool
+def bash(command: str) -> str:
+    """Run a command."""
+    CALLS.append(command)
+    if command == "fail":
+        raise OSError("no such program")
+    return f"ran {command}"
+
+
+@tool
+def remember(fact: str, runtime: ToolRuntime) -> Command[Any]:
+    """Remember a fact."""
+    CALLS.append(fact)
+    return Command(update={"messages": [ToolMessage("noted", tool_call_id=runtime.tool_call_id)]})
+
+
+@tool
+def put(path: str) -> list[dict[str, str]]:
+    """Put a file."""
+    return [{"type": "text", "text": f"put {path}"}]
+
+
+class Model(GenericFakeChatModel):
+    """LangChain's fake model, which writes down what it was asked."""
+
+    asked: list[list[BaseMessage]] = []  # noqa: RUF012  # pydantic copies it
+
+    def bind_tools(self, *_: Any, **__: Any) -> Any:
+        """Take the tools that it will not use."""
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> Any:
+        self.asked.append(messages)
+        return super()._generate(messages, *args, **options)
+
+    @property
+    def heard(self) -> str:
+        """All that it was told the last time."""
+        return "\n".join(str(message.content) for message in self.asked[-1])
+
+
+def use(name: str, **args: Any) -> AIMessage:
+    """Return the turn that asks for one tool."""
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}"}])
+
+
+Agent = Callable[..., tuple[list[BaseMessage], Model]]
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request: pytest.FixtureRequest) -> Agent:
+    """A function that runs an agent with an engine's hooks, in both ways that LangChain has."""
+    CALLS.clear()
+
+    def run(
+        engine: Engine, *turns: AIMessage, prompt: str = "do it", saver: Any = None, command: Any = None, **options: Any
+    ) -> tuple[list[BaseMessage], Model]:
+        model = Model(messages=iter([turn.model_copy() for turn in turns]))  # each with an id of its own
+        hooks = HookrunMiddleware(engine, **options)
+        agent = create_agent(model, [bash, remember, put], middleware=[hooks], checkpointer=saver)
+        config: Any = {"configurable": {"thread_id": "thread-1"}}
+        given: Any = command or {"messages": [("user", prompt)]}
+        if request.param == "sync":
+            state = agent.invoke(given, config)
+        else:
+            state = asyncio.run(agent.ainvoke(given, config))
+        return state["messages"], model
+
+    return run
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """An engine without hooks."""
+    engine = Engine()
+    yield engine
+    engine.close_sync()
+
+
+def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
+    """Register a hook that always says the same."""
+    engine.register(event, lambda _: verdict, name=name)
+
+
+def listen(engine: Engine, *events: str) -> list[Context]:
+    """Return the list that every context of these events will be in."""
+    heard: list[Context] = []
+    engine.register(events, heard.append, name="listener", priority=1000, always=True)
+    return heard
+
+
+def result_of(messages: list[BaseMessage]) -> ToolMessage:
+    """Return the one result of a tool."""
+    (result,) = [message for message in messages if isinstance(message, ToolMessage)]
+    return result
+
+
+LS = use("bash", command="ls")
+DONE = AIMessage("done")
+
+
+def test_without_an_objection_all_is_as_without_hooks(run: Agent, engine: Engine) -> None:
+    """The conversation has no message more; hooks hear of all of it."""
+    heard = listen(engine, "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "stop")
+    messages, _ = run(engine, LS, DONE, working_dir="/w")
+    assert [message.type for message in messages] == ["human", "ai", "tool", "ai"]
+    assert result_of(messages).content == "ran ls"
+    assert [ctx.event for ctx in heard] == [
+        "session_start",
+        "user_prompt_submit",
+        "pre_tool_use",
+        "post_tool_use",
+        "stop",
+    ]
+    assert {(ctx.session_id, ctx.agent, ctx.working_dir) for ctx in heard} == {("thread-1", "langchain", "/w")}
+    assert heard[1].user_prompt == "do it"
+    assert (heard[2].tool_name, heard[2].tool_args, heard[2].tool_use_id) == ("bash", {"command": "ls"}, "call-bash")
+    assert heard[3].tool_result_output == "ran ls"
+    assert (heard[4].assistant_response, heard[4]["stop_hook_active"]) == ("done", False)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "content", "status"),
+    [
+        (Verdict.block("not here"), "not here", "error"),
+        (Verdict.skip("done already"), "skipped by guard: done already", "success"),
+        (Verdict.ask("sure?"), "needs a person's approval: sure?", "error"),
+    ],
+)
+def test_a_refused_tool_does_not_run_and_the_model_hears_why(
+    run: Agent, engine: Engine, verdict: Verdict, content: str, status: str
+) -> None:
+    """The turn goes on with the reason as the tool's result."""
+    answering(engine, "pre_tool_use", verdict)
+    messages, model = run(engine, LS, DONE)
+    result = result_of(messages)
+    assert CALLS == []
+    assert (result.content, result.status, result.name, result.tool_call_id) == (content, status, "bash", "call-bash")
+    assert content in model.heard
+    assert messages[-1].content == "done"
+
+
+@pytest.mark.parametrize(("event", "calls"), [("pre_tool_use", []), ("post_tool_use", ["ls"])])
+def test_a_stop_ends_the_turn(run: Agent, engine: Engine, event: str, calls: list[str]) -> None:
+    """The model is not asked again, the reason is the last word, and no `stop` hook can make it go on."""
+    answering(engine, event, Verdict.stop("enough"))
+    answering(engine, "stop", Verdict.block("not yet"), name="stubborn")
+    messages, model = run(engine, LS, DONE)
+    assert (calls, len(model.asked)) == (CALLS, 1)
+    assert (messages[-1].type, messages[-1].content) == ("ai", "enough")
+
+
+def test_one_stop_among_tools_side_by_side_ends_the_turn(run: Agent, engine: Engine) -> None:
+    """Every tool call has its result, so that the conversation can be gone on with."""
+    engine.register("pre_tool_use", lambda _: Verdict.stop("enough"), when={"tool_args.command": "b"}, name="guard")
+    calls = [{"name": "bash", "args": {"command": each}, "id": each} for each in "abc"]
+    messages, model = run(engine, AIMessage("", tool_calls=calls), DONE)
+    assert sorted(CALLS) == ["a", "c"]
+    assert len(model.asked) == 1
+    assert sorted(each.tool_call_id for each in messages if isinstance(each, ToolMessage)) == ["a", "b", "c"]
+    assert messages[-1].content == "enough"
+
+
+def test_changed_arguments_are_what_runs(run: Agent, engine: Engine) -> None:
+    """And what is told of afterwards."""
+    answering(engine, "pre_tool_use", Verdict.patch({"command": "ls -l"}, "made longer"))
+    heard = listen(engine, "post_tool_use")
+    messages, _ = run(engine, LS, DONE)
+    assert CALLS == ["ls -l"]
+    assert result_of(messages).content == "ran ls -l\n\nmade longer"
+    assert heard[0].tool_args == {"command": "ls -l"}
+
+
+def test_context_stands_beside_the_result(run: Agent, engine: Engine) -> None:
+    """Of before and after; a block after the tool too."""
+    answering(engine, "pre_tool_use", Verdict.tell("before"))
+    answering(engine, "post_tool_use", Verdict.block("not good enough"), name="judge")
+    messages, model = run(engine, LS, DONE)
+    assert result_of(messages).content == "ran ls\n\nbefore\n\nnot good enough"
+    assert result_of(messages).status == "success"
+    assert "not good enough" in model.heard
+
+
+def test_results_of_every_kind_take_context(run: Agent, engine: Engine) -> None:
+    """Blocks get one more; what a tool writes into the state by a Command keeps everything else."""
+    answering(engine, "post_tool_use", Verdict.tell("note"))
+    heard = listen(engine, "post_tool_use")
+    messages, _ = run(engine, use("put", path="/a"), DONE)
+    content = result_of(messages).content
+    assert content == [{"type": "text", "text": "put /a"}, {"type": "text", "text": "note"}]
+    messages, _ = run(engine, use("remember", fact="f"), DONE)
+    assert result_of(messages).content == "noted\n\nnote"
+    assert [ctx.tool_result_output for ctx in heard] == ["put /a", "noted"]
+
+
+def test_a_tool_s_exception_is_raised_on_as_without_hooks(run: Agent, engine: Engine) -> None:
+    """Hooks that only watch do not change what an agent does."""
+    heard = listen(engine, "post_tool_failure")
+    with pytest.raises(OSError, match="no such program"):
+        run(engine, use("bash", command="fail"), DONE)
+    assert heard[0].tool_result_error == "OSError: no such program"
+
+
+def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: Engine) -> None:
+    """The error and what the hook says to it; the turn goes on."""
+    answering(engine, "post_tool_failure", Verdict.tell("use make"))
+    messages, _ = run(engine, use("bash", command="fail"), DONE)
+    assert result_of(messages).content == "OSError: no such program\n\nuse make"
+    assert result_of(messages).status == "error"
+
+
+def test_arguments_that_do_not_fit_are_a_failure(run: Agent, engine: Engine) -> None:
+    """LangChain makes a message of it, which stays as it is; hooks hear of a failure and not of a success."""
+    heard = listen(engine, "post_tool_use", "post_tool_failure")
+    messages, _ = run(engine, use("bash", cmd="ls"), DONE)
+    assert [ctx.event for ctx in heard] == ["post_tool_failure"]
+    assert result_of(messages).status == "error"
+    assert result_of(messages).content == heard[0].tool_result_error
+    assert "command" in str(heard[0].tool_result_error)
+
+
+def test_a_tool_that_nobody_has_is_seen_by_its_name(run: Agent, engine: Engine) -> None:
+    """Models invent tools: it is a failure of the call."""
+    heard = listen(engine, "pre_tool_use", "post_tool_failure")
+    messages, _ = run(engine, use("teleport", to="x"), DONE)
+    assert [(ctx.event, ctx.tool_name) for ctx in heard] == [
+        ("pre_tool_use", "teleport"),
+        ("post_tool_failure", "teleport"),
+    ]
+    assert "teleport is not a valid tool" in result_of(messages).content
+
+
+def test_a_failed_call_is_tried_again_where_a_hook_says_so(run: Agent, engine: Engine) -> None:
+    """The tool itself runs again, as often as the rule has it."""
+    engine.use(Retry([RetryRule("bash", "*no such*", attempts=3, delay=0.001)]))
+    run(engine, use("bash", command="fail"), DONE)
+    assert CALLS == ["fail"] * 3
+
+
+def test_names_of_one_s_own_are_hookrun_s_to_hooks(run: Agent, engine: Engine) -> None:
+    """Both ways; a tool that is called `write` here changes a file."""
+    heard = listen(engine, "file_changed")
+    engine.register("pre_tool_use", _elsewhere, matcher="write", name="elsewhere")
+    messages, _ = run(
+        engine, use("put", path="/a"), DONE, names=Names({"put": "write"}, {"put": {"path": "file_path"}})
+    )
+    assert result_of(messages).content == [{"type": "text", "text": "put /b/a"}]
+    assert [ctx.file_path for ctx in heard] == ["/b/a"]
+
+
+def _elsewhere(ctx: PreToolUse) -> Verdict:
+    return Verdict.patch({"file_path": f"/b{ctx.file_path}"})
+
+
+class TestPrompts:
+    """What hooks say to a prompt, and at the start of a session."""
+
+    @pytest.mark.parametrize(
+        ("verdict", "reason"),
+        [
+            (Verdict.block("no keys"), "no keys"),
+            (Verdict.stop("no keys"), "no keys"),
+            (Verdict.skip("no keys"), "skipped by guard: no keys"),
+            (Verdict.ask("no keys"), "needs a person's approval: no keys"),
+        ],
+    )
+    def test_a_refused_prompt_never_reaches_the_model(
+        self, run: Agent, engine: Engine, verdict: Verdict, reason: str
+    ) -> None:
+        """Not even later: it is taken out of the conversation."""
+        answering(engine, "user_prompt_submit", verdict)
+        saver = InMemorySaver()
+        messages, model = run(engine, DONE, prompt="my key is sk-123", saver=saver)
+        assert model.asked == []
+        assert [message.content for message in messages] == ["(a hook kept this prompt back)", reason]
+        engine.remove("guard")
+        _, model = run(engine, DONE, prompt="hello again", saver=saver)
+        assert "sk-123" not in model.heard
+        assert "hello again" in model.heard
+
+    def test_context_comes_after_the_prompt(self, run: Agent, engine: Engine) -> None:
+        """That of the session's start first."""
+        answering(engine, "session_start", Verdict.tell("branch main"), name="start")
+        answering(engine, "user_prompt_submit", Verdict.tell("be brief"))
+        _, model = run(engine, DONE)
+        assert [(message.type, message.content) for message in model.asked[0]] == [
+            ("human", "do it"),
+            ("human", "branch main\n\nbe brief"),
+        ]
+
+    def test_a_session_starts_once(self, run: Agent, engine: Engine) -> None:
+        """A conversation that has an answer is no new one; every prompt is submitted."""
+        heard, saver = listen(engine, "session_start", "user_prompt_submit"), InMemorySaver()
+        run(engine, DONE, saver=saver)
+        run(engine, DONE, prompt="more", saver=saver)
+        assert [ctx.event for ctx in heard] == ["session_start", "user_prompt_submit", "user_prompt_submit"]
+        assert heard[2].user_prompt == "more"
+
+    def test_a_stop_at_the_start_ends_it(self, run: Agent, engine: Engine) -> None:
+        """The model is not asked."""
+        answering(engine, "session_start", Verdict.stop("closed today"))
+        messages, model = run(engine, DONE)
+        assert (model.asked, messages[-1].content) == ([], "closed today")
+
+
+class TestEnds:
+    """What hooks say to the end of a turn."""
+
+    def test_a_block_goes_on_with_the_reason(self, run: Agent, engine: Engine) -> None:
+        """The hook sees that it goes on already; other words of hooks in the turn do not count."""
+        heard = listen(engine, "stop")
+        answering(engine, "user_prompt_submit", Verdict.tell("be brief"))
+        engine.register(
+            "stop", lambda ctx: None if ctx["stop_hook_active"] else Verdict.block("run the tests"), name="tests"
+        )
+        messages, model = run(engine, AIMessage("one"), AIMessage("two"))
+        assert [message.content for message in messages] == ["do it", "be brief", "one", "run the tests", "two"]
+        assert "run the tests" in model.heard
+        assert [ctx["stop_hook_active"] for ctx in heard] == [False, True]
+
+    def test_not_for_ever(self, run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+        """Eight times in one turn; the next turn has eight of its own."""
+        answering(engine, "stop", Verdict.block("never"))
+        saver = InMemorySaver()
+        for _ in range(2):
+            _, model = run(engine, *[DONE] * 20, saver=saver)
+            assert len(model.asked) == 9
+        assert "the turn ends after 8 blocks: never" in caplog.text
+
+    @pytest.mark.parametrize("verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.tell("x")])
+    def test_nothing_else_does(self, run: Agent, engine: Engine, verdict: Verdict) -> None:
+        """The person has the word then, and hears what there is to say."""
+        told: list[str] = []
+        answering(engine, "stop", verdict)
+        messages, model = run(engine, DONE, AIMessage("two"), tell_person=told.append)
+        assert (len(model.asked), messages[-1].content) == (1, "done")
+        assert told == {"stop": [], "skip": ["skipped by guard: x"]}.get(verdict.action, ["x"])
+
+
+class TestApproval:
+    """What a hook leaves to a person."""
+
+    def test_a_yes_runs_it(self, run: Agent, engine: Engine) -> None:
+        """With the arguments that the person saw."""
+        answering(engine, "pre_tool_use", Verdict("ask", "sure?", modified_args={"command": "ls -l"}))
+        asked: list[object] = []
+
+        def approve(*question: object) -> bool:
+            asked.append(question)
+            return True
+
+        messages, _ = run(engine, LS, DONE, approve=approve)
+        assert asked == [("bash", {"command": "ls -l"}, "sure?")]
+        assert result_of(messages).content == "ran ls -l"
+
+    @pytest.mark.parametrize("agreed", [True, False])
+    def test_langgraph_s_interrupt_asks(self, run: Agent, engine: Engine, agreed: bool) -> None:
+        """The graph waits for its answer, as long as it takes."""
+        answering(engine, "pre_tool_use", Verdict.ask("sure?"))
+        saver = InMemorySaver()
+
+        def approve(name: str, args: dict[str, object], reason: str) -> bool:
+            return bool(interrupt({"tool": name, "args": args, "why": reason}))
+
+        messages, _ = run(engine, LS, saver=saver, approve=approve)
+        assert (CALLS, messages[-1].type) == ([], "ai")
+        messages, _ = run(engine, DONE, saver=saver, approve=approve, command=Command(resume=agreed))
+        assert (["ls"] if agreed else []) == CALLS
+        assert messages[-1].content == "done"
+
+
+def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    """A field that is none: the tool runs, the log and the person hear of it; or the prompt is refused at once."""
+    listen(engine, "user_prompt_submit", "pre_tool_use")
+    told: list[str] = []
+    run(engine, LS, DONE, assistant_response=5, tell_person=told.append)
+    assert CALLS == ["ls"]
+    assert [text.split(":")[0] for text in told] == [
+        "hookrun itself is in trouble (user_prompt_submit",
+        "hookrun itself is in trouble (pre_tool_use",
+    ]
+    assert "goes on as if there were no hooks" in caplog.text
+    messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
+    assert model.asked == []
+    assert str(messages[-1].content).startswith("hookrun itself is in trouble")
+
+
+def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:
+    """What hookrun leaves in a conversation is plain JSON in messages."""
+    answering(engine, "pre_tool_use", Verdict.stop("enough"))
+    messages, _ = run(engine, LS, DONE)
+    assert json.loads(json.dumps([message.model_dump() for message in messages]))
+    assert all(isinstance(message, (HumanMessage, AIMessage, ToolMessage)) for message in messages)
+
+
+def test_the_example() -> None:
+    """`examples/library/langchain_agent.py` as a person runs it."""
+    path = ROOT / "examples" / "library" / "langchain_agent.py"
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60, check=True)
+    assert "tool: No sudo here." in done.stdout
+    assert "tool: sent to outbox@example.com: All well.\n\nMail to others goes to the outbox" in done.stdout
+    assert done.stdout.endswith("ai: Done.\n")

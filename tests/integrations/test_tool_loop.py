@@ -1,0 +1,461 @@
+"""One call of a tool, with everything that hooks may say around it: what runs, with what, and what the model hears."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
+from hookrun.bundles.retry import Retry, RetryRule
+from hookrun.integrations.tool_loop import Names, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+
+Runner = Callable[..., ToolOutcome]
+
+
+def run_async(*args: Any, **options: Any) -> ToolOutcome:
+    """Run a tool in a loop of its own."""
+    return asyncio.run(run_tool(*args, **options))
+
+
+@pytest.fixture(params=[run_async, run_tool_sync], ids=["async", "sync"])
+def run(request: pytest.FixtureRequest) -> Runner:
+    """Both ways to run a tool: each must do the same."""
+    runner: Runner = request.param
+    return runner
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """An engine without hooks."""
+    engine = Engine()
+    yield engine
+    engine.close_sync()
+
+
+class Tool:
+    """A tool that writes down how it was called and answers, or raises, what it is told, in order."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers or ("fine",))
+        self.calls: list[dict[str, object]] = []
+
+    def __call__(self, **args: object) -> object:
+        """Do as told."""
+        self.calls.append(args)
+        answer = self.answers[min(len(self.calls), len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def listen(engine: Engine, *events: str) -> list[Context]:
+    """Return the list that every context of these events will be in."""
+    heard: list[Context] = []
+    engine.register(events, heard.append, name="listener", priority=1000, always=True)
+    return heard
+
+
+ALL = ("pre_tool_use", "post_tool_use", "post_tool_failure", "tool_call_aborted", "file_changed")
+
+
+def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
+    """Register a hook that always says the same."""
+    engine.register(event, lambda _: verdict, name=name)
+
+
+def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, engine: Engine) -> None:
+    """The model gets what the tool gave and nothing else; hooks see before what was asked, after what came."""
+    heard, tool = listen(engine, *ALL), Tool("hello")
+    outcome = run(engine, "bash", {"command": "echo hello"}, tool, session_id="s1", tool_use_id="t1", working_dir="/w")
+    assert tool.calls == [{"command": "echo hello"}]
+    assert (outcome.content, outcome.result, outcome.action, outcome.ran) == ("hello", "hello", "continue", True)
+    assert (outcome.notes, outcome.stop, outcome.error, outcome.attempts) == ((), False, None, 1)
+    assert [ctx.event for ctx in heard] == ["pre_tool_use", "post_tool_use"]
+    for ctx in heard:
+        assert (ctx.session_id, ctx.tool_use_id, ctx.working_dir) == ("s1", "t1", "/w")
+        assert (ctx.tool_name, ctx.tool_args, ctx["agent_tool_name"]) == ("bash", {"command": "echo hello"}, "bash")
+    assert heard[1].tool_result_output == "hello"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "content", "stop"),
+    [
+        (Verdict.block("not here"), "not here", False),
+        (Verdict.block(), "blocked by guard (no reason given)", False),
+        (Verdict.skip("done already"), "skipped by guard: done already", False),
+        (Verdict.skip(), "skipped by guard (no reason given)", False),
+        (Verdict.stop("enough"), "enough", True),
+        (Verdict.stop(), "stopped by guard (no reason given)", True),
+        (Verdict.ask("is it paid?"), "needs a person's approval: is it paid?", False),
+        (
+            Verdict.ask(),
+            "needs a person's approval: a person's approval is asked for by guard (no reason given)",
+            False,
+        ),
+    ],
+    ids=lambda value: value.action if isinstance(value, Verdict) else None,
+)
+def test_a_refused_call_does_not_run_and_the_model_hears_why(
+    run: Runner, engine: Engine, verdict: Verdict, content: str, stop: bool
+) -> None:
+    """Block, skip, stop, and an ask that nobody can answer: none of them runs, each says why, `stop` ends the turn."""
+    answering(engine, "pre_tool_use", verdict)
+    heard, tool = listen(engine, *ALL), Tool()
+    outcome = run(engine, "bash", {"command": "x"}, tool)
+    assert tool.calls == []
+    assert (outcome.content, outcome.action, outcome.ran, outcome.stop) == (content, verdict.action, False, stop)
+    assert outcome.stop_reason == (content if stop else None)
+    assert [ctx.event for ctx in heard] == ["pre_tool_use", "tool_call_aborted"]
+    assert heard[1]["reason"] == content
+
+
+def test_changed_arguments_are_what_runs_and_what_later_events_tell(run: Runner, engine: Engine) -> None:
+    """A change is a change of the call; the message that goes with it reaches the model."""
+    answering(engine, "pre_tool_use", Verdict.patch({"command": "ls -l", "cwd": None}, "made longer"))
+    heard, tool = listen(engine, "post_tool_use"), Tool("a b")
+    outcome = run(engine, "bash", {"command": "ls", "cwd": "/", "timeout": 5}, tool)
+    assert tool.calls == [{"command": "ls -l", "timeout": 5}]
+    assert outcome.args == {"command": "ls -l", "timeout": 5}
+    assert heard[0].tool_args == {"command": "ls -l", "timeout": 5}
+    assert outcome.content == "a b\n\nmade longer"
+
+
+def test_the_caller_s_arguments_stay_as_they_are(run: Runner, engine: Engine) -> None:
+    """A tool that changes its arguments in place changes nobody else's."""
+
+    def tool(**args: Any) -> None:
+        args.clear()
+
+    given = {"command": "ls"}
+    outcome = run(engine, "bash", given, tool)
+    assert given == {"command": "ls"} == outcome.args
+
+
+def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Runner, engine: Engine) -> None:
+    """A block after the tool stands beside the result; additional contexts of before and after are kept."""
+    answering(engine, "pre_tool_use", Verdict.tell("before"))
+    answering(engine, "post_tool_use", Verdict("block", "not good enough", additional_context="after"), name="judge")
+    outcome = run(engine, "bash", {}, Tool("output"))
+    assert outcome.content == "output\n\nbefore\n\nnot good enough\n\nafter"
+    assert outcome.notes == ("before", "not good enough\n\nafter")
+    assert outcome.ran
+    assert not outcome.stop
+
+
+def test_a_refusal_brings_its_context_along(run: Runner, engine: Engine) -> None:
+    """Text for the model is kept whatever the action, and what is said about the aborted call too."""
+    answering(engine, "pre_tool_use", Verdict("block", "no", additional_context="try make"))
+    answering(engine, "tool_call_aborted", Verdict.tell("logged"), name="log")
+    assert run(engine, "bash", {}, Tool()).content == "no\n\ntry make\n\nlogged"
+
+
+def test_a_stop_after_the_tool_ends_the_turn(run: Runner, engine: Engine) -> None:
+    """The tool has run; the model hears why it ends."""
+    answering(engine, "post_tool_use", Verdict.stop("budget used up"))
+    outcome = run(engine, "bash", {}, Tool("output"))
+    assert (outcome.content, outcome.stop, outcome.stop_reason) == ("output\n\nbudget used up", True, "budget used up")
+
+
+def test_an_ask_after_the_tool_is_told_as_what_it_is(run: Runner, engine: Engine) -> None:
+    """Nobody can be asked about what has happened: the model hears that somebody should have been."""
+    answering(engine, "post_tool_use", Verdict.ask("check the bill"))
+    outcome = run(engine, "bash", {}, Tool("paid"))
+    assert outcome.content == "paid\n\nneeds a person's approval: check the bill"
+
+
+@pytest.mark.parametrize(("said", "runs"), [(True, True), (False, False), (None, False), ("yes", False), (1, False)])
+def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: object, runs: bool) -> None:
+    """The person is asked about the call as it would run; whatever is not True is a no."""
+    engine.register("pre_tool_use", lambda _: Verdict.patch({"command": "rm a"}), name="first", priority=1)
+    answering(engine, "pre_tool_use", Verdict.ask("it deletes"))
+    asked, tool = [], Tool("gone")
+
+    def approve(name: str, args: dict[str, object], reason: str) -> Any:
+        asked.append((name, args, reason))
+        return said
+
+    outcome = run(engine, "bash", {"command": "rm *"}, tool, approve=approve)
+    assert asked == [("bash", {"command": "rm a"}, "it deletes")]
+    assert tool.calls == ([{"command": "rm a"}] if runs else [])
+    assert outcome.content == ("gone" if runs else "needs a person's approval: it deletes (it was not given)")
+
+
+def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    """A closed terminal must not become a yes; what went wrong is in the log."""
+    answering(engine, "pre_tool_use", Verdict.ask("sure?"))
+
+    def approve(*_: object) -> bool:
+        raise EOFError("no terminal")
+
+    tool = Tool()
+    outcome = run(engine, "bash", {}, tool, approve=approve)
+    assert tool.calls == []
+    assert outcome.content == "needs a person's approval: sure? (it was not given)"
+    assert "no terminal" in caplog.text
+
+
+def test_an_asynchronous_approval_is_awaited_or_refused() -> None:
+    """In a loop it is waited for; without one it is never taken for a yes, though a coroutine is truthy."""
+
+    async def approve(*_: object) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    with Engine() as engine:
+        answering(engine, "pre_tool_use", Verdict.ask("sure?"))
+        assert run_async(engine, "bash", {}, Tool("ran"), approve=approve).content == "ran"
+        tool = Tool()
+        outcome = run_tool_sync(engine, "bash", {}, tool, approve=approve)  # type: ignore[arg-type]
+        assert (tool.calls, outcome.ran) == ([], False)
+
+
+def test_an_asynchronous_tool_is_awaited_or_fails() -> None:
+    """Without a loop the model hears what is wrong, and nothing waits for ever."""
+
+    async def tool(**_: object) -> str:
+        await asyncio.sleep(0)
+        return "awaited"
+
+    with Engine() as engine:
+        assert run_async(engine, "bash", {}, tool).content == "awaited"
+        assert "run_tool_sync" in (run_tool_sync(engine, "bash", {}, tool).error or "")
+
+
+def test_a_tool_that_fails_is_told_and_not_raised(run: Runner, engine: Engine) -> None:
+    """Hooks and model read what was raised; the program finds it in the outcome."""
+    answering(engine, "post_tool_failure", Verdict.tell("is it installed?"))
+    heard, boom = listen(engine, *ALL), FileNotFoundError("no such program")
+    outcome = run(engine, "write", {"file_path": "/a", "content": ""}, Tool(boom))
+    assert outcome.content == "FileNotFoundError: no such program\n\nis it installed?"
+    assert (outcome.error, outcome.exception) == ("FileNotFoundError: no such program", boom)
+    assert outcome.ran
+    assert [ctx.event for ctx in heard] == ["pre_tool_use", "post_tool_failure"]
+    assert heard[1].tool_result_error == "FileNotFoundError: no such program"
+
+
+def test_a_tool_says_itself_how_it_failed(run: Runner, engine: Engine) -> None:
+    """The text of ToolFailed is all that there is to say."""
+    assert (
+        run(engine, "bash", {}, Tool(ToolFailed("exit status 3\nno space left"))).content
+        == "exit status 3\nno space left"
+    )
+
+
+def test_arguments_that_do_not_fit_are_a_failure_of_the_tool(run: Runner, engine: Engine) -> None:
+    """A model invents arguments: it hears so."""
+
+    def tool(command: str) -> str:
+        return command
+
+    assert "unexpected keyword argument 'cmd'" in (run(engine, "bash", {"cmd": "ls"}, tool).error or "")
+
+
+@pytest.mark.parametrize("name", ["write", "edit", "delete"])
+def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> None:
+    """After a success only, by its absolute path, and what hooks say to it reaches the model."""
+    answering(engine, "file_changed", Verdict.tell("formatted"))
+    heard = listen(engine, "file_changed")
+    outcome = run(engine, name, {"file_path": "src/a.py"}, Tool("ok"), working_dir="/w")
+    assert [ctx.file_path for ctx in heard] == ["/w/src/a.py"]
+    assert outcome.content == "ok\n\nformatted"
+    run(engine, name, {"file_path": "src/a.py"}, Tool(OSError("full")), working_dir="/w")
+    run(engine, "read", {"file_path": "src/a.py"}, Tool("text"), working_dir="/w")
+    assert len(heard) == 1
+
+
+def test_tools_with_names_of_their_own_are_seen_by_hookrun_s(run: Runner, engine: Engine) -> None:
+    """Both ways: hooks match and read canonical names, the tool gets its own back, also when a hook changed them."""
+    names = Names({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})
+    engine.register("pre_tool_use", _upper, name="upper", matcher="write")
+    heard, tool = listen(engine, *ALL), Tool("ok")
+    run(engine, "put_file", {"path": "/a/b", "text": "abc", "mode": 1}, tool, names=names)
+    assert tool.calls == [{"path": "/a/b", "text": "ABC", "mode": 1}]
+    assert [ctx.event for ctx in heard] == ["pre_tool_use", "post_tool_use", "file_changed"]
+    assert heard[1].tool_args == {"file_path": "/a/b", "content": "ABC", "mode": 1}
+    assert heard[1]["agent_tool_name"] == "put_file"
+
+
+def _upper(ctx: PreToolUse) -> Verdict:
+    return Verdict.patch({"content": ctx.tool_args["content"].upper()})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), ("a", "a"), (b"a\xff", "a\N{REPLACEMENT CHARACTER}"), ({"é": [1]}, '{"é": [1]}'), (3, "3")],
+)
+def test_what_a_tool_gives_is_made_text(run: Runner, engine: Engine, value: object, text: str) -> None:
+    """Hooks and model read the same; the program gets the value itself."""
+    heard = listen(engine, "post_tool_use")
+    outcome = run(engine, "x", {}, Tool(value))
+    assert (outcome.content, heard[0].tool_result_output, outcome.result) == (text, text, value)
+    assert run(engine, "x", {}, Tool(value), text=repr).content == repr(value)
+
+
+class TestRetry:
+    """A hook may have the tool run again."""
+
+    def test_it_runs_until_it_works(self, run: Runner, engine: Engine) -> None:
+        """Of the failures that were tried again the model hears nothing; every attempt is told to hooks."""
+        engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=0.001)]))
+        heard, tool = listen(engine, *ALL), Tool(TimeoutError("timed out"), TimeoutError("timed out"), "page")
+        outcome = run(engine, "web_fetch", {"url": "u"}, tool)
+        assert (outcome.content, outcome.attempts, outcome.error) == ("page", 3, None)
+        assert [(ctx.event, ctx.get("attempt")) for ctx in heard] == [
+            ("pre_tool_use", None),
+            ("post_tool_failure", 1),
+            ("post_tool_failure", 2),
+            ("post_tool_use", 3),
+        ]
+
+    def test_it_ends_when_the_attempts_are_used_up(self, run: Runner, engine: Engine) -> None:
+        """The last failure is the model's, with what the hook says to it."""
+        engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=2, delay=0.001)]))
+        tool = Tool(TimeoutError("timed out"))
+        outcome = run(engine, "web_fetch", {"url": "u"}, tool)
+        assert len(tool.calls) == outcome.attempts == 2
+        assert outcome.content == (
+            "TimeoutError: timed out\n\nthis call has failed 2 times (timed out): do not try again"
+        )
+
+    def test_a_hook_that_never_gives_up_is_held_to_its_own_word(self, run: Runner, engine: Engine) -> None:
+        """`of` bounds the attempts, whatever the hook goes on to say."""
+        answering(engine, "post_tool_failure", Verdict.pass_on(retry={"attempt": 2, "of": 4, "after_s": 0}))
+        tool = Tool(OSError("x"))
+        assert run(engine, "x", {}, tool).attempts == len(tool.calls) == 4
+
+    @pytest.mark.parametrize(
+        "verdict",
+        [
+            Verdict.pass_on(retry={"attempt": 2, "of": "4"}),
+            Verdict.pass_on(retry={"attempt": 2, "of": True}),
+            Verdict.pass_on(retry="soon"),
+            Verdict.pass_on(retry={"of": 4, "after_s": "soon"}),
+            Verdict("block", "leave it", modified_context={"retry": {"attempt": 2, "of": 4, "after_s": 0}}),
+            Verdict("stop", "leave it", modified_context={"retry": {"attempt": 2, "of": 4, "after_s": 0}}),
+        ],
+    )
+    def test_what_is_no_such_wish_is_none(self, run: Runner, engine: Engine, verdict: Verdict) -> None:
+        """A malformed wish, and one beside a refusal, do not run anything again."""
+        answering(engine, "post_tool_failure", verdict)
+        assert run(engine, "x", {}, Tool(OSError("x"))).attempts == 1
+
+    def test_the_wait_is_as_long_as_the_hook_says(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In seconds; never less than nothing."""
+        waits: list[float] = []
+        monkeypatch.setattr("hookrun.integrations.tool_loop.time.sleep", waits.append)
+        said = iter([2.5, -1])
+        engine.register(
+            "post_tool_failure", lambda _: Verdict.pass_on(retry={"of": 3, "after_s": next(said)}), name="retry"
+        )
+        run_tool_sync(engine, "x", {}, Tool(OSError("x"), OSError("x"), "ok"))
+        assert waits == [2.5, 0.0]
+
+
+class TestOwnTrouble:
+    """hookrun itself cannot do its work: here, a field that is no part of a context."""
+
+    def test_the_call_goes_on_and_the_log_says_so(
+        self, run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """An agent is not stopped by its own hooks' machinery, but nobody can overlook it."""
+        listen(engine, *ALL)
+        outcome = run(engine, "bash", {}, Tool("ran"), user_prompt=5)
+        assert (outcome.content, outcome.ran) == ("ran", True)
+        assert "hookrun itself is in trouble (pre_tool_use: " in outcome.to_person[0]
+        assert "the agent goes on as if there were no hooks" in caplog.text
+        assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+
+    def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
+        """With on_error="block" the tool does not run, and the model hears why."""
+        listen(engine, *ALL)
+        tool = Tool("ran")
+        outcome = run(engine, "bash", {}, tool, user_prompt=5, on_error="block")
+        assert (tool.calls, outcome.action) == ([], "block")
+        assert outcome.content.startswith("hookrun itself is in trouble (pre_tool_use: ")
+
+    @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
+    def test_declarations_that_cannot_be_read_are_its_own_trouble(
+        self, run: Runner, tmp_path: Any, on_error: str, ran: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """What they guard is not known."""
+        (tmp_path / "coder.json").write_text('{"hooks": [', encoding="utf-8")
+        with Engine.load(tmp_path, home=tmp_path / "home", trust_project=True, strict=False) as engine:
+            listen(engine, *ALL)
+            assert run(engine, "bash", {}, Tool(), on_error=on_error).ran is ran
+        assert "coder.json" in caplog.text
+
+
+def test_texts_for_the_person_are_handed_out(run: Runner, engine: Engine) -> None:
+    """In order, from before and after; never to the model."""
+    answering(engine, "pre_tool_use", Verdict(system_message="one"))
+    answering(engine, "post_tool_use", Verdict(system_message="two"), name="other")
+    outcome = run(engine, "x", {}, Tool("out"))
+    assert (outcome.to_person, outcome.content) == (("one", "two"), "out")
+
+
+def test_what_is_let_through_is_neither_failure_nor_told(run: Runner, engine: Engine) -> None:
+    """Exceptions that steer the program go where they are meant to."""
+
+    class GoneElsewhereError(Exception):
+        pass
+
+    heard = listen(engine, *ALL)
+    with pytest.raises(GoneElsewhereError):
+        run(engine, "x", {}, Tool(GoneElsewhereError()), let_through=(GoneElsewhereError,))
+    assert [ctx.event for ctx in heard] == ["pre_tool_use"]
+
+
+def test_a_cancelled_tool_is_cancelled(engine: Engine) -> None:
+    """Cancellation is no failure of the tool, and is not swallowed."""
+    heard = listen(engine, *ALL)
+
+    async def cancelled() -> None:
+        running = asyncio.Event()
+
+        async def tool(**_: object) -> None:
+            running.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(run_tool(engine, "x", {}, tool))
+        await running.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert [ctx.event for ctx in heard] == ["pre_tool_use"]
+
+
+def test_calls_side_by_side_do_not_mix(engine: Engine) -> None:
+    """Each has its own arguments, notes and result."""
+
+    async def tell(ctx: PostToolUse) -> Verdict:
+        await asyncio.sleep(0)
+        return Verdict.tell(f"note {ctx.tool_args['n']}")
+
+    async def tool(n: int) -> str:
+        await asyncio.sleep(0.001 * (5 - n))
+        return f"result {n}"
+
+    async def all_of_them() -> list[ToolOutcome]:
+        calls: list[Awaitable[ToolOutcome]] = [run_tool(engine, "x", {"n": n}, tool) for n in range(5)]
+        return await asyncio.gather(*calls)
+
+    engine.register("post_tool_use", tell, name="tell")
+    assert [each.content for each in asyncio.run(all_of_them())] == [f"result {n}\n\nnote {n}" for n in range(5)]
+
+
+def test_state_is_handed_to_every_hook(run: Runner, engine: Engine) -> None:
+    """`state` goes through to the fire, the same object around the whole call."""
+    state: list[str] = []
+    engine.register(["pre_tool_use", "post_tool_failure"], _note_down, name="note")
+    run(engine, "x", {}, Tool(OSError()), state=state)
+    assert state == ["pre_tool_use", "post_tool_failure"]
+
+
+def _note_down(ctx: PreToolUse | PostToolFailure) -> None:
+    ctx.state.append(ctx.event)
