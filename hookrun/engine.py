@@ -264,7 +264,7 @@ class Chain:
         try:
             changes = self._changes(run, before)
             self._make(changes, run, together)
-        except (RecursionError, ValueError) as error:
+        except Exception as error:  # too deep, no JSON, or a program's objects that cannot be compared
             self.context, self._encoded, changes = so_far, {}, []
             run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {error}")
             run.verdict = verdicts.settle(run.hook, run.failure)

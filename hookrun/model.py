@@ -37,6 +37,12 @@ class Failure:
     """What went wrong with one run of a hook: a `kind` out of FAILURES and a `detail` for people.
 
     `exception` is what a function of a Python program raised, None for every other failure.
+
+    >>> from hookrun import Engine
+    >>> engine = Engine()
+    >>> handler = engine.register("stop", lambda ctx: 1 / 0, name="broken")
+    >>> engine.fire_sync("stop").runs[0].failure
+    Failure('exception', 'it raised ZeroDivisionError: division by zero')
     """
 
     __slots__ = ("detail", "exception", "kind")
@@ -51,7 +57,11 @@ class Failure:
 
 
 class Verdict:
-    """What one hook, or all of them together, answered. The fields are those of the JSON a hook prints."""
+    """What one hook, or all of them together, answered. The fields are those of the JSON a hook prints.
+
+    >>> Verdict("ask", "This reaches production.", additional_context="The staging host is free.").to_dict()
+    {'action': 'ask', 'message': 'This reaches production.', 'additional_context': 'The staging host is free.'}
+    """
 
     __slots__ = (
         "action",
@@ -109,12 +119,24 @@ class Verdict:
 
     @classmethod
     def modify(cls, args: dict[str, object], message: str | None = None) -> Self:
-        """Return the verdict that runs the tool with these arguments, which are all of them, instead."""
+        """Return the verdict that runs the tool with these arguments, which are all of them, instead.
+
+        >>> Verdict.modify({"command": "git push --dry-run"}, "as a dry run")
+        Verdict({'action': 'modify', 'message': 'as a dry run', 'modified_args': {'command': 'git push --dry-run'}})
+        """
         return cls("modify", message, modified_args=args)
 
     @classmethod
     def patch(cls, args: dict[str, object], message: str | None = None) -> Self:
-        """Return the verdict that changes these arguments only; one that is None is taken away (RFC 7396)."""
+        """Return the verdict that changes these arguments only; one that is None is taken away (RFC 7396).
+
+        >>> from hookrun import Engine
+        >>> engine = Engine()
+        >>> handler = engine.register("pre_tool_use", lambda ctx: Verdict.patch({"timeout": 60, "sudo": None}))
+        >>> given = {"command": "make", "timeout": 600, "sudo": True}
+        >>> engine.fire_sync("pre_tool_use", tool_name="bash", tool_args=given).modified_args
+        {'command': 'make', 'timeout': 60}
+        """
         return cls("modify", message, args_patch=args)
 
     @classmethod
@@ -124,7 +146,11 @@ class Verdict:
 
     @classmethod
     def pass_on(cls, **context: object) -> Self:
-        """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`."""
+        """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`.
+
+        >>> Verdict.pass_on(ticket="AB-12")
+        Verdict({'action': 'continue', 'modified_context': {'ticket': 'AB-12'}})
+        """
         return cls(modified_context=context)
 
     def to_dict(self) -> dict[str, object]:

@@ -63,17 +63,28 @@ def returned(
 ) -> tuple[Verdict | Failure, list[str]]:
     """Return the same as `read` for a function of a Python program, which returned `answer`."""
     notes: list[str] = []
-    data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
     try:
+        data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
         verdict = from_object(data, notes, can_modify=can_modify)
-    except (ValueError, TypeError) as error:  # TypeError: an action that JSON does not know either
+        _check_keys(verdict)
+    except BadVerdictError as error:
         return outcome.failure or Failure("bad_verdict", str(error)), notes
+    except Exception as error:  # what a program makes up, JSON may not know
+        why = f"what it returned cannot be read as a verdict ({type(error).__name__}: {error})"
+        return outcome.failure or Failure("bad_verdict", why), notes
     if outcome.failure is None:
         return verdict, notes
     if verdict.action in COUNTS_ANYWAY:
         notes.append(f"its {verdict.action} counts although {outcome.failure.detail}")
         return verdict, notes
     return outcome.failure, notes
+
+
+def _check_keys(verdict: Verdict) -> None:
+    """JSON cannot have others, Python can. Raises BadVerdictError."""
+    for name in VERDICT_OBJECTS:
+        if not all(isinstance(key, str) for key in getattr(verdict, name) or ()):
+            raise BadVerdictError(f"{name} has a key that is no string")
 
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
@@ -218,13 +229,20 @@ def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
         return verdict
     told = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
     wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
-    arguments = "" if wanted is None else f" (arguments: {dumps(wanted)[:400]})"
+    arguments = "" if wanted is None else f" (arguments: {_shown(wanted)[:400]})"
     return Verdict(
         message=told,
         additional_context=verdict.additional_context,
         system_message="\n".join(filter(None, (told + arguments, verdict.system_message))),
         modified_context=verdict.modified_context,
     )
+
+
+def _shown(args: dict[str, object]) -> str:
+    try:
+        return dumps(args)
+    except (TypeError, ValueError, RecursionError):  # a program's own objects
+        return repr(args)
 
 
 def combine(

@@ -138,7 +138,7 @@ def _number(shape: Number | Integer, value: object, at: Place) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise at.mistaken(value, wording(shape))
     if isinstance(shape, Number):
-        if value <= shape.above or value > MAX_NUMBER:
+        if not shape.above < value <= MAX_NUMBER:
             raise at.mistaken(value, wording(shape))
         return float(value)
     if value != int(value) or value < shape.low or (shape.high is not None and value > shape.high):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
+from hookrun.run.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -26,42 +28,79 @@ class Background:
 
     def __init__(self, loop_thread: LoopThread) -> None:
         self._loop_thread = loop_thread
+        self._closed = False
         self._running: dict[Future[Any], tuple[str, Work | None]] = {}
 
     def start(
         self,
         owner: str,
-        failed: Callable[[Failure], object],
+        failed: Callable[[Failure], Coroutine[Any, Any, None] | None],
         work: Coroutine[Any, Any, object] | Callable[[], object],
         name: str | None = None,
     ) -> None:
-        """Start the work of the hook `owner`; `failed` is told when it raises.
+        """Start the work of the hook `owner`; `failed` is told when it raises, and may want something awaited then.
 
-        A coroutine runs in the loop that runs here, else in the engine's own; a function gets a thread.
+        A coroutine runs in the loop that runs here, else in the engine's own; a function gets a thread. Raises
+        ClosedError.
         """
         label = f"{owner}: {name or getattr(work, '__qualname__', 'background work')}"
-        variables = contextvars.copy_context()
-        task: Work | None = None
+        if callable(work) and inspect.iscoroutinefunction(work):
+            work = work()
+        if self._closed:
+            if asyncio.iscoroutine(work):
+                work.close()
+            raise ClosedError(f"the engine is closed: it starts no background work ({label})")
         if asyncio.iscoroutine(work):
-            try:
-                task = Work(asyncio.get_running_loop(), work, variables)
-            except RuntimeError:
-                task = self._loop_thread.submit(work, variables)
-            future = task.done
-        else:
-            future = Future()
+            task = self._task(work)
+            self._track(task.done, label, task, failed)
+            return
+        future: Future[Any] = Future()
+        self._track(future, label, None, failed)
+        run = (settle, future, lambda: _plain(work()))
+        Thread(target=contextvars.copy_context().run, args=run, name="hookrun-background", daemon=True).start()
+
+    def _task(self, coroutine: Coroutine[Any, Any, object]) -> Work:
+        variables = contextvars.copy_context()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self._loop_thread.submit(coroutine, variables)
+        return Work(loop, coroutine, variables)
+
+    def _track(
+        self,
+        future: Future[Any],
+        label: str,
+        task: Work | None,
+        failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None,
+    ) -> None:
         self._running[future] = label, task
         future.add_done_callback(lambda future: self._over(future, failed))
-        if task is None:
-            run = (settle, future, work)
-            Thread(target=variables.run, args=run, name="hookrun-background", daemon=True).start()
 
-    def _over(self, future: Future[Any], failed: Callable[[Failure], object]) -> None:
-        label, _ = self._running.pop(future, ("background work", None))
+    def _over(self, future: Future[Any], failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None) -> None:
+        label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if error is not None and not isinstance(error, asyncio.CancelledError):
             LOG.error("hook %s failed in the background: %s: %s", label, type(error).__name__, error)
-            failed(Failure("exception", f"its background work raised {type(error).__name__}: {error}", error))
+            if failed is not None:
+                what = f"its background work raised {type(error).__name__}: {error}"
+                wanted = failed(Failure("exception", what, error))
+                if wanted is not None:
+                    self._await(wanted, label)
+        self._running.pop(future, None)
+
+    def _await(self, wanted: Coroutine[Any, Any, None], label: str) -> None:
+        """Have an async `on_error` awaited, as work of its own."""
+        try:
+            task = self._task(wanted)
+        except ClosedError:
+            wanted.close()
+            return
+        self._track(task.done, label, task, None)
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._closed = True
 
     def names(self) -> list[str]:
         """Return what runs, as `hook: work`."""
@@ -88,3 +127,13 @@ class Background:
         for _, task in list(self._running.values()):
             if task is not None:
                 task.cancel()
+
+
+def _plain(value: object) -> object:
+    """Return the value of a function in a thread. Raises TypeError for something to be awaited: nobody would."""
+    if not inspect.isawaitable(value):
+        return value
+    close = getattr(value, "close", None)
+    if close is not None:
+        close()
+    raise TypeError("it returned something to be awaited: give the coroutine itself to ctx.background")

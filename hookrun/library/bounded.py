@@ -20,26 +20,40 @@ class Bounded:
 
     At its deadline it is cancelled, and `expired` is true; what it still returns or raises then is given all the same.
     If that does not end it within CANCEL_GRACE it is closed: `closed` is true, and None is given. A cancellation of
-    the task goes through it, and on: a coroutine can neither swallow it nor outstay it.
+    the task goes through it, and on: a coroutine can neither swallow it nor outstay it. `before` is how many
+    cancellations of the task there were when the fire began (`Task.cancelling`); None for none but those until now.
 
     It is no task of its own, so that whatever a coroutine asks of its task (`asyncio.timeout`, context variables) is
     as if it were called directly. Whoever makes one has called `coroutine.send(None)` in the same task, and got
     `first`: a coroutine that never waits needs none of this.
     """
 
-    __slots__ = ("_before", "_coroutine", "_deadline", "_first", "_ours", "_task", "_timer", "closed", "expired")
+    __slots__ = (
+        "_before", "_coroutine", "_deadline", "_first", "_grace", "_ours", "_over", "_task", "_timer", "_undelivered",
+        "closed", "dropped", "expired",
+    )  # fmt: skip
 
     _task: asyncio.Task[Any]
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], first: Any, deadline: float = FOREVER) -> None:
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        first: Any,
+        deadline: float = FOREVER,
+        before: int | None = None,
+    ) -> None:
         self.expired = False
         self.closed = False
+        self.dropped = False
         self._coroutine = coroutine
         self._first = first
         self._deadline = deadline
+        self._before = before
         self._timer: asyncio.TimerHandle | None = None
-        self._ours = False
-        self._before = 0
+        self._grace: asyncio.TimerHandle | None = None
+        self._ours = 0
+        self._undelivered = False
+        self._over = False
 
     def __await__(self) -> Generator[Any, Any, Any]:
         coroutine, waits_for = self._coroutine, self._first
@@ -49,6 +63,7 @@ class Bounded:
                 try:
                     sent = yield waits_for
                 except GeneratorExit:
+                    self.dropped = True
                     coroutine.close()
                     raise
                 except BaseException as error:
@@ -64,8 +79,12 @@ class Bounded:
             self._pass_on_cancellation()
             raise
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._end()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody else has cancelled the task since the fire began."""
+        return self._task.cancelling() - self._ours > (self._before or 0)
 
     def _begin(self) -> None:
         """The coroutine waits: from here on somebody has to look at the clock."""
@@ -73,7 +92,8 @@ class Bounded:
         if task is None:
             raise RuntimeError("an async handler that waits needs an asyncio task")
         self._task = task
-        self._before = task.cancelling()
+        if self._before is None:
+            self._before = task.cancelling()
         if self._deadline < FOREVER:
             left = max(0.0, self._deadline - monotonic())
             self._timer = task.get_loop().call_later(left, self._expire)
@@ -81,33 +101,46 @@ class Bounded:
     def _expire(self) -> None:
         self.expired = True
         self._cancel()
+        self._give_grace()
 
     def _cancel(self) -> None:
-        self._ours = True
+        """Cancel the task ourselves. That is taken back at the end, so that whoever awaits within it sees it too."""
+        self._ours += 1
+        self._undelivered = True
         self._task.cancel()
 
     def _is_over(self) -> bool:
         """A cancellation has come, ours or another's: tell whether the coroutine had its chance to end by itself."""
-        if self._ours:
-            self._ours = False
-            self._task.uncancel()
-            if self.closed:
-                return True
+        if self._undelivered:
+            self._undelivered = False
+            return self.closed
         self._give_grace()
         return False
 
     def _give_grace(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
+        if self._grace is None:
+            self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
 
     def _end_grace(self) -> None:
         """Close the coroutine, unless what cancelled it was within it (`asyncio.timeout`) and is over."""
-        if self.expired or self.cancelled:
-            self.closed = True
-            self._cancel()
-        elif self._deadline < FOREVER:
-            self._timer = self._task.get_loop().call_later(max(0.0, self._deadline - monotonic()), self._expire)
+        self._grace = None
+        if self.expired:
+            self._give_up()
+        elif self.cancelled:  # or one of its own is just on its way: that is seen a turn later
+            self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
+
+    def _give_up(self) -> None:
+        self.closed = True
+        self._cancel()
+
+    def _end(self) -> None:
+        self._over = True
+        for timer in (self._timer, self._grace):
+            if timer is not None:
+                timer.cancel()
+        for _ in range(self._ours):
+            self._task.uncancel()
+        self._ours = 0
 
     def _close(self) -> None:
         try:
@@ -115,11 +148,6 @@ class Bounded:
         except RuntimeError:  # it ignores even that
             pass
         self._pass_on_cancellation()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody else has cancelled the task, while the coroutine was awaited."""
-        return self._task.cancelling() > self._before
 
     def _pass_on_cancellation(self) -> None:
         """Raise CancelledError if the task was cancelled by somebody else, whatever the coroutine made of it."""

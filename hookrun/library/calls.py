@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from inspect import CORO_CREATED, getcoroutinestate
 from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,23 @@ SHOWN = 80
 
 
 class Call:
-    """One call of a handler. `outcome` is complete when it is over; `deadline` is the fire's (monotonic)."""
+    """One call of a handler. `outcome` is complete when it is over.
 
-    __slots__ = ("_clone_state", "_context", "_deadline", "_handler", "_started", "is_async", "outcome", "thread")
+    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `Bounded`).
+    """
+
+    __slots__ = (
+        "_before", "_clone_state", "_context", "_deadline", "_handler", "_started", "is_async", "outcome", "thread",
+    )  # fmt: skip
 
     def __init__(
-        self, handler: Handler, context: Context, deadline: float = FOREVER, *, clone_state: bool = False
+        self,
+        handler: Handler,
+        context: Context,
+        deadline: float = FOREVER,
+        before: int | None = None,
+        *,
+        clone_state: bool = False,
     ) -> None:
         self.outcome = Outcome()
         self.thread = handler.thread
@@ -39,13 +51,16 @@ class Call:
         self._context = context
         self._deadline = deadline
         self._started = 0.0
+        self._before = before
         self._clone_state = clone_state
 
     def begin(self) -> Any:
         """Call the function here and now; return what it wants to have awaited, None when it is over."""
-        self._started = self._started or monotonic()
-        if self._deadline < FOREVER and monotonic() >= self._deadline:
-            self.outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+        if self._started == 0.0:
+            self._started = monotonic()
+        if (self.thread or self._deadline < FOREVER) and self.left() == 0:
+            whose = "its time" if monotonic() < self._deadline else "the fire's deadline"
+            self.outcome.failure = Failure("timeout", f"{whose} had passed before it could start")
             return None
         try:
             if self._clone_state:
@@ -76,7 +91,7 @@ class Call:
         except BaseException as error:
             self._raised(error)
         else:
-            return Bounded(coroutine, first, min(self._started + self._handler.timeout, self._deadline))
+            return Bounded(coroutine, first, min(self._started + self._handler.timeout, self._deadline), self._before)
         self._over()
         return None
 
@@ -96,6 +111,8 @@ class Call:
             if not bounded.expired:
                 self._raised(error)
         except BaseException as error:
+            if bounded.dropped:
+                raise
             self._raised(error)
         else:
             if not bounded.closed:
@@ -145,6 +162,14 @@ class Call:
         return "" if self.thread else ": it blocks whoever fires, give it thread=True"
 
     def _answered(self, value: object) -> None:
+        try:
+            self._take(value)
+        except Exception as error:  # an object may do what it likes, also when it is only looked at
+            what = f"{type(value).__name__} that cannot be read as an answer"
+            self.outcome.answer = None
+            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({type(error).__name__}: {error})")
+
+    def _take(self, value: object) -> None:
         outcome = self.outcome
         if value is None:
             outcome.answer = NO_OBJECTION
@@ -162,15 +187,21 @@ class Call:
             outcome.failure = Failure("bad_verdict", f"it returned {text} ({type(value).__name__}), expected {ANSWERS}")
 
     def _raised(self, error: BaseException) -> None:
-        """Note what the function raised. KeyboardInterrupt and the like, which end the program, go on."""
+        """Note what the function raised. KeyboardInterrupt, which ends the program, goes on."""
         if isinstance(error, (Skip, Abort)):
             self.outcome.answer = error.verdict()
-        elif isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+        elif isinstance(error, KeyboardInterrupt):
             raise error
         else:
             said = str(error)
             detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
             self.outcome.failure = Failure("exception", f"it raised {detail}", error)
+
+
+def dismiss(wanted: Any) -> None:
+    """Close what was to be awaited and will not be, unless somebody has begun to."""
+    if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:
+        wanted.close()
 
 
 def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:

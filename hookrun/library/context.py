@@ -25,11 +25,18 @@ T_co = TypeVar("T_co", covariant=True)
 
 def own(value: Any) -> Any:
     """Return a copy of a JSON value: objects and lists anew, everything else as it is."""
-    if type(value) is dict:
+    if isinstance(value, dict):
         return {key: own(each) for key, each in value.items()}
-    if type(value) is list:
+    if isinstance(value, list):
         return [own(each) for each in value]
     return value
+
+
+def _differs(one: object, other: object) -> bool:
+    try:
+        return bool(one != other)
+    except Exception:  # a value that cannot be compared: nobody knows
+        return False
 
 
 class Field(Generic[T_co]):
@@ -146,7 +153,7 @@ class Context(Mapping[str, object]):
         if not name or (self.event_name and canonical(name) != self.event_name):
             expected = repr(self.event_name) if self.event_name else "the name of an event"
             raise ValueError(f"{type(self).__name__}: the event is {event!r}, expected {expected}")
-        self._data: dict[str, object] = {"event": name, **fields}
+        self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
         self._copies: dict[str, dict[str, Any]] | None = None
         self._call: tuple[Starter, Handler] | None = None
         self.state: Any = None
@@ -242,7 +249,7 @@ class Context(Mapping[str, object]):
     def changed_in_place(self) -> list[str]:
         """Return the fields whose copy was changed: that has no effect, and somebody may think that it has."""
         copies = self._copies or {}
-        return [name for name, value in copies.items() if value != (self._data.get(name) or {})]
+        return [name for name, value in copies.items() if _differs(value, self._data.get(name) or {})]
 
     @property
     def gave_copies(self) -> bool:

@@ -89,6 +89,8 @@ class Engine:
             raise ValueError(f"max_processes is {max_processes}, expected at least 1")
         self._services = Services(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
         self._registry = Registry()
+        if isinstance(events, str):
+            raise ValueError(f"events is {events!r}, expected a list of names")  # noqa: TRY004  # as for all options
         self._own_events = set(events)
         self._given = given.declared(hooks, self._own_events)
         self._registry.declare(self._given)
@@ -164,6 +166,7 @@ class Engine:
         >>> [(hook.name, hook.events) for hook in engine.hooks()]
         [('count-writes', ['post_tool_use', 'post_tool_failure'])]
         """
+        handlers.check_events(events, self._known_events(), "on")
 
         def decorate(function: Given) -> Given:
             self.register(events, function, **options)
@@ -180,9 +183,8 @@ class Engine:
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
         """
-        listed = (events,) if isinstance(events, (str, type)) else events
-        handler = handlers.make(listed, function, options, own_events=self._known_events())
-        self._registry.register(handler)
+        handler = handlers.make(events, function, options, own_events=self._known_events())
+        self._registry.register(handler, named="name" in options and options["name"] is not None)
         return handler
 
     def use(self, bundle: Bundle) -> Self:
@@ -200,8 +202,7 @@ class Engine:
 
     def enabled(self, name: str) -> bool:
         """Tell whether the hooks of this name are switched on. Raises KeyError when there is none."""
-        self._named(name)
-        return self._registry.is_on(name)
+        return all(self._registry.is_on(hook) for hook in self._named(name))
 
     def enable(self, name: str) -> None:
         """Switch on every hook of this name. Raises KeyError when there is none."""
@@ -307,15 +308,12 @@ class Engine:
         if isinstance(event, Context):
             context, event = ({**event, **context} if context is not None else event), event.event
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
-        name = self._names.get(event)
+        name = self._names.get(event) if isinstance(event, str) else None
         if name is None:
             name = self._canonical(event)
+        contexts.check(data, "fire " + name)
         table = self._registry.table(name)
-        try:
-            concerned = table.concerned(data)
-        except TypeError:  # a tool whose name is a list: no text at all
-            contexts.check(data, f"fire {name}")
-            raise
+        concerned = table.concerned(data)
         if not concerned:
             result = Result()
             if self._services.problems:
@@ -347,6 +345,7 @@ class Engine:
         if wait > 0 and services.background.names():
             with suppress(TimeoutError):
                 await asyncio.wait_for(services.background.wait(), wait)
+        services.background.close()
         services.background.cancel()
         with suppress(TimeoutError):
             await asyncio.wait_for(services.background.wait_for_tasks(), CLOSE_WAIT)
@@ -357,6 +356,7 @@ class Engine:
         self._closed = True
         if wait > 0:
             self._services.background.wait_sync(wait)
+        self._services.background.close()
         self._services.background.cancel()
         self._services.background.wait_sync(CLOSE_WAIT, tasks_only=True)
         self._end()

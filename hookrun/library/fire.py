@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import logging
+from asyncio import current_task
 from random import getrandbits
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ from hookrun import audit
 from hookrun import context as contexts
 from hookrun.engine import Chain
 from hookrun.library import encode
-from hookrun.library.bounded import Bounded
-from hookrun.library.calls import Call, as_coroutine
+from hookrun.library.bounded import FOREVER, Bounded
+from hookrun.library.calls import Call, as_coroutine, dismiss
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
 from hookrun.library.group import Group
@@ -26,7 +26,7 @@ from hookrun.run.prepare import DEEPEST, depth
 from hookrun.verdict import NO_OBJECTION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
     from hookrun.library.registry import Selection
@@ -45,7 +45,7 @@ class NestedError(RecursionError):
 
 
 class Fire:
-    """One fire. `deadline` is a time of the monotonic clock. Raises ValueError for a context that is none."""
+    """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
         "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_request_id", "_selection",
@@ -62,7 +62,6 @@ class Fire:
         state: object,
         deadline: float,
     ) -> None:
-        contexts.check(data, f"fire {event}")
         self._started = monotonic()
         self._services = services
         self._event = event
@@ -95,12 +94,13 @@ class Fire:
     async def run(self) -> Result:
         """Run the chain in the task that awaits it. When that is cancelled, nothing of it is left running."""
         nesting = self._go_deeper()
+        before = task.cancelling() if (task := current_task()) is not None else None
         try:
             hooks = self._first()
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = Call(hook, self._context(hook), self._deadline)
+                    call = Call(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
                     if wanted is not None and (bounded := call.advance(wanted)) is not None:
                         await call.wait(bounded)
@@ -111,7 +111,7 @@ class Fire:
                 for run, report in self._failures():
                     wanted = _begin_report(run, report)
                     if wanted is not None:
-                        await _finish_report(run, wanted)
+                        await _finish_report(run, wanted, self._deadline, before)
         except BaseException:
             self._interrupted()
             raise
@@ -130,7 +130,10 @@ class Fire:
                     call = Call(hook, self._context(hook), self._deadline)
                     wanted = call.begin()
                     if wanted is not None:
-                        self._services.loop_thread.run(call.finish(wanted))
+                        try:
+                            self._services.loop_thread.run(call.finish(wanted))
+                        finally:
+                            dismiss(wanted)
                     outcomes = [call.outcome]
                 else:
                     outcomes = self._group(hooks).run_sync()
@@ -138,7 +141,7 @@ class Fire:
                 for run, report in self._failures():
                     wanted = _begin_report(run, report)
                     if wanted is not None:
-                        self._services.loop_thread.run(_finish_report(run, wanted))
+                        self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
         except BaseException:
             self._interrupted()
             raise
@@ -203,12 +206,12 @@ class Fire:
         """Start what a handler leaves in the background."""
         run = Run(handler, Verdict(), outcome=Outcome())
 
-        def failed(failure: Failure) -> None:
+        def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
             run.failure = failure
+            wanted = None
             if handler.on_error is not None:
                 wanted = _begin_report(run, (handler, self._context(handler)))
-                if wanted is not None:
-                    self._services.loop_thread.submit(_finish_report(run, wanted), contextvars.copy_context())
+            return None if wanted is None else _finish_report(run, wanted)
 
         self._services.background.start(handler.name, failed, work, name)
 
@@ -306,32 +309,37 @@ def _begin_report(run: Run, report: Report) -> Any:
         return None
     try:
         wanted: Any = handler.on_error(run.failure, context)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         _report_failed(run, error)
         return None
     return wanted if hasattr(wanted, "__await__") else None
 
 
-async def _finish_report(run: Run, wanted: Any) -> None:
+async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
+    """Await what an `on_error` wants to have awaited, for as long as the hook itself, or the fire, may take."""
     coroutine = as_coroutine(wanted)
+    bounded = None
+    until = monotonic() + run.hook.timeout
     try:
-        bounded = Bounded(coroutine, coroutine.send(None), monotonic() + run.hook.timeout)
+        first = coroutine.send(None)
+        bounded = Bounded(coroutine, first, min(until, deadline), before)
+        await bounded
     except StopIteration:
         return
-    except Exception as error:
-        _report_failed(run, error)
-        return
-    try:
-        await bounded
-    except Exception as error:
-        _report_failed(run, error)
-    except asyncio.CancelledError:
-        if bounded.cancelled:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if bounded is not None and (bounded.dropped or bounded.cancelled):
             raise
-    if bounded.expired:
-        _report_failed(run, TimeoutError(f"it had not ended after {run.hook.timeout:g} s"))
+        if bounded is None or not bounded.expired:
+            _report_failed(run, error)
+    if bounded is not None and bounded.expired:
+        when = "at the fire's deadline" if deadline < until else f"after {run.hook.timeout:g} s"
+        _report_failed(run, TimeoutError(f"it had not ended {when}"))
 
 
-def _report_failed(run: Run, error: Exception) -> None:
+def _report_failed(run: Run, error: BaseException) -> None:
     run.notes.append(f"its on_error failed: {type(error).__name__}: {error}")
     LOG.error("hook %s: %s", run.hook.name, run.notes[-1])

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import Call
+from hookrun.library.calls import Call, dismiss
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure, Outcome
 
@@ -21,6 +21,35 @@ if TYPE_CHECKING:
     from hookrun.run.pool import Batch
 
 
+class _End:
+    """The end of a batch, told by the pool's thread, awaited by a task, also once more after it was cancelled."""
+
+    __slots__ = ("_come", "_loop", "_waiter")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[None] | None = None
+        self._come = False
+
+    def tell(self) -> None:
+        """Note, from any thread, that it has come."""
+        try:
+            self._loop.call_soon_threadsafe(self._note)
+        except RuntimeError:  # the loop is closed: nobody waits
+            return
+
+    def _note(self) -> None:
+        self._come = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def come(self) -> None:
+        """Wait for it."""
+        if not self._come:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+
 class Group:
     """Hooks of one fire that run side by side: `calls` are those of its handlers, by their place among the hooks."""
 
@@ -30,6 +59,7 @@ class Group:
         self._processes = processes
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
         self._outcomes: dict[int, Outcome] = {}
+        self._wanted: list[Any] = []
         self._count = len(hooks)
 
     def _in_order(self) -> list[Outcome]:
@@ -40,40 +70,49 @@ class Group:
     async def run(self) -> list[Outcome]:
         """Run them and return their outcomes in order. When the task is cancelled, none of them is left running."""
         work: list[Coroutine[Any, Any, None]] = []
+        end = _End()
+        batch = None
         if self._declared:
-            over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            batch = self._start_declared(over)
-            work.append(self._declared_over(batch, over))
-        work += [self._thread_over(n, call, self._in_thread(call)) for n, call in self._calls.items() if call.thread]
-        for n, call in self._calls.items():
-            if not call.thread:
-                wanted = call.begin()
-                self._outcomes[n] = call.outcome
-                if wanted is not None:
-                    work.append(call.finish(wanted))
-        if len(work) == 1:
-            await work[0]
-        elif work:
-            await _all(work)
+            batch = self._processes.start([hook for _, hook in self._declared], end.tell)
+            work.append(self._declared_over(batch, end))
+        try:
+            work += [
+                self._thread_over(n, call, self._in_thread(call)) for n, call in self._calls.items() if call.thread
+            ]
+            for n, call in self._calls.items():
+                if not call.thread:
+                    wanted = call.begin()
+                    self._outcomes[n] = call.outcome
+                    if wanted is not None:
+                        self._wanted.append(wanted)
+                        work.append(call.finish(wanted))
+        except BaseException:  # Ctrl-C in a handler
+            for each in work:
+                each.close()
+            self._dismiss()
+            if batch is not None:
+                self._services.pool.cancel(batch)
+                await end.come()
+            raise
+        try:
+            if len(work) == 1:
+                await work[0]
+            elif work:
+                await _all(work)
+        finally:
+            self._dismiss()
         return self._in_order()
 
-    def _start_declared(self, over: asyncio.Future[None]) -> Batch:
-        loop = asyncio.get_running_loop()
+    def _dismiss(self) -> None:
+        for wanted in self._wanted:
+            dismiss(wanted)
 
-        def tell() -> None:
-            try:
-                loop.call_soon_threadsafe(lambda: None if over.done() else over.set_result(None))
-            except RuntimeError:  # the loop is closed: nobody waits
-                return
-
-        return self._processes.start([hook for _, hook in self._declared], tell)
-
-    async def _declared_over(self, batch: Batch, over: asyncio.Future[None]) -> None:
+    async def _declared_over(self, batch: Batch, end: _End) -> None:
         try:
-            await asyncio.shield(over)
+            await end.come()
         except asyncio.CancelledError:
             self._services.pool.cancel(batch)
-            await over
+            await end.come()
             raise
         self._take(batch.outcomes)
 
@@ -109,6 +148,8 @@ class Group:
                 self._services.pool.cancel(batch)
                 over.result()
             raise
+        finally:
+            self._dismiss()
         return self._in_order()
 
     def _call_all(self, tasks: list[Work]) -> None:
@@ -119,9 +160,10 @@ class Group:
                 wanted = call.begin()
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
-                    tasks.append(self._services.loop_thread.submit(call.finish(wanted), contextvars.copy_context()))
+                    self._wanted.append(wanted)
+                    tasks.append(self._services.loop_thread.start(call.finish(wanted)))
         for task in tasks:
-            task.done.result()
+            task.wait()
         for n, future in threads.items():
             self._outcomes[n] = _result(future, self._calls[n])
 

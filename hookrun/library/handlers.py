@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.check import split_matcher
 from hookrun.config.fields import HOOK_FIELDS, names
 from hookrun.config.problem import Problem, nearest, printable, shown
+from hookrun.config.shapes import Field, Flag
 from hookrun.config.values import Place, keep
 from hookrun.events import EVENTS
 from hookrun.library.bounded import FOREVER
@@ -15,7 +17,7 @@ from hookrun.library.context import Context
 from hookrun.model import Hook
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from hookrun.config.parsed import KeyPath
     from hookrun.library.result import Abort, Skip
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     Event = str | type[Context]
 
 FIELDS = names(HOOK_FIELDS)
+OWN_FIELDS = {name: Field(name, Flag(), "") for name in ("enabled", "thread")}
+"""Options that only a handler has, and that are checked like a declaration's."""
 
 
 class Options(TypedDict, total=False):
@@ -88,7 +92,7 @@ class Handler(Hook):
 
 
 def make(
-    events: Iterable[Event],
+    events: Event | Iterable[Event],
     function: Function,
     options: Options,
     *,
@@ -98,19 +102,20 @@ def make(
     if unknown := [key for key in options if key not in Options.__annotations__]:
         near = nearest(unknown[0], Options.__annotations__)
         raise RegistrationError(f"unknown option {shown(unknown[0])}{f': did you mean {near}?' if near else ''}")
-    on_error, thread = options.get("on_error"), options.get("thread", False)
+    on_error, thread = options.get("on_error"), bool(options.get("thread"))
     if not callable(function):
         raise RegistrationError(f"{shown(repr(function))} cannot be called, expected a function that takes the context")
     if on_error is not None and not callable(on_error):
         raise RegistrationError(f"on_error is {shown(repr(on_error))}, expected a function of a failure and a context")
     target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     source, line = _place_of(function)
-    name = options.get("name") or target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
-    fields = _checked({**options, "name": name}, _Source(source, line, name))
+    made = target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
+    name = made if options.get("name") is None else options["name"]
+    fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
     handler = Handler.from_dict(
         {
             **fields,
-            "events": _events(events, own_events, name),
+            "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
             "layer": "user",
@@ -122,7 +127,7 @@ def make(
     handler.on_error = on_error
     handler.thread = thread
     handler.is_async = _is_async(function)
-    handler.enabled = options.get("enabled", True)
+    handler.enabled = options.get("enabled") is not False
     if thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not")
     return handler
@@ -145,10 +150,13 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
     )
 
 
-def _events(events: Iterable[Event], own_events: Collection[str], name: str) -> list[str]:
-    found = list(dict.fromkeys(event_name(event, own_events, f"handler {name}") for event in events))
+def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:
+    """Return the canonical names of one event or several. Raises RegistrationError, which `who` begins."""
+    if isinstance(events, (str, type)) or not isinstance(events, Iterable):
+        events = [events]
+    found = list(dict.fromkeys(event_name(event, own_events, who) for event in events))
     if not found:
-        raise RegistrationError(f"handler {name}: no event, expected at least one, such as pre_tool_use")
+        raise RegistrationError(f"{who}: no event, expected at least one, such as pre_tool_use")
     return found
 
 
@@ -158,16 +166,16 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
     at = Place(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
     values: dict[str, object] = {}
     for key, value in options.items():
-        if value is None or key not in FIELDS:
-            continue
-        keep(values, FIELDS[key], list(value) if isinstance(value, tuple) else value, at)
+        field = FIELDS.get(key) or OWN_FIELDS.get(key)
+        if value is not None and field is not None:
+            keep(values, field, list(value) if isinstance(value, tuple) else value, at)
     if problems:
         raise RegistrationError("\n".join(map(str, problems)))
     if "matcher" in values:
         split_matcher(values)
     if options.get("timeout", 0) is None:
         values["timeout"] = FOREVER
-    return values
+    return {key: value for key, value in values.items() if key not in OWN_FIELDS}
 
 
 class _Source:
@@ -198,4 +206,4 @@ def _is_async(function: object) -> bool:
 
 def _call_method(function: object) -> object:
     """Return what calls an object that is no function."""
-    return vars(type(function)).get("__call__")
+    return getattr(type(function), "__call__", None)  # noqa: B004  # it is the method that is asked for

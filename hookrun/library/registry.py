@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isfunction
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,22 @@ class Registry:
             self._declared = list(hooks)
             self._tables = {}
 
-    def register(self, handler: Handler) -> None:
-        """Take a handler; one of the same name is replaced, and loses its place."""
+    def register(self, handler: Handler, *, named: bool) -> None:
+        """Take a handler; one of the same name is replaced, and loses its place.
+
+        A name that was only made of its function's (not `named`) replaces nothing but that very function of a module:
+        others with such a name get a number.
+        """
         with self._lock:
+            held = self._handlers.get(handler.name)
+            same = held is not None and held.target == handler.target and _of_a_module(handler)
+            if held is not None and not (named or same):
+                number = 2
+                while f"{handler.name}-{number}" in self._handlers:
+                    number += 1
+                handler.name = f"{handler.name}-{number}"
             self._handlers.pop(handler.name, None)
             self._handlers[handler.name] = handler
-            self._off.discard(handler.name)
-            if not handler.enabled:
-                self._off.add(handler.name)
             self._tables = {}
 
     def remove(self, name: str) -> bool:
@@ -56,10 +65,11 @@ class Registry:
         """Switch every hook of this name on or off; tell whether there is one."""
         with self._lock:
             found = [hook for hook in (*self._declared, *self._handlers.values()) if hook.name == name]
-            (self._off.discard if on else self._off.add)(name)
             for hook in found:
                 if isinstance(hook, Handler):
                     hook.enabled = on
+                else:
+                    (self._off.discard if on else self._off.add)(name)
             self._tables = {}
             return bool(found)
 
@@ -75,18 +85,25 @@ class Registry:
         """Return the hooks of this name."""
         return [hook for hook in self.hooks() if hook.name == name]
 
-    def is_on(self, name: str) -> bool:
-        """Tell whether hooks of this name are switched on."""
-        return name not in self._off
+    def is_on(self, hook: Hook) -> bool:
+        """Tell whether a hook is switched on: a handler by itself, a declared one by its name, a managed one always."""
+        if isinstance(hook, Handler):
+            return hook.enabled
+        return hook.name not in self._off or hook.layer == "managed"
 
     def table(self, event: str) -> Table:
         """Return the hooks of an event that are switched on."""
         table = self._tables.get(event)
         if table is None:
             tables = self._tables
-            hooks = [hook for hook in self.hooks(event) if hook.name not in self._off and hook.mode != "off"]
+            hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
             table = tables[event] = Table(hooks)
         return table
+
+
+def _of_a_module(handler: Handler) -> bool:
+    """Tell whether it is a function that a module has but one of by this name: no lambda, partial, object, closure."""
+    return isfunction(handler.function) and "<" not in handler.target
 
 
 class Table:
@@ -95,7 +112,6 @@ class Table:
     def __init__(self, hooks: list[Hook]) -> None:
         self.hooks = hooks
         self.layers = [LAYERS.index(hook.layer) for hook in hooks]
-        self.conditions = any(hook.when is not None or hook.unless is not None for hook in hooks)
         self._known: dict[Key, frozenset[int]] = {}
 
     def concerned(self, data: Mapping[str, object]) -> frozenset[int]:

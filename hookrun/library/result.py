@@ -22,7 +22,7 @@ class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an err
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(reason or "skipped")
-        self.reason = reason
+        self.reason = None if reason is None else str(reason)
 
     def verdict(self) -> Verdict:
         """Return the verdict that it stands for."""
@@ -38,9 +38,9 @@ class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an er
     '[calendar:hook_abort] not on a Friday'
     """
 
-    def __init__(self, reason: str, *, name: str | None = None) -> None:
+    def __init__(self, reason: str = "aborted", *, name: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = str(reason)
         self.name = name
 
     def __str__(self) -> str:
@@ -100,7 +100,8 @@ class Result(Verdict):
         hookrun.library.result.Abort: [gate:hook_abort] tests fail
         """
         if self.action in ("block", "stop"):
-            raise Abort(self.message or self.action, name=self.ended_by)
+            who = next((run.name for run in self.runs if run.action == self.action), self.ended_by)
+            raise Abort(self.message or self.action, name=who)
         return self
 
     def to_dict(self) -> dict[str, object]:

@@ -6,11 +6,13 @@ import asyncio
 import os
 import weakref
 from concurrent.futures import Future, wait
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread, current_thread
+from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from hookrun.run.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -85,6 +87,12 @@ class Workers:
         return sum(thread.is_alive() for thread in threads)
 
 
+BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())
+"""The loops whose threads wait for what runs here: nobody here may wait for one of them."""
+SERVED = local()
+"""In the thread of a loop: that loop."""
+
+
 class LoopThread:
     """An event loop in a thread of its own, for async handlers of a program that has none. It is started at need."""
 
@@ -93,58 +101,71 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
         self._pid = os.getpid()
+        self._closed = False
 
     def check(self) -> None:
-        """Raise RuntimeError in the very thread: whoever waited for the loop here would wait for ever."""
-        if self._thread is current_thread():
+        """Raise RuntimeError where whoever waited for the loop would wait for ever: its thread waits for us."""
+        if getattr(SERVED, "by", None) is self or self in BLOCKED.get():
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the loop and wait for its end."""
+        """Run a coroutine in the loop and wait for its end. Raises ClosedError when the engine is closed meanwhile."""
+        work = self.start(coroutine)
         try:
-            self.check()
-        except RuntimeError:
-            coroutine.close()
-            raise
-        work = self.submit(coroutine, copy_context())
-        try:
-            work.done.result()
+            work.wait()
         except BaseException:
             work.cancel()
             wait([work.done], ENDING)
             raise
 
-    def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:
-        """Run a coroutine in the loop, with these context variables."""
-        return Work(self._running_loop(), coroutine, variables)
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> Work:
+        """Run a coroutine in the loop, with our context variables; somebody here is going to wait for it."""
+        try:
+            self.check()
+            variables = copy_context()
+            served = getattr(SERVED, "by", None)
+            if served is not None:
+                variables.run(BLOCKED.set, (*BLOCKED.get(), served))
+            return self.submit(coroutine, variables)
+        except BaseException:
+            coroutine.close()
+            raise
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:
+        """Run a coroutine in the loop, with these context variables. Raises ClosedError."""
         with self._lock:
+            if self._closed:
+                raise ClosedError("the engine is closed")
             if self._loop is None or self._pid != os.getpid():
                 self._pid = os.getpid()
                 self._loop = asyncio.new_event_loop()
-                self._thread = Thread(target=_serve, args=(self._loop,), name="hookrun-handlers", daemon=True)
+                serving = (self._loop, weakref.ref(self))
+                self._thread = Thread(target=_serve, args=serving, name="hookrun-handlers", daemon=True)
                 self._thread.start()
                 weakref.finalize(self, _stop, self._loop)  # forgotten without being closed
-            return self._loop
+            return Work(self._loop, coroutine, variables)
 
     def close(self, seconds: float) -> None:
         """End the loop; what still runs in it is cancelled."""
         with self._lock:
+            self._closed = True
             loop, self._loop = self._loop, None
             thread, self._thread = self._thread, None
         if loop is None or thread is None or self._pid != os.getpid():
             return
         ending = asyncio.run_coroutine_threadsafe(_end_all(), loop)
-        try:
-            ending.result(seconds)
-        except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
-            return
+        if thread is not current_thread():
+            try:
+                ending.result(seconds)
+            except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
+                return
         _stop(loop)
-        thread.join(seconds)
+        if thread is not current_thread():
+            thread.join(seconds)
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _serve(loop: asyncio.AbstractEventLoop, owner: weakref.ref[LoopThread]) -> None:
+    SERVED.by = owner()
     loop.run_forever()
     loop.close()
 
@@ -163,7 +184,7 @@ async def _end_all() -> None:
 
 
 class Work:
-    """A coroutine that runs as a task of a loop, in whatever thread. `done` is settled when it is really over."""
+    """A coroutine that runs as a task of a loop, in whatever thread. `done` is settled when it is over."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
@@ -181,8 +202,24 @@ class Work:
             self._coroutine.close()
             self.done.set_exception(asyncio.CancelledError())
             return
-        self._task = self._loop.create_task(self._coroutine, context=self._variables)
-        self._task.add_done_callback(lambda task: settle(self.done, task.result))
+        self._task = self._loop.create_task(self._run(), context=self._variables)
+        self._task.add_done_callback(self._over)
+
+    async def _run(self) -> None:
+        """Run it. What would end the loop (KeyboardInterrupt, SystemExit) ends in `done`, as every exception does."""
+        try:
+            result = await self._coroutine
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self.done.set_exception(error)
+        else:
+            self.done.set_result(result)
+
+    def _over(self, _: asyncio.Task[Any]) -> None:
+        if not self.done.done():
+            self._coroutine.close()
+            self.done.set_exception(asyncio.CancelledError())
 
     def cancel(self) -> None:
         """Ask it to end."""
@@ -192,6 +229,13 @@ class Work:
         except RuntimeError:  # the loop is closed, and has ended its tasks
             if not self.done.done():
                 self.done.set_exception(asyncio.CancelledError())
+
+    def wait(self) -> None:
+        """Wait for its end in another thread. Raises what it raises; ClosedError if it was cancelled by a close."""
+        try:
+            self.done.result()
+        except asyncio.CancelledError:
+            raise ClosedError("the engine was closed meanwhile") from None
 
 
 def settle(future: Future[Any], function: Callable[[], object]) -> None:

@@ -1,0 +1,107 @@
+"""The reference is whole: it builds without a warning, names everything public, and its examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import hookrun
+import hookrun.bundles
+import hookrun.observe
+from tests.conftest import ROOT
+
+NEEDS = {"hookrun.integrations.claude_agent_sdk": "claude_agent_sdk", "hookrun.integrations.langchain": "langchain"}
+"""The modules that need a package which hookrun does not install by itself."""
+
+MODULES = sorted({module.name for module in pkgutil.walk_packages(hookrun.__path__, "hookrun.")} - {"hookrun.__main__"})
+PUBLIC = [
+    *(f"hookrun.{name}" for names in hookrun.PUBLIC.values() for name in names.split()),
+    *(f"hookrun.bundles.{name}" for name in hookrun.bundles.__all__),
+    *(f"hookrun.observe.{name}" for name in hookrun.observe.__all__),
+]
+TOOLS = ("mkdocs", "mkdocstrings_handlers.python")
+
+
+def is_there(module: str) -> bool:
+    """Tell whether a module could be imported, without doing it."""
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site, built as strictly as can be."""
+    missing = [tool for tool in TOOLS if not is_there(tool)]
+    if missing:
+        pytest.skip(f"the reference is built with {' and '.join(missing)}: pip install 'hookrun[docs]'")
+    directory = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(directory)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory
+
+
+def anchors(site: Path) -> set[str]:
+    """Return the names that can be linked to on the pages of the reference."""
+    pages = (site / "api").glob("**/index.html")
+    return {found for page in pages for found in re.findall(r'id="(hookrun\.[\w.]+)"', page.read_text())}
+
+
+def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
+    """Every public name and every field of a context is on a page, and no example is taken for a quotation."""
+    from hookrun.library.context import Context, Field
+    from hookrun.library.event_contexts import CLASSES
+
+    there = anchors(site)
+    assert sorted(set(PUBLIC) - there) == []
+    owners: list[type[Context]] = [Context, *CLASSES.values()]
+    for owner in owners:
+        own = [name for name, value in vars(owner).items() if isinstance(value, (Field, property))]
+        assert [name for name in own if f"hookrun.{owner.__qualname__}.{name}" not in there] == [], owner
+    for page in (site / "api").glob("**/index.html"):
+        assert "<blockquote>" not in page.read_text(), page
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Each line of an example in a docstring gives what is written below it."""
+    needed = NEEDS.get(name)
+    if needed is not None and not is_there(needed):
+        pytest.skip(f"{name} needs the package {needed}")
+    with caplog.at_level("CRITICAL"):
+        assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hookrun.library.context",
+        "hookrun.library.engine",
+        "hookrun.library.result",
+        "hookrun.model",
+        "hookrun.bundles.quality_gate",
+        "hookrun.bundles.retry",
+        "hookrun.bundles.validate_json",
+        "hookrun.compat.oats",
+        "hookrun.observe.causes",
+        "hookrun.observe.costs",
+        "hookrun.observe.export",
+        "hookrun.observe.patterns",
+        "hookrun.observe.tools",
+        "hookrun.observe.workflow",
+    ],
+)
+def test_there_are_examples(name: str) -> None:
+    """The modules that a program begins with show how they are used: else the test above could not fail."""
+    found = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
+    assert sum(len(each.examples) for each in found) >= 3

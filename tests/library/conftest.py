@@ -1,0 +1,41 @@
+"""Fixtures of the library's tests: an engine that is closed, both ways to fire, layers of declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from hookrun import Engine
+from tests.conftest import Project
+from tests.library import firing
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """Return an engine without declarations; it is closed at the end."""
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture(params=["fire", "fire_sync"])
+def fire(request: pytest.FixtureRequest) -> firing.Fire:
+    """Return what fires: in a task, and once more in a thread without a loop."""
+    return firing.fire_async if request.param == "fire" else firing.fire_sync
+
+
+Load = Callable[..., Engine]
+
+
+@pytest.fixture
+def load(project: Project) -> Iterator[Load]:
+    """Return what makes engines with the declarations of `project`; each is closed at the end."""
+    engines: list[Engine] = []
+
+    def make(**options: object) -> Engine:
+        engines.append(Engine.load(project.root, **{"home": project.home, **options}))  # type: ignore[arg-type]
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close_sync()

@@ -1,0 +1,116 @@
+"""What the tests of the library have in common: engines, both ways to fire, and a watch against what never ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from threading import Thread
+from typing import Any, Protocol, TypeVar
+
+from hookrun import Context, Engine, Failure, Result
+
+T = TypeVar("T")
+
+CALL: dict[str, Any] = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls", "n": 1}}
+"""A call of a tool, as most tests fire it."""
+
+
+class Fire(Protocol):
+    """Fires an event at an engine, in a task or in this thread."""
+
+    def __call__(self, engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, **named: Any) -> Result:
+        """Fire; without any field it is the CALL above."""
+
+
+def with_call(event: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Return the named arguments of a fire, the CALL's fields among them where no field is given."""
+    given = positional or isinstance(event, Context) or named.keys() - {"state", "deadline"}
+    return named if given else {**CALL, **named}
+
+
+def fire_async(engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, **named: Any) -> Result:
+    """Fire in a task of a loop of its own; wait for background work too, for the loop ends here."""
+
+    async def main() -> Result:
+        result = await engine.fire(event, *positional, **with_call(event, positional, named))
+        await engine.wait_background()
+        return result
+
+    return asyncio.run(main())
+
+
+def fire_sync(engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, **named: Any) -> Result:
+    """Fire in this thread, and wait for background work too."""
+    result = engine.fire_sync(event, *positional, **with_call(event, positional, named))
+    asyncio.run(engine.wait_background())
+    return result
+
+
+def within(function: Callable[[], T], seconds: float = 5) -> T:
+    """Return what the function returns, or fail when it has not after so long: a deadlock ends one test, not all."""
+    ended: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            ended.append(function())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if raised:
+        raise raised[0]
+    assert ended, f"it has not ended after {seconds} s: a deadlock"
+    return ended[0]
+
+
+def answers(value: object) -> Callable[[Context], Any]:
+    """Return a handler that returns this."""
+
+    def handler(ctx: Context) -> Any:
+        return value
+
+    return handler
+
+
+def raises(error: BaseException | type[BaseException]) -> Callable[[Context], Any]:
+    """Return a handler that raises this."""
+
+    def handler(ctx: Context) -> Any:
+        raise error
+
+    return handler
+
+
+def sees(seen: list[Any], name: str = "tool_args") -> Callable[[Context], Any]:
+    """Return a handler that notes a field of its context, by attribute."""
+
+    def handler(ctx: Context) -> None:
+        seen.append(getattr(ctx, name))
+
+    return handler
+
+
+def says(**answer: object) -> str:
+    """Return a shell line that prints this answer."""
+    return f"cat >/dev/null; echo '{json.dumps(answer)}'"
+
+
+def order(result: Result) -> list[str]:
+    """Return the names of the hooks that ran, in order."""
+    return [run.name for run in result.runs]
+
+
+def kinds(result: Result) -> Mapping[str, str | None]:
+    """Return the kind of failure of each hook, None where there is none."""
+    return {run.name: run.failure.kind if run.failure else None for run in result.runs}
+
+
+def failure(result: Result, name: str | None = None) -> Failure:
+    """Return the failure of a hook, by default of the only one that failed."""
+    found = [run.failure for run in result.runs if run.failure and name in (None, run.name)]
+    assert len(found) == 1, kinds(result)
+    return found[0]

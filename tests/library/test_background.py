@@ -1,0 +1,215 @@
+"""What handlers leave in the background, and the state that travels along the chain."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from threading import Event, Lock, current_thread
+from typing import Any
+
+import pytest
+
+from hookrun import ClosedError, Context, Engine, Failure
+from tests.library.firing import Fire, answers, fire_sync, kinds, within
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "function"])
+def test_it_is_waited_for(engine: Engine, fire: Fire, kind: str) -> None:
+    """`wait_background` waits for all of it, what that starts itself included; the fire does not wait."""
+    done: list[str] = []
+    go = Event()
+
+    def second() -> None:
+        Event().wait(0.05)
+        done.append("second")
+
+    async def coroutine(ctx: Context) -> None:
+        await asyncio.to_thread(go.wait, 10)
+        done.append("first")
+        ctx.background(second)
+
+    def function(ctx: Context) -> None:
+        go.wait(10)
+        done.append("first")
+        ctx.background(second)
+
+    def handler(ctx: Context) -> None:
+        ctx.background(coroutine(ctx) if kind == "coroutine" else lambda: function(ctx), name="w")
+
+    def looks(ctx: Context) -> None:
+        done.append("the fire went on")
+        go.set()
+
+    engine.register("stop", handler)
+    engine.register("stop", looks)
+    within(lambda: fire(engine, "stop"))
+    assert done == ["the fire went on", "first", "second"]
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "function", "async function"])
+@pytest.mark.parametrize("error", [ValueError("lost"), SystemExit(3)], ids=["error", "exit"])
+@pytest.mark.filterwarnings("error")
+def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException) -> None:
+    """In the log with the names of hook and work, and to the hook's `on_error`; the next fire is as any other."""
+    told: list[Failure] = []
+
+    async def coroutine() -> None:
+        raise error
+
+    def function() -> None:
+        raise error
+
+    async def handler(ctx: Context) -> None:
+        ctx.background(coroutine() if kind == "coroutine" else function if kind == "function" else coroutine, name="w")
+
+    engine.register("stop", handler, name="h", on_error=lambda failed, _: told.append(failed))
+    with caplog.at_level(logging.ERROR, "hookrun"):
+        for _ in range(2):
+            assert within(lambda: kinds(fire_sync(engine, "stop"))) == {"h": None}
+    assert [failed.exception for failed in told] == [error, error]
+    assert f"hook h: w failed in the background: {type(error).__name__}" in caplog.text
+
+
+def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
+    """`wait_background` waits for the on_error of what failed there, too."""
+    told: list[str] = []
+
+    async def on_error(failed: Failure, ctx: Context) -> None:
+        await asyncio.sleep(0.02)
+        told.append(failed.detail)
+
+    def fails() -> None:
+        raise ValueError("x")
+
+    engine.register("stop", lambda ctx: ctx.background(fails), name="h", on_error=on_error)
+    within(lambda: fire(engine, "stop"))
+    assert told == ["its background work raised ValueError: x"]
+
+
+@pytest.mark.parametrize("wait", [0, 5])
+@pytest.mark.parametrize("close", ["close", "close_sync"])
+def test_closing_waits_or_cancels(wait: float, close: str) -> None:
+    """Without a wait a coroutine is cancelled; with one it may end by itself."""
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(0.02 if wait else 60)
+            ended.append("by itself")
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    engine = Engine()
+    started = Event()
+    engine.register("stop", lambda ctx: ctx.background(work()), name="h")
+    engine.register("stop", lambda _: started.set(), name="s")
+    engine.fire_sync("stop")
+
+    def end() -> None:
+        if close == "close":
+            asyncio.run(engine.close(wait=wait))
+        else:
+            engine.close_sync(wait=wait)
+
+    within(end)
+    assert ended in (["by itself"] if wait else ["cancelled"], [] if not wait else None)
+
+
+def test_work_is_not_started_for_a_closed_engine(recwarn: pytest.WarningsRecorder) -> None:
+    """A handler's context that outlives the engine starts nothing that nobody would end."""
+    kept: list[Context] = []
+    ran: list[str] = []
+
+    async def work() -> None:
+        ran.append("x")
+
+    engine = Engine()
+    engine.register("stop", kept.append, name="h")
+    engine.fire_sync("stop")
+    engine.close_sync()
+    with pytest.raises(ClosedError):
+        kept[0].background(work())
+    assert ran == []
+
+
+def test_outside_of_a_handler_there_is_no_background(engine: Engine, fire: Fire) -> None:
+    """RuntimeError; the coroutine is closed, and nothing warns of it."""
+
+    async def work() -> None:
+        """Do nothing."""
+
+    engine.register("stop", answers(None), name="h")
+    after = fire(engine, "stop").context
+    assert after is not None
+    for ctx in (Context("stop"), after):
+        with pytest.raises(RuntimeError, match="background work is started in a handler"):
+            ctx.background(work())
+
+
+def test_work_of_a_task_runs_in_its_loop(engine: Engine) -> None:
+    """A coroutine runs in the loop that fires, a function in a thread."""
+    seen: list[bool] = []
+
+    async def main() -> None:
+        loop, thread = asyncio.get_running_loop(), current_thread()
+
+        async def work() -> None:
+            seen.append(asyncio.get_running_loop() is loop)
+
+        def handler(ctx: Context) -> None:
+            ctx.background(work())
+            ctx.background(lambda: seen.append(current_thread() is not thread))
+
+        engine.register("stop", handler)
+        await engine.fire("stop")
+        await engine.wait_background()
+
+    asyncio.run(main())
+    assert seen == [True, True]
+
+
+# --- the state
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_state_travels_along_the_chain(engine: Engine, fire: Fire, thread: bool) -> None:
+    """One object for all handlers in order, and the very one that the program gave."""
+    state: dict[str, Any] = {}
+
+    async def reads(ctx: Context) -> None:
+        ctx.state["b"] = ctx.state["a"] + 1
+
+    def sets(ctx: Context) -> None:
+        ctx.state["a"] = 1
+
+    engine.register("stop", sets, thread=thread)
+    engine.register("stop", reads)
+    result = fire(engine, "stop", state=state)
+    assert state == {"a": 1, "b": 2}
+    assert result.context is not None
+    assert result.context.state is state
+
+
+def test_side_by_side_each_has_a_clone(engine: Engine, fire: Fire) -> None:
+    """What one does to its state the others do not see, nor does whoever comes after."""
+    seen: list[Any] = []
+
+    def changes(ctx: Context) -> None:
+        seen.append(list(ctx.state["list"]))
+        ctx.state["list"].append(ctx["hook"])
+
+    state = {"list": [0]}
+    for name in "ab":
+        engine.register("stop", changes, name=name, parallel=True, thread=name == "b")
+    engine.register("stop", changes, name="c")
+    fire(engine, "stop", state=state)
+    assert (seen, state) == ([[0], [0], [0]], {"list": [0, "c"]})
+
+
+def test_a_state_that_cannot_be_cloned_is_a_failure(engine: Engine, fire: Fire) -> None:
+    """Side by side it would be shared: each fails by name, and a guard among them refuses."""
+    engine.register("stop", answers(None), name="a", parallel=True)
+    engine.register("stop", answers(None), name="b", parallel=True, on_failure="block")
+    result = fire(engine, "stop", state=Lock())
+    assert (kinds(result), result.action) == ({"a": "exception", "b": "exception"}, "block")

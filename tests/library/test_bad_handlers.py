@@ -1,0 +1,226 @@
+"""A handler that raises or returns nonsense: a named failure, `on_failure` as it says, the others have their say."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+
+from hookrun import Context, Engine, Failure, Skip, Verdict
+from tests.library.firing import Fire, answers, failure, kinds, order, raises, within
+
+
+class NoRepr:
+    """What cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+class NoEqual:
+    """What cannot be compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise ZeroDivisionError
+
+
+def circular() -> dict[str, Any]:
+    """Return an answer that holds itself."""
+    answer: dict[str, Any] = {"action": "modify"}
+    answer["modified_args"] = answer
+    return answer
+
+
+def deep() -> dict[str, Any]:
+    """Return arguments nested deeper than Python recurses."""
+    value: dict[str, Any] = {}
+    for _ in range(5000):
+        value = {"x": value}
+    return value
+
+
+async def a_coroutine_function() -> None:
+    """Stand for a function that somebody forgot to call."""
+
+
+NONSENSE = [
+    42, True, False, 0, "block", b"block", [], [Verdict.block()], (Verdict.block(), "x"), Verdict, Verdict.block,
+    a_coroutine_function, object(), NoRepr(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
+    {}, {"message": "no action"}, {"action": "deny"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
+    {1: 2}, circular(), {"action": "modify", "modified_args": deep()}, {"action": circular()},
+    Verdict("deny"), Verdict(5), Verdict(None), Verdict("block", 5), Verdict("block", message=["a"]),  # type: ignore[arg-type]
+    Verdict("modify"), Verdict("modify", modified_args=[1]), Verdict("modify", modified_args="x"),  # type: ignore[arg-type]
+    Verdict("modify", modified_args={}, args_patch={}), Verdict(modified_context=[1]),  # type: ignore[arg-type]
+    Verdict("modify", modified_args={1: 2}), Verdict("modify", args_patch={None: 2}),  # type: ignore[dict-item]
+    Verdict.__new__(Verdict), Verdict.modify({"n": NoEqual()}), OrderedDict(action="nope"),
+    (_ for _ in [1]), Skip("s").verdict,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=[f"{n}-{type(v).__name__}" for n, v in enumerate(NONSENSE)])
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
+def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind: str) -> None:
+    """Whatever a handler returns that is no answer: named, told to the person or the model, never silent."""
+
+    async def later(ctx: Context) -> Any:
+        await asyncio.sleep(0)
+        return value
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel", "always": True}
+    function = later if kind == "async" else answers(value)
+    engine.register("pre_tool_use", function, name="c", **how)
+    engine.register("pre_tool_use", function, name="b", on_failure="block", **how)
+    engine.register("pre_tool_use", answers(Verdict.tell("other")), name="o", **how)
+    result = fire(engine, tool_name="bash", tool_args={"n": NoEqual()})
+    assert kinds(result) == {"c": "bad_verdict", "b": "bad_verdict", "o": None}
+    assert (result.action, result.additional_context, result.ended_by) == ("block", "other", "b")
+    assert "hook c failed (bad_verdict): " in str(result.system_message)
+    assert "hook b failed (bad_verdict): " in str(result.message)
+    assert len(failure(result, "b").detail) < 1000
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "late", "thread", "parallel"])
+@pytest.mark.parametrize("error", [ValueError("why"), SystemExit(3), asyncio.CancelledError(), StopIteration()])
+def test_an_exception_is_a_failure(
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException
+) -> None:
+    """Whatever it raises: named, with the exception itself, in the log; the others still have their say."""
+
+    async def at_once(ctx: Context) -> None:
+        raise error
+
+    async def late(ctx: Context) -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    function: Any = {"async": at_once, "late": late}.get(kind, raises(error))
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel", "always": True}
+    engine.register("stop", function, name="c", **how)
+    engine.register("stop", function, name="b", on_failure="block", **how)
+    engine.register("stop", answers(Verdict.tell("other")), name="o", **how)
+    with caplog.at_level(logging.WARNING, "hookrun"):
+        result = within(lambda: fire(engine, "stop"))
+    assert (result.action, result.additional_context) == ("block", "other")
+    assert (result.ended_by, order(result)) == ("b", ["c", "b", "o"])
+    found = failure(result, "b")
+    assert found.kind == "exception"
+    assert found.exception is error or found.exception.__class__ is RuntimeError  # a StopIteration in a coroutine
+    assert f"hook b failed (exception): {found.detail}" == result.message
+    assert f"hook c failed (exception): {found.detail}" == result.system_message
+    assert result.message in caplog.text
+    assert str(result.system_message) in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "late", "parallel"])
+def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, kind: str) -> None:
+    """A KeyboardInterrupt goes on to whoever fires: nothing is made of it, and nobody waits for ever."""
+
+    async def at_once(ctx: Context) -> None:
+        raise KeyboardInterrupt
+
+    async def late(ctx: Context) -> None:
+        await asyncio.sleep(0)
+        raise KeyboardInterrupt
+
+    function: Any = {"async": at_once, "late": late}.get(kind, raises(KeyboardInterrupt()))
+    engine.register("stop", function, name="h", parallel=kind == "parallel")
+    engine.register("stop", answers(None), name="o", parallel=kind == "parallel")
+    with pytest.raises(KeyboardInterrupt):
+        within(lambda: fire(engine, "stop"), 5)
+    engine.remove("h")
+    assert within(lambda: fire(engine, "stop"), 5).action == "continue"
+
+
+def test_generator_exit_is_no_way_out(engine: Engine, fire: Fire) -> None:
+    """A handler that raises GeneratorExit by itself has failed like any other."""
+    engine.register("stop", raises(GeneratorExit()), name="h", on_failure="block")
+    assert fire(engine, "stop").action == "block"
+
+
+def test_a_change_where_there_are_no_arguments(engine: Engine, fire: Fire) -> None:
+    """A bad verdict, as with a declared hook; on a program's own event it depends on what was fired."""
+    engine.register("stop", answers(Verdict.modify({"x": 1})), name="h", on_failure="block")
+    assert fire(engine, "stop", tool_args={"x": 0}).action == "block"
+    with Engine(events=["mine"]) as own:
+        own.register("mine", answers(Verdict.modify({"x": 1})), name="h")
+        assert fire(own, "mine", tool_args={"x": 0}).modified_args == {"x": 1}
+        assert kinds(fire(own, "mine", a=1)) == {"h": "bad_verdict"}
+
+
+def test_keys_that_are_not_known_are_noted(engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture) -> None:
+    """The answer counts, and a note and the log tell of them."""
+    engine.register("stop", answers({"action": "block", "message": "m", "reason": "x", "b": 1}), name="h")
+    with caplog.at_level(logging.WARNING, "hookrun"):
+        result = fire(engine, "stop")
+    assert (result.action, result.runs[0].notes) == ("block", ["unknown keys in its answer: b, reason"])
+    assert "hook h: unknown keys in its answer: b, reason" in caplog.text
+
+
+def test_arguments_beside_a_refusal_are_not_used(engine: Engine, fire: Fire) -> None:
+    """A note says so, and nothing is changed."""
+    engine.register("pre_tool_use", answers(Verdict("block", "m", modified_args={"x": 1})), name="h")
+    result = fire(engine)
+    assert (result.action, result.modified_args) == ("block", None)
+    assert "were not used" in result.runs[0].notes[0]
+
+
+def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
+    """One that yields its verdict has not given it: said, and not silent."""
+
+    async def yields(ctx: Context) -> Any:
+        yield Verdict.block("no")
+
+    def yields_too(ctx: Context) -> Any:
+        yield Verdict.block("no")
+
+    engine.register("stop", yields, name="a", on_failure="block", always=True)
+    engine.register("stop", yields_too, name="b", on_failure="block", always=True)
+    result = fire(engine, "stop")
+    assert kinds(result) == {"a": "bad_verdict", "b": "bad_verdict"}
+    assert "(async_generator)" in str(result.message)
+
+
+def test_a_thread_is_not_for_what_is_to_be_awaited(engine: Engine, fire: Fire) -> None:
+    """A function that returns a coroutine, in a thread: nobody could await it; it is closed and told."""
+    engine.register("stop", lambda _: a_coroutine_function(), name="h", thread=True)
+    assert failure(fire(engine, "stop")).detail == (
+        "it returned something to be awaited: that and thread=True do not go together"
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_awaiting_what_is_cancelled(engine: Engine, fire: Fire) -> None:
+    """A future that somebody cancels is that handler's failure, and cancels nobody else."""
+
+    async def waits(ctx: Context) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.cancel)
+        await future
+
+    async def other(ctx: Context) -> Verdict:
+        await asyncio.sleep(0)
+        return Verdict.block("other")
+
+    engine.register("stop", waits)
+    engine.register("stop", other)
+    result = fire(engine, "stop")
+    assert (kinds(result), result.message) == ({"waits": "exception", "other": None}, "other")
+
+
+@pytest.mark.parametrize("make", [asyncio.Future, lambda: asyncio.ensure_future(asyncio.sleep(0))])
+def test_anything_that_can_be_awaited_is_awaited(engine: Engine, make: Any) -> None:
+    """A future or a task of this loop is as good as a coroutine."""
+
+    async def main() -> Any:
+        future = make()
+        if not isinstance(future, asyncio.Task):
+            future.set_result(Verdict.block("f"))
+        engine.register("stop", answers(future), name="h")
+        return (await engine.fire("stop")).action
+
+    assert asyncio.run(main()) == ("block" if make is asyncio.Future else "continue")

@@ -1,0 +1,196 @@
+"""Handlers one after another and side by side: what each action does, who sees a change, when a chain ends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hookrun import Abort, Context, Engine, PreToolUse, Skip, Verdict
+from tests.library.firing import CALL, Fire, answers, order, raises, sees
+
+
+@pytest.mark.parametrize(
+    ("answer", "action", "message"),
+    [
+        (None, "continue", None),
+        (Verdict(), "continue", None),
+        (Verdict.block("b"), "block", "b"),
+        (Verdict.block(), "block", "blocked by h (no reason given)"),
+        (Verdict.ask("a"), "ask", "a"),
+        (Verdict.ask(), "ask", "a person's approval is asked for by h (no reason given)"),
+        (Verdict.allow("y"), "allow", "y"),
+        (Verdict.skip("s"), "skip", "s"),
+        (Verdict.stop("e"), "stop", "e"),
+        (Verdict.modify({"x": 1}), "modify", None),
+        (Verdict.patch({"x": 1}), "modify", None),
+        (Skip("s"), "skip", "s"),
+        (Skip(), "skip", "skipped by h (no reason given)"),
+        (Skip, "skip", "skipped by h (no reason given)"),
+        (Abort("why"), "block", "why"),
+        (Abort("why", name="policy"), "block", "policy: why"),
+        ({"action": "block", "message": "d"}, "block", "d"),
+        ({"action": "continue"}, "continue", None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sync", "async", "thread"])
+def test_every_answer(  # noqa: PLR0917  # a table of cases
+    engine: Engine, fire: Fire, kind: str, answer: Any, action: str, message: str | None
+) -> None:
+    """Each action through each kind of handler; what refuses without a reason is given one with the hook's name."""
+
+    async def later(ctx: Context) -> Any:
+        await asyncio.sleep(0)
+        return answer
+
+    engine.register("pre_tool_use", later if kind == "async" else answers(answer), name="h", thread=kind == "thread")
+    result = fire(engine)
+    assert (result.action, result.message) == (action, message)
+    assert result.ended_by == ("h" if action in {"block", "skip", "stop"} else None)
+    assert [run.failure for run in result.runs] == [None]
+
+
+@pytest.mark.parametrize(
+    ("error", "action", "message"),
+    [
+        (Skip("s"), "skip", "s"),
+        (Skip, "skip", "skipped by h (no reason given)"),
+        (Abort("why"), "block", "why"),
+        (Abort("why", name="policy"), "block", "policy: why"),
+        (Abort(ValueError("why")), "block", "why"),  # type: ignore[arg-type]  # as people do
+    ],
+)
+@pytest.mark.parametrize("thread", [False, True])
+def test_skip_and_abort_may_be_raised(  # noqa: PLR0917  # a table of cases
+    engine: Engine, fire: Fire, error: Any, action: str, message: str, thread: bool
+) -> None:
+    """Raised they mean what they mean when they are returned."""
+    engine.register("pre_tool_use", raises(error), name="h", thread=thread)
+    result = fire(engine)
+    assert (result.action, result.message) == (action, message)
+
+
+@pytest.mark.parametrize("answer", [Verdict.modify({"x": 1}), {"action": "modify", "modified_args": {"x": 1}}])
+def test_a_change_is_seen_by_every_later_handler(engine: Engine, fire: Fire, answer: Any) -> None:
+    """Whole arguments, then a patch of those; a later condition is tried on them; the caller's are as they were."""
+    seen: list[Any] = []
+    engine.register("pre_tool_use", answers(answer), name="a")
+    engine.register("pre_tool_use", sees(seen))
+    engine.register("pre_tool_use", answers(Verdict.patch({"y": {"z": 2}, "x": None})), name="b")
+    engine.register("pre_tool_use", sees(seen), name="c", thread=True)
+    engine.register("pre_tool_use", sees(seen), name="d", when={"tool_args.y.z": "2"})
+    engine.register("pre_tool_use", sees(seen), name="e", when={"tool_args.command": "ls"})
+    given = {"command": "ls"}
+    result = fire(engine, tool_name="bash", tool_args=given)
+    assert seen == [{"x": 1}, {"y": {"z": 2}}, {"y": {"z": 2}}]
+    assert (result.action, result.modified_args, given) == ("modify", {"y": {"z": 2}}, {"command": "ls"})
+    assert [run.changed for run in result.runs] == [["command", "x"], [], ["x", "y"], [], []]
+    assert result.context is not None
+    assert (result.context["tool_args"], type(result.context)) == ({"y": {"z": 2}}, PreToolUse)
+
+
+def test_what_is_passed_on_is_in_metadata(engine: Engine, fire: Fire) -> None:
+    """`pass_on` grows the metadata that later handlers see, on top of what the caller gave."""
+    seen: list[Any] = []
+    engine.register("stop", answers(Verdict.pass_on(a=1, b=1)), name="a")
+    engine.register("stop", answers(Verdict.pass_on(b=2)), name="b")
+    engine.register("stop", sees(seen, "metadata"))
+    result = fire(engine, "stop", metadata={"given": True})
+    assert seen == [{"given": True, "a": 1, "b": 2}]
+    assert result.modified_context == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("ending", ["block", "skip", "stop"])
+def test_a_refusal_ends_the_chain_but_for_those_that_run_always(engine: Engine, fire: Fire, ending: str) -> None:
+    """What comes after is not called; an `always` hook is, and cannot weaken it."""
+    engine.register("pre_tool_use", answers(Verdict(ending, "m")), name="a")
+    engine.register("pre_tool_use", raises(AssertionError), name="b")
+    engine.register("pre_tool_use", answers(Verdict.allow("fine")), name="c", always=True)
+    result = fire(engine)
+    assert (order(result), result.action, result.message, result.ended_by) == (["a", "c"], ending, "m", "a")
+    assert (result.go_on, result.refused) == (False, True)
+
+
+def test_ask_and_allow_do_not_end_the_chain(engine: Engine, fire: Fire) -> None:
+    """`allow` never outweighs an `ask`, whoever comes first; messages of the strongest are joined."""
+    for name, verdict in {"a": Verdict.allow("a"), "b": Verdict.ask("b"), "c": Verdict.ask("c")}.items():
+        engine.register("pre_tool_use", answers(verdict), name=name)
+    result = fire(engine)
+    assert (order(result), result.action, result.message) == (["a", "b", "c"], "ask", "b\nc")
+    assert (result.go_on, result.refused, result.ended_by) == (False, False, None)
+
+
+def test_texts_of_all_are_kept(engine: Engine, fire: Fire) -> None:
+    """Contexts and system messages are joined in order, whatever the actions."""
+    one = Verdict(additional_context="c1", system_message="s1")
+    two = Verdict("block", "m", additional_context="c2", system_message="s2")
+    engine.register("pre_tool_use", answers(one), name="a")
+    engine.register("pre_tool_use", answers(two), name="b")
+    result = fire(engine)
+    assert (result.additional_context, result.system_message, result.message) == ("c1\nc2", "s1\ns2", "m")
+
+
+def test_side_by_side_all_read_the_same_and_the_later_wins(engine: Engine, fire: Fire) -> None:
+    """Neighbours in a group do not see each other's changes; of a conflict the later wins, and it is told."""
+    seen: list[Any] = []
+    ready = asyncio.Event()
+
+    async def slow(ctx: Context) -> Verdict:
+        seen.append(ctx.tool_args)
+        await asyncio.wait_for(ready.wait(), 10)
+        return Verdict.patch({"command": "slow", "a": 1})
+
+    async def fast(ctx: Context) -> Verdict:
+        seen.append(ctx.tool_args)
+        ready.set()
+        return Verdict.patch({"command": "fast", "b": 1})
+
+    engine.register("pre_tool_use", slow, parallel=True)
+    engine.register("pre_tool_use", fast, parallel=True)
+    engine.register("pre_tool_use", sees(seen), name="after")
+    result = fire(engine)
+    assert seen == [CALL["tool_args"]] * 2 + [{"command": "fast", "n": 1, "a": 1, "b": 1}]
+    told = "hooks slow and fast both changed tool_args.command; fast, the later, wins"
+    assert (result.system_message, result.runs[1].notes) == (told, [told])
+
+
+def test_side_by_side_all_have_their_say(engine: Engine, fire: Fire) -> None:
+    """A refusal in a group does not keep the others of it from running; the strongest wins."""
+    engine.register("pre_tool_use", answers(Verdict.skip("s")), name="a", parallel=True)
+    engine.register("pre_tool_use", answers(Verdict.block("b")), name="b", parallel=True, thread=True)
+    engine.register("pre_tool_use", raises(ValueError("x")), name="c", parallel=True)
+    engine.register("pre_tool_use", raises(AssertionError), name="d")
+    result = fire(engine)
+    assert (order(result), result.action, result.message, result.ended_by) == (["a", "b", "c"], "block", "b", "a")
+
+
+def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
+    """In mode advise a block, a change and a failure are told, and the call goes on as it was."""
+    engine.register("pre_tool_use", answers(Verdict.block("B")), name="a", mode="advise")
+    engine.register("pre_tool_use", answers(Verdict.patch({"x": 1})), name="b", mode="advise")
+    engine.register("pre_tool_use", raises(ValueError("E")), name="c", mode="advise", on_failure="block")
+    result = fire(engine)
+    assert (result.action, result.modified_args, result.ended_by) == ("continue", None, None)
+    told = str(result.system_message)
+    assert "hook a (advise) would block: B" in told
+    assert 'hook b (advise) would modify (arguments: {"x"' in told
+    assert "hook c (advise) would block: hook c failed (exception): it raised ValueError: E" in told
+
+
+def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> None:
+    """Changed by another afterwards, it does not count, and a note says so."""
+    engine.register("pre_tool_use", answers(Verdict.allow("fine")), name="a")
+    engine.register("pre_tool_use", answers(Verdict.patch({"command": "rm"})), name="b")
+    result = fire(engine)
+    assert result.action == "modify"
+    assert any("does not count" in note for note in result.runs[0].notes)
+
+
+@pytest.mark.parametrize("value", [{"p": b"bytes"}, {"p": object()}, {"p": {1, 2}}])
+def test_advice_about_a_change_that_json_does_not_know(engine: Engine, fire: Fire, value: dict[str, object]) -> None:
+    """The arguments are a program's own objects: what it would change is told all the same."""
+    engine.register("pre_tool_use", answers(Verdict.modify(value)), name="a", mode="advise")
+    result = fire(engine)
+    assert result.action == "continue"
+    assert "hook a" in str(result.system_message)

@@ -1,0 +1,122 @@
+"""A handler's own say when it fails: `on_error`, which can fail, hang and be awaited itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from hookrun import Context, Engine, Failure, Verdict
+from tests.library.firing import CALL, Fire, answers, failure, raises, within
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(ValueError("x"), "exception"), (42, "bad_verdict"), (None, None), (Verdict.block(), None)]
+)
+@pytest.mark.parametrize("kind_of", ["sync", "async"])
+def test_it_is_told_the_failure_and_the_context(
+    engine: Engine, fire: Fire, value: Any, kind: str | None, kind_of: str
+) -> None:
+    """Called once when the hook fails, and not when it answers, whatever it answers."""
+    told: list[tuple[str, str, BaseException | None, object, object, object]] = []
+
+    def on_error(failed: Failure, ctx: Context) -> None:
+        told.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+
+    async def on_error_async(failed: Failure, ctx: Context) -> None:
+        await asyncio.sleep(0)
+        on_error(failed, ctx)
+
+    error = value if isinstance(value, ValueError) else None
+    chosen = on_error if kind_of == "sync" else on_error_async
+    engine.register("pre_tool_use", raises(error) if error else answers(value), name="h", on_error=chosen)
+    result = fire(engine, state="s")
+    expected = [(kind, failure(result).detail, error, CALL["tool_args"], "s", "h")] if kind else []
+    assert told == expected
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("second"), SystemExit(3), asyncio.CancelledError()], ids=["error", "exit", "cancelled"]
+)
+@pytest.mark.parametrize("when", ["sync", "async", "late"])
+def test_one_that_fails_itself_changes_nothing(
+    engine: Engine,
+    fire: Fire,
+    caplog: pytest.LogCaptureFixture,
+    error: BaseException,
+    when: str,
+) -> None:
+    """The hook's failure is what it was, the others still run, and the log and a note tell of the second one."""
+
+    async def on_error_async(failed: Failure, ctx: Context) -> None:
+        if when == "late":
+            await asyncio.sleep(0)
+        raise error
+
+    def on_error(failed: Failure, ctx: Context) -> None:
+        raise error
+
+    chosen = on_error if when == "sync" else on_error_async
+    engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=chosen)
+    engine.register("stop", answers(Verdict.tell("other")), name="o", always=True)
+    with caplog.at_level(logging.ERROR, "hookrun"):
+        result = within(lambda: fire(engine, "stop"))
+    assert (result.action, result.additional_context) == ("block", "other")
+    assert failure(result, "h").detail == "it raised ValueError: first"
+    assert f"its on_error failed: {type(error).__name__}" in caplog.text
+    assert any("its on_error failed" in note for note in result.runs[0].notes)
+
+
+def test_one_that_hangs_is_ended(engine: Engine, fire: Fire) -> None:
+    """It has the hook's timeout, and a note says that it had not ended."""
+
+    async def on_error(failed: Failure, ctx: Context) -> None:
+        await asyncio.sleep(60)
+
+    engine.register("stop", answers(42), name="h", on_error=on_error, timeout=0.1)
+    result = within(lambda: fire(engine, "stop"))
+    assert result.runs[0].notes == ["its on_error failed: TimeoutError: it had not ended after 0.1 s"]
+
+
+def test_the_fires_deadline_is_for_on_error_too(engine: Engine, fire: Fire) -> None:
+    """A hook without a limit whose on_error hangs: who fires with a deadline is not kept waiting for ever."""
+
+    async def on_error(failed: Failure, ctx: Context) -> None:
+        await asyncio.sleep(60)
+
+    engine.register("stop", answers(42), name="h", on_error=on_error, timeout=None)
+    result = within(lambda: fire(engine, "stop", deadline=0.1), 5)
+    assert failure(result).kind == "bad_verdict"
+
+
+def test_it_is_called_on_a_timeout(engine: Engine, fire: Fire) -> None:
+    """A handler that never answers, async or in a thread, has its on_error called."""
+    told: list[str] = []
+
+    async def never(ctx: Context) -> None:
+        await asyncio.sleep(60)
+
+    engine.register("stop", never, timeout=0.05, on_error=lambda failed, _: told.append(failed.kind))
+    fire(engine, "stop")
+    assert told == ["timeout"]
+
+
+def test_it_may_fire_and_start_work_of_its_own(engine: Engine, fire: Fire) -> None:
+    """Its context is that of a handler: background work can be started from it, and other events fired."""
+    done: list[str] = []
+
+    async def work() -> None:
+        done.append("work")
+
+    async def on_error(failed: Failure, ctx: Context) -> None:
+        ctx.background(work())
+        await engine.fire("notification", message=failed.detail)
+
+    engine.register("stop", answers(42), name="h", on_error=on_error)
+    engine.register("notification", lambda ctx: done.append(ctx.message), name="n")
+    fire(engine, "stop")
+    assert len(done) == 2
+    assert "work" in done
+    assert "it returned 42" in "".join(done)

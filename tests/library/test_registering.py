@@ -1,0 +1,348 @@
+"""Registering handlers: every option, every kind of function, every way to name an event, and what is refused."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hookrun
+from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Stop, Verdict
+from hookrun.events import EVENTS
+from hookrun.library.event_contexts import CLASSES
+from tests.library.firing import CALL, Fire, answers, order
+
+BLOCK = Verdict.block("no")
+
+
+def guard(ctx: Context) -> Verdict:
+    """Refuse everything."""
+    return Verdict.block(f"no {ctx.tool_name}")
+
+
+class Guards:
+    """Handlers that are methods, and an object that is one."""
+
+    def method(self, ctx: Context) -> Verdict:
+        """Refuse as a method."""
+        return guard(ctx)
+
+    async def async_method(self, ctx: Context) -> Verdict:
+        """Refuse as an async method."""
+        return guard(ctx)
+
+    @classmethod
+    def of_class(cls, ctx: Context) -> Verdict:
+        """Refuse as a method of the class."""
+        return guard(ctx)
+
+    @staticmethod
+    def static(ctx: Context) -> Verdict:
+        """Refuse as a function in a class."""
+        return guard(ctx)
+
+    def __call__(self, ctx: Context) -> Verdict:
+        """Refuse as an object."""
+        return guard(ctx)
+
+
+class AsyncGuard:
+    """An object that is called and then awaited."""
+
+    async def __call__(self, ctx: Context) -> Verdict:
+        """Refuse."""
+        return guard(ctx)
+
+
+class Derived(AsyncGuard):
+    """One whose call is its base's."""
+
+
+async def async_guard(ctx: Context) -> Verdict:
+    """Refuse everything."""
+    return guard(ctx)
+
+
+def with_option(answer: Verdict, ctx: Context) -> Verdict:
+    """Answer what was bound to it."""
+    return answer if ctx.tool_name else Verdict()
+
+
+async def async_with_option(answer: Verdict, ctx: Context) -> Verdict:
+    """Answer what was bound to it."""
+    return answer if ctx.tool_name else Verdict()
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "is_async"),
+    [
+        (guard, "guard", False),
+        (async_guard, "async_guard", True),
+        (lambda ctx: guard(ctx), "lambda", False),  # noqa: PLW0108  # a lambda is what is tried
+        (lambda ctx: async_guard(ctx), "lambda", False),  # noqa: PLW0108  # so is this
+        (Guards().method, "method", False),
+        (Guards().async_method, "async_method", True),
+        (Guards.of_class, "of_class", False),
+        (Guards.static, "static", False),
+        (Guards(), "Guards", False),
+        (AsyncGuard(), "AsyncGuard", True),
+        (Derived(), "Derived", True),
+        (functools.partial(with_option, BLOCK), "partial", False),
+        (functools.partial(async_with_option, BLOCK), "partial", True),
+    ],
+)
+def test_whatever_can_be_called_is_a_handler(
+    engine: Engine, fire: Fire, function: Any, name: str, is_async: bool
+) -> None:
+    """Functions, methods, partials, lambdas and objects, async or not, are called; each has a name and a place."""
+    handler = engine.register("pre_tool_use", function)
+    assert (handler.name, handler.is_async) == (name, is_async)
+    assert fire(engine).action == "block"
+
+
+def test_the_handler_knows_where_it_was_written(engine: Engine) -> None:
+    """A hook of kind handler: its target is module:qualname, its source the file and line of the function."""
+    handler = engine.register("pre_tool_use", guard)
+    assert isinstance(handler, Handler)
+    assert (handler.kind, handler.target, handler.layer) == ("handler", f"{__name__}:guard", "user")
+    assert handler.where() == f"{__file__}:{guard.__code__.co_firstlineno}"
+    assert handler.function is guard
+    assert repr(handler) == f"Handler('guard', {__name__}:guard)"
+    assert engine.register("stop", functools.partial(with_option, BLOCK)).where().startswith(__file__)
+    assert engine.register("stop", Guards()).where().startswith(__file__)
+    assert engine.register("stop", print).where() == "?"
+
+
+def test_every_option_is_on_the_handler(engine: Engine) -> None:
+    """What was given can be read back from the hook, in the form of a declaration."""
+    handler = engine.register(
+        ["pre_tool_use", "stop"],
+        guard,
+        name="n",
+        matcher="bash|edit",
+        when={"tool_args.command": "*rm*"},
+        unless={"tool_args.n": 1},
+        agents="claude",
+        priority=7,
+        timeout=1.5,
+        parallel=True,
+        always=True,
+        on_failure="block",
+        mode="advise",
+        description="d",
+        metadata={"k": [1]},
+        enabled=False,
+        on_error=lambda _, __: None,
+        thread=True,
+    )
+    assert {name: getattr(handler, name) for name in ("events", "matcher", "when", "unless", "agents")} == {
+        "events": ["pre_tool_use", "stop"],
+        "matcher": ["bash", "edit"],
+        "when": {"tool_args.command": ["*rm*"]},
+        "unless": {"tool_args.n": ["1"]},
+        "agents": ["claude"],
+    }
+    assert (handler.name, handler.priority, handler.timeout, handler.mode) == ("n", 7, 1.5, "advise")
+    assert (handler.parallel, handler.always, handler.thread, handler.enabled) == (True, True, True, False)
+    assert (handler.on_failure, handler.description, handler.metadata) == ("block", "d", {"k": [1]})
+    assert handler.on_error is not None
+
+
+def test_the_defaults_are_those_of_a_declaration(engine: Engine) -> None:
+    """None, where an option may be None, is as good as nothing; but a timeout of None is no limit."""
+    none = dict.fromkeys(("name", "matcher", "when", "unless", "agents", "description", "metadata", "on_error"))
+    for handler in (engine.register("stop", guard), engine.register("stop", guard, **none)):  # type: ignore[arg-type]
+        assert (handler.priority, handler.timeout, handler.on_failure, handler.mode) == (500, 30, "continue", "enforce")
+        assert (handler.parallel, handler.always, handler.thread, handler.enabled) == (False, False, False, True)
+        assert (handler.matcher, handler.when, handler.unless, handler.agents) == (None, None, None, None)
+    assert engine.register("stop", guard, timeout=None).timeout == float("inf")
+
+
+def test_the_decorator_leaves_the_function_as_it_is(engine: Engine) -> None:
+    """It can still be called, and registered for one event after another with options of its own."""
+
+    def one(ctx: Context) -> Verdict | None:
+        """Look."""
+        return Verdict.block() if ctx.tool_name else None
+
+    assert engine.on("stop", name="a")(engine.on(PreToolUse, "post_tool_use", name="b", priority=3)(one)) is one
+    assert [(hook.name, hook.events, hook.priority) for hook in engine.hooks()] == [
+        ("b", ["pre_tool_use", "post_tool_use"], 3),
+        ("a", ["stop"], 500),
+    ]
+
+
+def test_an_event_goes_by_any_of_its_names(engine: Engine) -> None:
+    """Canonical names, every alias and the classes of contexts; given twice it is there once."""
+    for alias, event in EVENTS.items():
+        assert engine.register(alias, guard).events == [event]
+    for event, cls in CLASSES.items():
+        assert engine.register(cls, guard).events == [event]
+    assert engine.register(["PreToolUse", PreToolUse, "BeforeTool", Stop], guard).events == ["pre_tool_use", "stop"]
+    assert engine.register((name for name in ("stop", "error")), guard).events == ["stop", "error"]
+
+
+def test_a_programs_own_events(fire: Fire) -> None:
+    """They are given to the engine, and fired and registered as any other."""
+    with Engine(events=["deployed"]) as engine:
+        engine.on("deployed")(guard)
+        assert fire(engine, "deployed", x=1).action == "block"
+        assert fire(engine, Context("deployed", x=1)).action == "block"
+        with pytest.raises(RegistrationError, match='unknown event "deploied": did you mean deployed'):
+            engine.on("deploied")(guard)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"priority": 1001}, "priority: found 1001 (an integer), expected an integer from 0 to 1000"),
+        ({"priority": -1}, "priority: found -1 (an integer), expected an integer from 0 to 1000"),
+        ({"priority": "1"}, 'priority: found "1" (a string), expected an integer from 0 to 1000'),
+        ({"priority": True}, "priority: found true (a boolean)"),
+        ({"timeout": 0}, "timeout: found 0 (an integer), expected a number greater than 0"),
+        ({"timeout": "5"}, 'timeout: found "5" (a string), expected a number greater than 0'),
+        ({"timeout": float("inf")}, "timeout: found Infinity"),
+        ({"timeout": float("nan")}, "timeout: found NaN"),
+        ({"on_failure": "blok"}, 'on_failure: found "blok" (a string), expected "continue" or "block"; did you mean'),
+        ({"mode": "advice"}, 'did you mean "advise"?'),
+        ({"matcher": 5}, "matcher: found 5 (an integer), expected a glob on the tool's name"),
+        ({"matcher": ["a", ""]}, "matcher"),
+        ({"when": "x"}, 'when: found "x" (a string), expected an object of dotted context path and glob'),
+        ({"when": {"tool_args.command": {}}}, "when.tool_args.command: found {} (an object), expected a glob"),
+        ({"when": {}}, "when"),
+        ({"unless": {"": "x"}}, "unless"),
+        ({"agents": 3}, "agents: found 3 (an integer), expected an agent or a list of agents"),
+        ({"parallel": "yes"}, 'parallel: found "yes" (a string), expected true or false'),
+        ({"always": 1}, "always: found 1 (an integer), expected true or false"),
+        ({"thread": "yes"}, "thread"),
+        ({"enabled": "no"}, "enabled"),
+        ({"metadata": 3}, "metadata: found 3 (an integer), expected an object"),
+        ({"description": 3}, "description: found 3 (an integer), expected a string"),
+        ({"name": "a\nb"}, "name: found"),
+        ({"name": 5}, "name: found 5"),
+        ({"on_error": 3}, "on_error is"),
+        ({"nam": "x"}, 'unknown option "nam": did you mean name?'),
+        ({"prioritty": 1}, 'unknown option "prioritty": did you mean priority?'),
+        ({"background": True}, 'unknown option "background"'),
+    ],
+)
+def test_an_option_that_is_wrong_is_refused(engine: Engine, options: dict[str, Any], found: str) -> None:
+    """The message says what was found, what was expected and what is near; nothing is registered."""
+    with pytest.raises(RegistrationError) as caught:
+        engine.register("pre_tool_use", guard, **options)
+    assert found in str(caught.value)
+    assert engine.hooks() == []
+
+
+def test_a_message_says_where_and_everything_at_once(engine: Engine) -> None:
+    """File and line of the function, the handler's name, one line for each mistake."""
+    with pytest.raises(RegistrationError) as caught:
+        engine.register("stop", guard, name="n", priority=1001, mode="x")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"{__file__}:{guard.__code__.co_firstlineno}:1: handler n: ") for line in lines)
+    assert issubclass(RegistrationError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ("pre_tool_usee", 'handler guard: unknown event "pre_tool_usee": did you mean pre_tool_use?'),
+        ("zzz", "expected one of after_inference, after_request"),
+        ("zzz", "Engine(events=[...])"),
+        ("", "unknown event"),
+        ([], "handler guard: no event, expected at least one, such as pre_tool_use"),
+        ([Context], "unknown event"),
+        ([5], "unknown event"),
+        ([None], "unknown event"),
+        (dict, "unknown event"),
+        (5, "event"),
+        (None, "event"),
+    ],
+)
+def test_an_event_that_is_none_is_refused(engine: Engine, events: Any, found: str) -> None:
+    """Unknown names with what is near, no event at all, things that are none; nothing is registered."""
+    with pytest.raises(RegistrationError) as caught:
+        engine.register(events, guard)
+    assert found in str(caught.value)
+    assert engine.hooks() == []
+
+
+@pytest.mark.parametrize("function", [None, 5, "guard", BLOCK])
+def test_what_cannot_be_called_is_refused(engine: Engine, function: Any) -> None:
+    """A handler is something that can be called."""
+    with pytest.raises(RegistrationError, match="cannot be called, expected a function that takes the context"):
+        engine.register("stop", function)
+
+
+@pytest.mark.parametrize("function", [async_guard, AsyncGuard(), Derived()])
+def test_an_async_function_needs_no_thread(engine: Engine, function: Any) -> None:
+    """thread=True is for functions that block; with an async one it is a mistake."""
+    with pytest.raises(RegistrationError, match="is async: thread=True is for functions that are not"):
+        engine.register("stop", function, thread=True)
+
+
+def test_a_bundle_registers_its_handlers(engine: Engine) -> None:
+    """`use` calls its `register` with the engine, and returns the engine."""
+
+    class Bundle:
+        def register(self, engine: Engine) -> None:
+            engine.register("stop", guard, name="one")
+            engine.register("stop", guard, name="two")
+
+    assert engine.use(Bundle()) is engine
+    assert [hook.name for hook in engine.hooks()] == ["one", "two"]
+
+
+def test_a_decorator_without_its_event_is_refused(engine: Engine) -> None:
+    """`@engine.on` for `@engine.on(event)`: said at once, for nothing would ever be registered."""
+    with pytest.raises(RegistrationError, match="unknown event"):
+        engine.on(guard)  # type: ignore[arg-type]
+    with pytest.raises(RegistrationError, match="no event"):
+        engine.on()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda tool: lambda ctx: Verdict.block() if ctx.tool_name == tool else None,
+        lambda tool: functools.partial(with_option, Verdict.block(tool)),
+        lambda _: Guards(),
+    ],
+    ids=["lambda", "partial", "object"],
+)
+def test_a_name_that_was_made_up_does_not_replace_another_function_in_silence(
+    engine: Engine, caplog: pytest.LogCaptureFixture, make: Callable[[str], Any]
+) -> None:
+    """Two guards that nobody has named: both are there, or somebody is told that one is not."""
+    told = ""
+    with caplog.at_level(logging.WARNING, "hookrun"):
+        engine.register("pre_tool_use", make("bash"), matcher="bash")
+        try:
+            engine.register("pre_tool_use", make("edit"), matcher="edit")
+        except RegistrationError as error:
+            told = str(error)
+    assert len(engine.hooks()) == 2 or told or caplog.text
+
+
+def test_every_public_name_is_there() -> None:
+    """What `hookrun` offers can be had from it."""
+    for name in ("Engine", "Context", "Verdict", "Skip", "Abort", "Result", "Failure", "ClosedError", "NestedError"):
+        assert getattr(hookrun, name) is not None
+    assert all(getattr(hookrun, cls.__name__) is cls for cls in CLASSES.values())
+
+
+def test_a_string_is_no_list_of_events() -> None:
+    """`Engine(events="abc")` is not three events."""
+    with pytest.raises((ValueError, TypeError)):
+        Engine(events="abc")
+
+
+def test_an_option_that_is_none_switches_nothing_off(engine: Engine, fire: Fire) -> None:
+    """`enabled=None` is the default, as None is for every other option."""
+    engine.register("pre_tool_use", answers(BLOCK), name="a", enabled=None)  # type: ignore[arg-type]
+    result = fire(engine, **CALL)
+    assert (result.action, order(result)) == ("block", ["a"])

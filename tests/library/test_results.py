@@ -1,0 +1,231 @@
+"""What comes of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+from typing import Any
+
+import pytest
+
+from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Skip, Verdict
+from tests.library.firing import Fire, answers, failure, kinds, order, raises, within
+
+VARIABLE = contextvars.ContextVar("variable", default="unset")
+
+
+def test_a_result_says_everything(engine: Engine, fire: Fire) -> None:
+    """The JSON object of `hookrun fire`, each run with its time in milliseconds, the context after the chain."""
+    engine.register("pre_tool_use", answers(Verdict.patch({"n": 2})), name="a")
+    engine.register("pre_tool_use", raises(ValueError("x")), name="b")
+    result = fire(engine)
+    data = result.to_dict()
+    assert list(data) == ["action", "system_message", "modified_args", "request_id", "hooks"]
+    assert [(h["name"], h["action"], h["failure"]) for h in data["hooks"]] == [  # type: ignore[attr-defined]
+        ("a", "modify", None),
+        ("b", "continue", "exception"),
+    ]
+    assert result.ms >= sum(run.ms for run in result.runs) >= 0
+    assert all(run.ms > 0 for run in result.runs)
+    assert isinstance(result.context, PreToolUse)
+    assert result.context.request_id == result.request_id != ""
+    assert (result.go_on, result.refused, result.ok()) == (True, False, result)
+    assert repr(result).startswith("Verdict({'action': 'modify'")
+
+
+def test_without_hooks_there_is_no_objection(engine: Engine, fire: Fire) -> None:
+    """Nothing ran: continue, and no context."""
+    result = fire(engine)
+    assert (result.action, result.runs, result.go_on, result.context) == ("continue", (), True, None)
+
+
+@pytest.mark.parametrize(("action", "text"), [("block", "[b:hook_abort] why"), ("stop", "[b:hook_abort] why")])
+def test_ok_raises_for_a_refusal(engine: Engine, fire: Fire, action: str, text: str) -> None:
+    """Abort with the hook's name and its reason."""
+    engine.register("stop", answers(None), name="a")
+    engine.register("stop", answers(Verdict(action, "why")), name="b")
+    with pytest.raises(Abort) as caught:
+        fire(engine, "stop").ok()
+    assert (str(caught.value), caught.value.name, caught.value.reason) == (text, "b", "why")
+
+
+def test_ok_lets_a_skip_pass(engine: Engine, fire: Fire) -> None:
+    """Skipped is nobody's fault."""
+    engine.register("stop", raises(Skip("s")), name="a")
+    assert fire(engine, "stop").ok().action == "skip"
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize(("first", "second"), [("skip", "block"), ("skip", "stop"), ("block", "stop")])
+def test_ok_names_the_hook_whose_reason_it_gives(
+    engine: Engine, fire: Fire, parallel: bool, first: str, second: str
+) -> None:
+    """Of two that refuse the stronger one's reason is given, and its name with it."""
+    engine.register("stop", answers(Verdict(first, "weak")), name="a", parallel=parallel)
+    engine.register("stop", answers(Verdict(second, "strong")), name="b", parallel=parallel, always=True)
+    with pytest.raises(Abort) as caught:
+        fire(engine, "stop").ok()
+    assert (caught.value.name, caught.value.reason) == ("b", "strong")
+
+
+def test_the_result_of_another_fire_is_an_answer(engine: Engine, fire: Fire) -> None:
+    """A handler may hand on what another event came to."""
+
+    async def hands_on(ctx: Context) -> Verdict:
+        return await engine.fire("permission_request", tool_name="x", tool_args={"y": 1})
+
+    engine.register("pre_tool_use", hands_on)
+    engine.register("permission_request", answers(Verdict.patch({"z": 2})), name="p")
+    assert fire(engine).modified_args == {"y": 1, "z": 2}
+    engine.register("permission_request", answers(Verdict.block("no")), name="p")
+    assert fire(engine).message == "no"
+
+
+@pytest.mark.parametrize("how", ["await", "sync", "thread", "to_thread"])
+def test_a_handler_that_fires_its_own_event(engine: Engine, fire: Fire, how: str) -> None:
+    """It stops at a depth of three, as a failure of the innermost handler that is seen; nothing hangs."""
+    calls: list[str] = []
+
+    async def again(ctx: Context) -> Any:
+        calls.append("x")
+        if how == "to_thread":
+            return await asyncio.to_thread(engine.fire_sync, "stop")
+        return await engine.fire("stop")
+
+    def again_sync(ctx: Context) -> Any:
+        calls.append("x")
+        return engine.fire_sync("stop")
+
+    function: Any = again if how in {"await", "to_thread"} else again_sync
+    engine.register("stop", function, name="h", thread=how == "thread", on_failure="block")
+    result = within(lambda: fire(engine, "stop"))
+    assert len(calls) == 3
+    assert result.action == "block"
+    assert "NestedError: stop is fired within hooks 3 deep" in str(result.message)
+    assert issubclass(NestedError, RecursionError)
+    assert fire(engine, "notification").action == "continue"
+
+
+def test_fire_sync_in_an_async_handler_of_fire_sync(engine: Engine, recwarn: pytest.WarningsRecorder) -> None:
+    """It would wait for itself: a RuntimeError that says what to write instead, and no coroutine is left over."""
+    found: list[str] = []
+
+    async def inner(ctx: Context) -> None:
+        """Say nothing."""
+
+    async def outer(ctx: Context) -> None:
+        engine.fire_sync("notification")
+
+    engine.register("stop", outer)
+    engine.register("notification", inner)
+    found.append(failure(within(lambda: engine.fire_sync("stop"))).detail)
+    assert "use `await engine.fire(...)`" in found[0]
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> None:
+    """Nor where functions that are not async return coroutines side by side, nor through another engine."""
+
+    async def nothing(ctx: Context) -> None:
+        """Say nothing."""
+
+    with Engine() as second:
+        inner = second if other else engine
+
+        async def outer(ctx: Context) -> None:
+            inner.fire_sync("notification")
+
+        async def back(ctx: Context) -> None:
+            engine.fire_sync("error")
+
+        engine.register("stop", outer, timeout=1)
+        engine.register("error", nothing)
+        if other:
+            inner.register("notification", back, timeout=1)
+        for name in () if other else "ab":
+            inner.register("notification", lambda ctx: nothing(ctx), name=name, parallel=True)  # noqa: PLW0108  # not async itself
+        assert within(lambda: engine.fire_sync("stop")).action == "continue"
+
+
+def test_fire_sync_within_a_running_loop(engine: Engine) -> None:
+    """It blocks that loop, as its name says, and async handlers run elsewhere."""
+
+    async def handler(ctx: Context) -> Verdict:
+        await asyncio.sleep(0)
+        return Verdict.block("async")
+
+    async def main() -> str | None:
+        return engine.fire_sync("stop").message
+
+    engine.register("stop", handler)
+    assert within(lambda: asyncio.run(main())) == "async"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
+def test_context_variables_are_seen(engine: Engine, fire: Fire, kind: str) -> None:
+    """Those of whoever fires, wherever the handler runs."""
+    seen: list[str] = []
+
+    def reads(ctx: Context) -> None:
+        seen.append(VARIABLE.get())
+
+    async def reads_async(ctx: Context) -> None:
+        await asyncio.sleep(0)
+        reads(ctx)
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
+    engine.register("stop", reads_async if kind == "async" else reads, name="a", **how)
+    engine.register("stop", reads_async, name="b", parallel=kind == "parallel")
+    token = VARIABLE.set("set")
+    try:
+        fire(engine, "stop")
+    finally:
+        VARIABLE.reset(token)
+    assert seen == ["set", "set"]
+
+
+def test_a_closed_engine_fires_no_more(fire: Fire) -> None:
+    """ClosedError; closing twice does nothing."""
+    engine = Engine()
+    engine.register("stop", answers(Verdict.block()), name="h")
+    engine.close_sync()
+    asyncio.run(engine.close())
+    with pytest.raises(ClosedError, match="the engine is closed"):
+        fire(engine, "stop")
+
+
+def test_closing_while_a_fire_waits_is_told(engine: Engine) -> None:
+    """Whoever waits in `fire_sync` when another thread closes the engine gets an exception of ours, no asyncio's."""
+    closed: list[BaseException] = []
+
+    async def closes(ctx: Context) -> None:
+        asyncio.get_running_loop().run_in_executor(None, engine.close_sync)
+        await asyncio.sleep(60)
+
+    engine.register("stop", closes)
+    try:
+        within(lambda: engine.fire_sync("stop"))
+    except BaseException as error:
+        closed.append(error)
+    assert [type(error) for error in closed] == [ClosedError]
+
+
+def test_it_is_closed_at_the_end_of_a_block() -> None:
+    """`with` and `async with` close it."""
+
+    async def main() -> Engine:
+        async with Engine() as engine:
+            engine.register("stop", answers(None), name="h")
+            assert order(await engine.fire("stop")) == ["h"]
+        return engine
+
+    closed = asyncio.run(main())
+    with Engine() as other:
+        other.register("stop", answers(None), name="h")
+        assert kinds(other.fire_sync("stop")) == {"h": None}
+    for engine in (closed, other):
+        with pytest.raises(ClosedError):
+            engine.fire_sync("stop")
