@@ -6,9 +6,18 @@ import os
 
 
 def make(path: str) -> None:
-    """Make the directory and what is missing above it, all 0700 whatever the umask allows. Raises OSError."""
-    before = os.umask(0o077)
+    """Make the directory and what is missing above it, all 0700, less what the umask takes away. Raises OSError.
+
+    Without a look at the umask: that belongs to all threads of a program.
+    """
     try:
-        os.makedirs(path, 0o700, exist_ok=True)
-    finally:
-        os.umask(before)
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    except FileNotFoundError:
+        above = os.path.dirname(path)
+        if above == path:
+            raise
+        make(above)
+        make(path)

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import logging
+import os
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from threading import Thread
@@ -29,6 +30,7 @@ class Background:
     def __init__(self, loop_thread: LoopThread) -> None:
         self._loop_thread = loop_thread
         self._closed = False
+        self._pid = os.getpid()
         self._running: dict[Future[Any], tuple[str, Work | None]] = {}
 
     def start(
@@ -74,7 +76,7 @@ class Background:
         task: Work | None,
         failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None,
     ) -> None:
-        self._running[future] = label, task
+        self._ours()[future] = label, task
         future.add_done_callback(lambda future: self._over(future, failed))
 
     def _over(self, future: Future[Any], failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None) -> None:
@@ -102,29 +104,35 @@ class Background:
         """Start nothing more."""
         self._closed = True
 
+    def _ours(self) -> dict[Future[Any], tuple[str, Work | None]]:
+        """Return what runs; of a forked child nothing of what runs in its parent."""
+        if self._pid != os.getpid():
+            self._pid, self._running = os.getpid(), {}
+        return self._running
+
     def names(self) -> list[str]:
         """Return what runs, as `hook: work`."""
-        return [label for label, _ in list(self._running.values())]
+        return [label for label, _ in list(self._ours().values())]
 
     async def wait(self) -> None:
         """Wait until nothing runs, what is started meanwhile included."""
-        while running := list(self._running):
+        while running := list(self._ours()):
             await asyncio.wait([asyncio.wrap_future(future) for future in running])
 
     async def wait_for_tasks(self) -> None:
         """Wait until no coroutine runs; functions in threads may take as long as they like."""
-        tasks = [task.done for _, task in list(self._running.values()) if task is not None]
+        tasks = [task.done for _, task in list(self._ours().values()) if task is not None]
         if tasks:
             await asyncio.wait([asyncio.wrap_future(done) for done in tasks])
 
     def wait_sync(self, seconds: float | None = None, *, tasks_only: bool = False) -> None:
         """Wait until nothing runs, or no coroutine, or for so long. Not in the loop that the work runs in."""
-        running = list(self._running.items())
+        running = list(self._ours().items())
         wait_for([done for done, (_, task) in running if task is not None or not tasks_only], seconds)
 
     def cancel(self) -> None:
         """Ask everything to end that can be asked: coroutines."""
-        for _, task in list(self._running.values()):
+        for _, task in list(self._ours().values()):
             if task is not None:
                 task.cancel()
 

@@ -363,6 +363,7 @@ class Engine:
 
     def _end(self) -> None:
         self._services.pool.close()
+        self._services.background_pool.close()
         self._services.loop_thread.close(CLOSE_WAIT)
         stuck = self._services.workers.close(CLOSE_WAIT)
         if stuck:

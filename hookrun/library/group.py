@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import weakref
 from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from hookrun.library.workers import Work, settle
 from hookrun.model import Failure, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from hookrun.library.processes import Processes
     from hookrun.library.services import Services
@@ -24,21 +25,32 @@ if TYPE_CHECKING:
 class _End:
     """The end of a batch, told by the pool's thread, awaited by a task, also once more after it was cancelled."""
 
-    __slots__ = ("_come", "_loop", "_waiter")
+    __slots__ = ("__weakref__", "_come", "_loop", "_waiter")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
         self._come = False
 
-    def tell(self) -> None:
-        """Note, from any thread, that it has come."""
-        try:
-            self._loop.call_soon_threadsafe(self._note)
-        except RuntimeError:  # the loop is closed: nobody waits
-            return
+    def teller(self) -> Callable[[], None]:
+        """Return what notes, from any thread, that it has come; it does not keep alive whoever waits for it."""
+        end, loop = weakref.ref(self), self._loop
 
-    def _note(self) -> None:
+        def note() -> None:
+            waited_for = end()
+            if waited_for is not None:
+                waited_for.note()
+
+        def tell() -> None:
+            try:
+                loop.call_soon_threadsafe(note)
+            except RuntimeError:  # the loop is closed: nobody waits
+                return
+
+        return tell
+
+    def note(self) -> None:
+        """Note it, in the loop."""
         self._come = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -48,6 +60,16 @@ class _End:
         if not self._come:
             self._waiter = self._loop.create_future()
             await self._waiter
+
+
+async def _surely(end: _End) -> None:
+    """Wait for the end, however often the task is cancelled meanwhile."""
+    while True:
+        try:
+            await end.come()
+        except asyncio.CancelledError:
+            continue
+        return
 
 
 class Group:
@@ -73,7 +95,7 @@ class Group:
         end = _End()
         batch = None
         if self._declared:
-            batch = self._processes.start([hook for _, hook in self._declared], end.tell)
+            batch = self._processes.start([hook for _, hook in self._declared], end.teller())
             work.append(self._declared_over(batch, end))
         try:
             work += [
@@ -92,7 +114,7 @@ class Group:
             self._dismiss()
             if batch is not None:
                 self._services.pool.cancel(batch)
-                await end.come()
+                await _surely(end)
             raise
         try:
             if len(work) == 1:
@@ -112,7 +134,10 @@ class Group:
             await end.come()
         except asyncio.CancelledError:
             self._services.pool.cancel(batch)
-            await end.come()
+            await _surely(end)
+            raise
+        except GeneratorExit:  # nobody awaits the fire any more
+            self._services.pool.cancel(batch)
             raise
         self._take(batch.outcomes)
 

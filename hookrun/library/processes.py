@@ -78,7 +78,9 @@ class Processes:
         if isinstance(task, Failure):
             return task
         if hook.background:
-            self._services.pool.submit([task], lambda outcomes: self._on_background_end(hook, outcomes[0]))
+            around, tell = self._around, self._on_background_end
+            over = lambda outcomes: tell(hook, named(hook, outcomes[0], around))  # noqa: E731  # what is called once
+            self._services.background_pool.submit([task], over)
             return None
         task.deadline = self._deadline
         return task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 from hookrun import audit
@@ -32,9 +33,11 @@ class Services:
         self.trusted = False
         self.problems: list[str] = []
         self.pool = Pool(max_processes)
+        self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
         self.workers = Workers(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
+        weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed
 
     @property
     def locks(self) -> str:

@@ -48,7 +48,8 @@ class Workers:
         with self._lock:
             self._unfinished += 1
             self._jobs.put(job)
-            if len(self._threads) < min(self._unfinished, self._most):
+            within = current_thread() in self._threads  # it may wait for what it submits: that gets a thread of its own
+            if within or len(self._threads) < min(self._unfinished, self._most):
                 thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
                 self._threads.add(thread)
                 thread.start()
@@ -90,7 +91,7 @@ class Workers:
 BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())
 """The loops whose threads wait for what runs here: nobody here may wait for one of them."""
 SERVED = local()
-"""In the thread of a loop: that loop."""
+"""In the thread of a loop: `by`, a reference to it."""
 
 
 class LoopThread:
@@ -105,7 +106,7 @@ class LoopThread:
 
     def check(self) -> None:
         """Raise RuntimeError where whoever waited for the loop would wait for ever: its thread waits for us."""
-        if getattr(SERVED, "by", None) is self or self in BLOCKED.get():
+        if _served() is self or self in BLOCKED.get():
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
@@ -123,7 +124,7 @@ class LoopThread:
         try:
             self.check()
             variables = copy_context()
-            served = getattr(SERVED, "by", None)
+            served = _served()
             if served is not None:
                 variables.run(BLOCKED.set, (*BLOCKED.get(), served))
             return self.submit(coroutine, variables)
@@ -164,8 +165,13 @@ class LoopThread:
             thread.join(seconds)
 
 
+def _served() -> LoopThread | None:
+    owner: weakref.ref[LoopThread] | None = getattr(SERVED, "by", None)
+    return owner() if owner is not None else None
+
+
 def _serve(loop: asyncio.AbstractEventLoop, owner: weakref.ref[LoopThread]) -> None:
-    SERVED.by = owner()
+    SERVED.by = owner
     loop.run_forever()
     loop.close()
 

@@ -31,12 +31,12 @@ LOOK_AGAIN = 0.01
 """Seconds between looks where the kernel gives no event: a process without a pidfd, a lock held by another."""
 LOOK_AT_ONCE = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
+MOST_INTERRUPTS = 10
+"""How often the ending of hooks is begun anew when Ctrl-C comes in its midst."""
 SLOW = 1.0
 """Seconds after which `on_slow` is called."""
-
 SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 """What says that a hook cannot start now but may when another has ended."""
-
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
 """The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
@@ -99,12 +99,17 @@ class Loop:
         return outcomes
 
     def _abandon(self) -> None:
-        """Something went wrong in here: leave no hook running."""
-        now = monotonic()
-        self._end([process for process in self._live if not process.ending], now)
-        self._kill([process for process in self._live if not process.exited], now, [])
-        for process in self._live[:]:
-            self._finish(process)
+        """Something went wrong in here, or Ctrl-C came: leave no hook running, however often it comes."""
+        for _ in range(MOST_INTERRUPTS):
+            try:
+                now = monotonic()
+                self._end([process for process in self._live if not process.ending], now)
+                self._kill(self._live[:], now, [])
+                for process in self._live[:]:
+                    self._finish(process)
+            except KeyboardInterrupt:
+                continue
+            return
 
     # --- starting
 
@@ -113,38 +118,45 @@ class Loop:
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
-        while waiting and self._take_place():
+        while waiting and not self._retry and self._take_place():
             task, outcome, give_up = waiting.pop()
-            now = monotonic()
-            deadline = min(self._deadline, task.deadline)
-            process = Process(task, outcome, now, min(now + task.timeout, give_up, deadline))
+            process = Process(task, outcome, monotonic(), 0.0)
+            started = False
             try:
-                if now >= deadline:
-                    outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
-                elif now >= give_up:
-                    outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
-                elif task.lock is not None and not self._locked(process, task.lock):
-                    locked.append((task, outcome, min(give_up, now + task.timeout)))
-                else:
-                    self._start(process)
-                    continue
+                started = self._start_one(process, give_up, locked)
             except OSError as error:
-                _close(process.lock_fd)
                 if error.errno in SCARCE and self._others():
                     waiting.append((task, outcome, give_up))
                     self._retry = True
-                    self._give_place()
-                    break
-                outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
+                else:
+                    outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
             except CannotStart as error:
-                _close(process.lock_fd)
                 outcome.failure = error.failure
-            self._give_place()
+            finally:
+                if not started:
+                    _close(process.lock_fd)
+                    self._give_place()
             if outcome.failure is not None:
                 self._over(outcome)
         if locked:
             waiting.extend(reversed(locked))
             self._retry = True
+
+    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> bool:
+        """Start a process, unless its time is over, or its lock is another's: then it goes into `locked`."""
+        task, outcome, now = process.task, process.outcome, process.started
+        deadline = min(self._deadline, task.deadline)
+        process.deadline = min(now + task.timeout, give_up, deadline)
+        if now >= deadline:
+            outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+        elif now >= give_up:
+            outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
+        elif task.lock is not None and not self._locked(process, task.lock):
+            locked.append((task, outcome, min(give_up, now + task.timeout)))
+        else:
+            self._start(process)
+            return True
+        return False
 
     def _take_place(self) -> bool:
         """Tell whether one more may run, and count it as running."""
@@ -185,9 +197,13 @@ class Loop:
                 os.set_blocking(fd, False)
             self._feed(process)
             process.pid = process.task.start(stdin, stdout, stderr)
-        except (OSError, CannotStart):
+        except BaseException as error:
             for fd in (process.inp, process.out, process.err):
                 _close(fd)
+            if not isinstance(error, (OSError, CannotStart)):
+                from hookrun.run import strays
+
+                strays.end_unknown(process.task.trace)
             raise
         finally:
             for fd in (stdin, stdout, stderr):
@@ -371,7 +387,7 @@ class Loop:
             outcome.exit_code = os.waitstatus_to_exitcode(process.status)
         if not process.ending:
             outcome.left = _left(process)
-        _close(process.lock_fd)
+        _unlock(process.lock_fd)
         outcome.ms = (monotonic() - process.started) * 1000
         self._live.remove(process)
         self._give_place()
@@ -397,6 +413,11 @@ class Loop:
     def _watch(self, process: Process, fd: int, events: int) -> None:
         self._of[fd] = process
         self._poll.register(fd, events)
+
+    def _unregister_wake(self) -> None:
+        if self._wake >= 0:
+            self._poll.unregister(self._wake)
+            self._wake = -1
 
     def _unwatch(self, fd: int) -> None:
         if self._of.pop(fd, None) is not None:
@@ -429,7 +450,10 @@ def _kill_group(process: Process, signal: int) -> None:
         os.killpg(process.pid, signal)
     except ProcessLookupError:
         if process.status is None:
-            os.kill(process.pid, signal)
+            try:
+                os.kill(process.pid, signal)
+            except ProcessLookupError:  # somebody else has reaped it
+                return
     except PermissionError:
         pass
 
@@ -449,7 +473,7 @@ def _left(process: Process) -> int:
 
 
 def _pipes() -> list[int]:
-    """Return three pipes, each as read end, write end; raises OSError and leaves none open when it cannot."""
+    """Return three pipes, each as read end, write end. Raises OSError, and leaves none open."""
     ends: list[int] = []
     try:
         for _ in range(3):
@@ -459,6 +483,15 @@ def _pipes() -> list[int]:
             os.close(fd)
         raise
     return ends
+
+
+def _unlock(fd: int) -> None:
+    """Give back a lock, also where a process that the program forked meanwhile holds the file open."""
+    if fd >= 0:
+        import fcntl
+
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        os.close(fd)
 
 
 def _close(fd: int) -> None:

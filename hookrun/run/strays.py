@@ -14,6 +14,8 @@ BETWEEN_ROUNDS = 0.005
 """Seconds: a process that was killed is seen for a moment longer."""
 
 KILL = 9
+NOBODY = -1
+"""The process id of a head of which only the trace is known."""
 START_TIME = 19
 """Where /proc/PID/stat has the start time, counted from the state on (proc(5))."""
 
@@ -72,6 +74,19 @@ def kill(heads: list[Head]) -> None:
             except OSError:
                 continue
         sleep(BETWEEN_ROUNDS)
+
+
+def end_unknown(trace: bytes) -> None:
+    """End what may have been started a moment before an exception came (Ctrl-C), so that its number is not known."""
+    head = Head(NOBODY, trace)
+    find([head])
+    started = head.known
+    kill([head])
+    for number, _ in started:
+        try:
+            os.waitpid(number, 0)
+        except ChildProcessError:
+            continue
 
 
 def _processes() -> list[int]:
