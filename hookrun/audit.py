@@ -9,7 +9,7 @@ from hookrun.fastjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hookrun.model import Hook, Outcome, Run
 
@@ -53,43 +53,67 @@ _SECOND: list[object] = [0, ""]
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
     """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
-    data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
-    for name in ("request_id", "agent", "event", "session_id", "tool_name"):
-        value = context.get(name)
-        if isinstance(value, str):
-            data["tool" if name == "tool_name" else name] = _capped(value)
+    data = _about(kind, context)
     for name, field in fields.items():
         if field is not None and field is not False and field not in ([], ""):
             data[name] = _capped(field) if isinstance(field, str) else field
     return data
 
 
+def _about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
+    """Return what every record begins with."""
+    data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
+    for name, value in (
+        ("request_id", context.get("request_id")),
+        ("agent", context.get("agent")),
+        ("event", context.get("event")),
+        ("session_id", context.get("session_id")),
+        ("tool", context.get("tool_name")),
+    ):
+        if isinstance(value, str):
+            data[name] = value if len(value) <= LONGEST else _capped(value)
+    return data
+
+
 def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of one hook run. Arguments are not in it, only the paths of those that were changed."""
-    outcome, hook = run.outcome, run.hook
-    return record(
-        "hook",
-        context,
-        hook=hook.name,
-        layer=hook.layer,
-        source=hook.where(),
-        action=None if run.interrupted else run.verdict.action,
-        interrupted=run.interrupted,
-        failure=run.failure.kind if run.failure else None,
-        detail=safe(run.failure.detail) if run.failure else None,
-        mode=hook.mode if hook.mode != "enforce" else None,
-        background=hook.background,
-        recheck=run.recheck,
-        exit=outcome.exit_code,
-        ms=round(outcome.ms, 1),
-        bytes_in=outcome.bytes_in,
-        bytes_out=outcome.bytes_out,
-        bytes_err=outcome.bytes_err,
-        truncated=outcome.truncated,
-        left_running=outcome.left or None,
-        changed=[_capped(path) for path in run.changed[:50]],
-        message=safe(run.verdict.message),
-        notes=[_capped(safe(note) or "") for note in run.notes],
+    return _of_run(run, _about("hook", context))
+
+
+def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
+    outcome, hook, failure = run.outcome, run.hook, run.failure
+    data = {**about, "hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.where())}
+    data["ms"] = round(outcome.ms, 1)
+    if run.interrupted:
+        data["interrupted"] = True
+    else:
+        data["action"] = run.verdict.action
+    if failure is not None:
+        data["failure"] = failure.kind
+        data["detail"] = _capped(safe(failure.detail) or "")
+    if outcome.exit_code is not None:
+        data["exit"] = outcome.exit_code
+    if hook.kind != "handler":
+        data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
+    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.left:
+        data.update({name: value for name, value in _rarely(run) if value})
+    if run.changed:
+        data["changed"] = [_capped(path) for path in run.changed[:50]]
+    if run.verdict.message:
+        data["message"] = _capped(safe(run.verdict.message) or "")
+    if run.notes:
+        data["notes"] = [_capped(safe(note) or "") for note in run.notes]
+    return data
+
+
+def _rarely(run: Run) -> tuple[tuple[str, object], ...]:
+    """Return what is kept of a run only where it is not as usual."""
+    return (
+        ("mode", run.hook.mode if run.hook.mode != "enforce" else None),
+        ("background", run.hook.background),
+        ("recheck", run.recheck),
+        ("truncated", run.outcome.truncated),
+        ("left_running", run.outcome.left),
     )
 
 
@@ -106,13 +130,19 @@ def of_fire(
 
     `ms` is milliseconds. With `keep_context` true the context is kept as it is; of one too large only its size is.
     """
-    records = [of_run(run, context) for run in runs]
+    about = _about("hook", context)
+    records = [_of_run(run, about) for run in runs]
     fields["ms"] = round(ms, 1)
-    fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
+    if problems:
+        fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
     if keep_context is True:
         size = len(dumps(context))
         fields["context" if size <= LARGEST_CONTEXT else "context_bytes"] = context if size <= LARGEST_CONTEXT else size
-    records.append(record("fire", context, hooks=len(runs), **fields))
+    fire = {**about, "kind": "fire", "hooks": len(runs)}
+    for name, field in fields.items():
+        if field is not None and field is not False and field != "":
+            fire[name] = _capped(field) if isinstance(field, str) else field
+    records.append(fire)
     return records
 
 
@@ -144,14 +174,23 @@ def safe(text: str | None) -> str | None:
     return text
 
 
-def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
+def write(
+    home: str,
+    records: Iterable[Mapping[str, object]],
+    settings: object = None,
+    encode: Callable[[Mapping[str, object]], bytes] | None = None,
+) -> str | None:
     """Append the records to the account's audit in one write; return what is wrong if that fails, it raises nothing.
 
-    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
+    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`. `encode` makes
+    the JSON of a record where there is something faster than ours.
     """
     if settings is False:
         return None
-    lines = "".join(dumps(record) + "\n" for record in records).encode("ascii")
+    if encode is not None:
+        lines = b"".join([encode(record) + b"\n" for record in records])
+    else:
+        lines = "".join([dumps(record) + "\n" for record in records]).encode("ascii")
     path = directory(home) + "/audit.jsonl"
     try:
         fd = _open(path)

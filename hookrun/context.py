@@ -168,7 +168,8 @@ def check(data: Mapping[str, object], where: str) -> None:
 def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
     context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
-    context.pop("hook", None)  # what hookrun says itself, whatever the context says
+    if "hook" in data:
+        del context["hook"]  # what hookrun says itself, whatever the context says
     given = context["working_dir"]
     if not isinstance(given, str) or not given:
         context["working_dir"] = cwd
@@ -176,7 +177,9 @@ def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str |
         context["working_dir"] = os.path.join(cwd, given)
     context["timestamp"] = context["timestamp"] or audit.timestamp()
     context["metadata"] = context["metadata"] or {}
-    context["file_path"] = file_path(context)
+    args = context["tool_args"]
+    if context["file_path"] is not None or (isinstance(args, dict) and "file_path" in args):
+        context["file_path"] = file_path(context)
     return context
 
 

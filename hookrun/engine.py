@@ -206,7 +206,7 @@ class Chain:
         before = self.context
         together: list[tuple[Run, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
-            run = self._settled(hook, outcome)
+            run = self.settled(hook, outcome)
             run.recheck = recheck
             self.became[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
@@ -225,7 +225,7 @@ class Chain:
                 run.interrupted = True
                 self.runs.append(run)
 
-    def _settled(self, hook: Hook, outcome: Outcome) -> Run:
+    def settled(self, hook: Hook, outcome: Outcome) -> Run:
         """Return the run of a hook that has ended: what it answered, and what that comes to."""
         notes: list[str] = []
         answer: Verdict | Failure

@@ -58,6 +58,17 @@ def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | F
     return outcome.failure or _ended_badly(outcome), notes
 
 
+def goes_on(outcome: Outcome) -> bool:
+    """Tell at a glance that a process ended well with no more to say than `continue`, in its usual spellings."""
+    return outcome.exit_code == 0 and outcome.failure is None and outcome.stdout in PLAIN
+
+
+PLAIN = frozenset(
+    {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
+)
+"""What most hooks print most of the time."""
+
+
 def returned(
     outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
 ) -> tuple[Verdict | Failure, list[str]]:

@@ -205,8 +205,11 @@ def dismiss(wanted: Any) -> None:
 
 
 def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
-    data = answer if isinstance(answer, dict) else answer.to_dict() if answer is not None else {}
-    return any(data.get(name) is not None for name in VERDICT_OBJECTS)
+    if answer is None or answer is NO_OBJECTION:
+        return False
+    if isinstance(answer, dict):
+        return any(answer.get(name) is not None for name in VERDICT_OBJECTS)
+    return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
 
 
 def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:

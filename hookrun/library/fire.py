@@ -23,7 +23,7 @@ from hookrun.library.processes import Processes
 from hookrun.library.result import Result
 from hookrun.model import Failure, Outcome, Run, Verdict
 from hookrun.run.prepare import DEEPEST, depth
-from hookrun.verdict import NO_OBJECTION
+from hookrun.verdict import NO_OBJECTION, goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -94,9 +94,11 @@ class Fire:
     async def run(self) -> Result:
         """Run the chain in the task that awaits it. When that is cancelled, nothing of it is left running."""
         nesting = self._go_deeper()
-        before = task.cancelling() if (task := current_task()) is not None else None
         try:
             hooks = self._first()
+            before = None  # a hook that runs by itself has nobody before it who could have cancelled the task
+            if self._steps is not None and (task := current_task()) is not None:
+                before = task.cancelling()
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
@@ -108,10 +110,11 @@ class Fire:
                 else:
                     outcomes = await self._group(hooks).run()
                 hooks = self._next(hooks, outcomes)
-                for run, report in self._failures():
-                    wanted = _begin_report(run, report)
-                    if wanted is not None:
-                        await _finish_report(run, wanted, self._deadline, before)
+                if self._made is not None:
+                    for run, report in self._failures():
+                        wanted = _begin_report(run, report)
+                        if wanted is not None:
+                            await _finish_report(run, wanted, self._deadline, before)
         except BaseException:
             self._interrupted()
             raise
@@ -135,13 +138,17 @@ class Fire:
                         finally:
                             dismiss(wanted)
                     outcomes = [call.outcome]
+                elif len(hooks) == 1 and not isinstance(hook, Handler):
+                    processes = self._to_run()
+                    outcomes = processes.named(hooks, processes.run(hooks))
                 else:
                     outcomes = self._group(hooks).run_sync()
                 hooks = self._next(hooks, outcomes)
-                for run, report in self._failures():
-                    wanted = _begin_report(run, report)
-                    if wanted is not None:
-                        self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
+                if self._made is not None:
+                    for run, report in self._failures():
+                        wanted = _begin_report(run, report)
+                        if wanted is not None:
+                            self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
         except BaseException:
             self._interrupted()
             raise
@@ -172,7 +179,8 @@ class Fire:
         """Give the chain the outcomes of the hooks that ran; return those that run next, None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
-            if outcome.answer is NO_OBJECTION and outcome.failure is None and not outcome.notes:
+            plain = goes_on(outcome) if outcome.answer is None else outcome.answer is NO_OBJECTION
+            if plain and outcome.failure is None and not outcome.notes:
                 self._quiet = Run(hooks[0], Verdict(), outcome=outcome)
             else:
                 self._chain.take_over([(0, hooks[0])], outcomes, recheck=False)
@@ -188,6 +196,10 @@ class Fire:
             if isinstance(hook, Handler):
                 context = self._context(hook)
                 calls[index] = Call(hook, context, self._deadline, clone_state=len(hooks) > 1)
+        return Group(self._services, hooks, calls, self._to_run())
+
+    def _to_run(self) -> Processes:
+        """Return what runs declared hooks."""
         if self._processes is None:
             self._processes = Processes(
                 self._services,
@@ -196,7 +208,7 @@ class Fire:
                 deadline=self._deadline,
                 on_background_end=self._record_background,
             )
-        return Group(self._services, hooks, calls, self._processes)
+        return self._processes
 
     def _context(self, handler: Handler) -> Context:
         data = self._given if self._made is None else self._made.context
@@ -217,9 +229,7 @@ class Fire:
 
     def _failures(self) -> Sequence[tuple[Run, Report]]:
         """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""
-        if self._made is None:
-            return ()
-        runs = self._made.runs
+        runs = self._chain.runs
         told, self._told = self._told, len(runs)
         found: list[tuple[Run, Report]] = []
         for run in runs[told:]:
@@ -284,7 +294,7 @@ class Fire:
         if self._services.home is None:
             return
         try:
-            error = audit.write(self._services.home, records, self._services.settings.get("audit"))
+            error = audit.write(self._services.home, records, self._services.settings.get("audit"), encode.context)
         except Exception as mistake:  # a context that JSON does not take
             error = f"{type(mistake).__name__}: {mistake}"
         if error is not None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 32
 CHUNK = 1 << 16
+SHORT = 1 << 12
+"""Bytes: a read of fewer has emptied the pipe, or the next poll says that there is more."""
 READS_IN_A_ROW = 32
 """Reads from one pipe before the others and the clock have their turn; more than a pipe holds."""
 LONGEST_POLL = 3_600_000
@@ -322,6 +324,8 @@ class Loop:
                 process.err_data += data
                 if len(process.err_data) > 2 * most:
                     del process.err_data[:-most]
+            if len(data) < SHORT:  # there is no more, as a rule: asking costs more than being told
+                return
 
     # --- the end of a process
 

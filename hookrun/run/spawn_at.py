@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
+from struct import calcsize, pack
 
 from hookrun.model import Failure
 from hookrun.run.signals import RESTORED
@@ -34,8 +35,12 @@ FLAGS = {
 }
 """Of <spawn.h>, with POSIX_SPAWN_SETSID as glibc and musl, and as macOS count it; the last is CLOEXEC_DEFAULT, macOS's
 alone: only descriptors that file actions name are inherited."""
+POINTER = calcsize("P")
+"""Bytes of a pointer."""
 OPAQUE = 1024
 """Bytes, more than any C library's posix_spawnattr_t, posix_spawn_file_actions_t or sigset_t takes (at most 336)."""
+MOST_KEPT = 256
+"""Descriptors and directories for which the actions are kept."""
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 
 
@@ -86,7 +91,7 @@ class Library:
             return found  # type: ignore[no-any-return]
 
         opaque, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
-        texts, pid = ctypes.POINTER(text), ctypes.POINTER(number)
+        texts, pid = text, ctypes.POINTER(number)  # pointers to texts, packed into bytes
         self._spawn = function("posix_spawn", pid, text, opaque, opaque, texts, texts)
         self._init = function("posix_spawn_file_actions_init", opaque)
         self._destroy = function("posix_spawn_file_actions_destroy", opaque)
@@ -96,7 +101,9 @@ class Library:
         if hasattr(libc, "posix_spawn_file_actions_addclosefrom_np"):
             self._closefrom = function("posix_spawn_file_actions_addclosefrom_np", opaque, number)
 
-        # Never written again, so that all threads may use them.
+        # Never written again, so that all threads may use them. A program that fires one hook after another has the
+        # same descriptors and directories over and over: what is to be done with those is kept, never to be destroyed.
+        self._kept: dict[tuple[object, ...], ctypes.Array[ctypes.c_char]] = {}
         self._attributes = ctypes.create_string_buffer(OPAQUE)
         signals = ctypes.create_string_buffer(OPAQUE)
         _check(function("posix_spawnattr_init", opaque)(self._attributes))
@@ -109,10 +116,15 @@ class Library:
 
     def spawn(self, argv: list[bytes], environment: list[bytes], cwd: bytes, streams: list[int]) -> int:
         """Start a process and return its id; `streams` are above 2. Raises OSError, ValueError for a NUL in a text."""
-        words, lines = _texts(argv), _texts(environment)
+        words, lines, _block = _vectors(argv, environment)
         if b"\0" in cwd:
             raise ValueError("embedded null byte")
         pid = ctypes.c_int()
+        key = (*streams, cwd)
+        actions = self._kept.get(key)
+        if actions is not None:
+            _check(self._spawn(pid, argv[0], actions, self._attributes, words, lines), argv[0])
+            return pid.value
         actions = ctypes.create_string_buffer(OPAQUE)
         _check(self._init(actions))
         try:
@@ -122,8 +134,11 @@ class Library:
                 _check(self._closefrom(actions, STANDARD + 1))
             _check(self._chdir(actions, cwd))
             _check(self._spawn(pid, argv[0], actions, self._attributes, words, lines), argv[0])
+            if len(self._kept) < MOST_KEPT:
+                self._kept[key] = actions
         finally:
-            self._destroy(actions)
+            if self._kept.get(key) is not actions:
+                self._destroy(actions)
         return pid.value
 
 
@@ -143,11 +158,25 @@ def _check(code: int, path: bytes | None = None) -> None:
         raise OSError(code, os.strerror(code), None if path is None else os.fsdecode(path))
 
 
-def _texts(texts: list[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    """Return them as C has them, a null pointer last. Raises ValueError for a NUL, at which C would end the text."""
-    if b"\0" in b"".join(texts):
+def _vectors(argv: list[bytes], environment: list[bytes]) -> tuple[bytes, bytes, object]:
+    """Return both as C has them: pointers, a null one last, and what they lead into, to be kept for as long.
+
+    Raises ValueError for a NUL, at which C would end a text.
+    """
+    texts = [*argv, *environment]
+    joined = b"\0".join(texts)
+    if joined.count(b"\0") != len(texts) - 1:
         raise ValueError("embedded null byte")
-    return (ctypes.c_char_p * (len(texts) + 1))(*texts)
+    block = ctypes.create_string_buffer(joined)
+    pointer = ctypes.addressof(block)
+    pointers = []
+    for text in texts:
+        pointers.append(pointer)
+        pointer += len(text) + 1
+    pointers.insert(len(argv), 0)
+    packed = pack(f"{len(pointers) + 1}P", *pointers, 0)
+    end = (len(argv) + 1) * POINTER
+    return packed[:end], packed[end:], block
 
 
 def _lines(environment: Mapping[bytes, bytes]) -> list[bytes]:

@@ -409,10 +409,10 @@ def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplo
     told: list[str] = []
     run(engine, LS, DONE, assistant_response=5, tell_person=told.append)
     assert CALLS == ["ls"]
-    assert [text.split(":")[0] for text in told] == [
-        "hookrun itself is in trouble (user_prompt_submit",
-        "hookrun itself is in trouble (pre_tool_use",
-    ]
+    assert [text.split(":")[0].rpartition("(")[2] for text in told] == [
+        "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use",
+    ]  # fmt: skip
+    assert all(text.startswith("hookrun itself is in trouble (") for text in told)
     assert "goes on as if there were no hooks" in caplog.text
     messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
     assert model.asked == []

@@ -1,0 +1,237 @@
+"""What a program pays that embeds hookrun's engine: per handler, per declared hook, and with 1,000 fires at once.
+
+    python benchmarks/engine.py [--rounds 200] [--quick] [--no-peers] [--json FILE]
+
+Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is broken or cannot be set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime as dt
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import environments
+from environments import InstallError
+from fixtures import BLOCKING_HOOK, HOOK, Bench, hook
+from measure import BrokenCaseError, Spread, columns, machine
+
+DEFAULT_ROUNDS, QUICK_ROUNDS = 200, 20
+CROWD_ROUNDS, QUICK_CROWD_ROUNDS = 5, 3
+PEERS = ("pluggy", "oats-coder")
+
+HANDLER_CASES = ("sync-none", "fire-none", "fire-none-async")
+NO_MATCH_CASES = ("sync-other-tool", "fire-other-tool", "sync-no-event", "fire-no-event")
+BY_HAND = ("posix-spawn", "popen", "asyncio-exec")
+HANDLER_LIMIT, NO_MATCH_LIMIT = 20.0, 3.0  # us
+PROCESS_LIMITS = {"fire-sync": 1.15, "fire": 1.3}
+CROWD_LIMIT = 0.8
+CROWDS = ("gather", "8-threads")
+
+Samples = dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A claim with what was found: the median has to be at most, or at least, the limit."""
+
+    claim: str
+    found: Spread
+    limit: float
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is true here."""
+        return self.found.median >= self.limit if self.at_least else self.found.median <= self.limit
+
+    def row(self) -> tuple[str, ...]:
+        """Return the bar as a line of a table."""
+        sign = ">=" if self.at_least else "<="
+        return self.claim, str(self.found), f"{sign} {self.limit:g}", "PASS" if self.holds else "FAIL"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What engine_program.py has measured: us per call, ms per hook, hooks per second; each case once per round."""
+
+    absent: list[str]
+    about: dict[str, str]
+    base: dict[str, str | None]
+    in_process: Samples
+    processes: Samples
+    crowds: Samples
+
+    def on_top(self, name: str) -> Spread:
+        """Return what a call costs beyond the bare call in the same round, in us; all of it where it calls nothing."""
+        base = self.base[name]
+        if base is None or name in NO_MATCH_CASES:
+            return Spread.of(self.in_process[name])
+        pairs = zip(self.in_process[name], self.in_process[base], strict=True)
+        return Spread.of([mine - other for mine, other in pairs])
+
+    @property
+    def fastest(self) -> str:
+        """The fastest way to run the hook by hand."""
+        return min(BY_HAND, key=lambda name: statistics.median(self.processes[name]))
+
+    def ratio(self, name: str) -> Spread:
+        """Return how many times as long as the fastest way by hand: 1 + median of paired differences / its median."""
+        base = self.processes[self.fastest]
+        unit = statistics.median(base)
+        return Spread.of([1 + (mine - other) / unit for mine, other in zip(self.processes[name], base, strict=True)])
+
+    @property
+    def fastest_crowd(self) -> str:
+        """The driver that starts hooks at the highest rate by hand."""
+        by_hand = [name for name in self.crowds if name.startswith("plain-")]
+        return max(by_hand, key=lambda name: statistics.median(self.crowds[name]))
+
+    def rate(self, name: str) -> Spread:
+        """Return the rate as a part of the highest one by hand, compared within each round."""
+        best = self.crowds[self.fastest_crowd]
+        return Spread.of([mine / other for mine, other in zip(self.crowds[name], best, strict=True)])
+
+    def bars(self) -> list[Bar]:
+        """Return the claims. Where a claim is about several cases, the worst decides."""
+        handler = max(HANDLER_CASES, key=lambda name: self.on_top(name).median)
+        no_match = max(NO_MATCH_CASES, key=lambda name: self.on_top(name).median)
+        return [
+            Bar(f"a handler, us on top of calling it ({handler})", self.on_top(handler), HANDLER_LIMIT),
+            Bar(f"nothing concerned, us ({no_match})", self.on_top(no_match), NO_MATCH_LIMIT),
+            *(
+                Bar(f"a declared sh hook, {name} / {self.fastest}", self.ratio(name), limit)
+                for name, limit in PROCESS_LIMITS.items()
+            ),
+            *(
+                Bar(f"1,000 at once, {name} / {self.fastest_crowd}", self.rate(name), CROWD_LIMIT, at_least=True)
+                for name in CROWDS
+            ),
+        ]
+
+
+def main() -> int:
+    """Set up, measure, print; return the exit status."""
+    options = _options()
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="hookrun-benchmark-") as root:
+        try:
+            hookrun = environments.install_checkout(options.cache)
+            peers, absent = _peers(options)
+            found = _run(Bench(Path(root).resolve()), hookrun.python, options, peers)
+        except (BrokenCaseError, InstallError) as error:
+            print(f"engine.py: {error}", file=sys.stderr)
+            return 2
+    found.absent[:0] = absent
+    facts = {
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "machine": machine(),
+        "load": f"{load:.1f} at the start",
+        "rounds": f"{options.rounds}, {_crowd_rounds(options)} of 1,000 at once",
+        "seed": str(options.seed),
+        "hook": HOOK,
+    }
+    _print_report(facts, found)
+    if options.json:
+        bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in found.bars()]
+        options.json.write_text(json.dumps({**facts, "bars": bars, **dataclasses.asdict(found)}, indent=1) + "\n")
+    return 0 if all(bar.holds for bar in found.bars()) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="engine.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often every case is run (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds: to see that it works")
+    parser.add_argument("--no-peers", action="store_true", help="without pluggy and the oats engine")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement to FILE")
+    parser.add_argument(
+        "--cache", type=Path, default=environments.default_cache(), help="where environments are kept (%(default)s)"
+    )
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: expected at least 1")
+    if options.quick:
+        options.rounds = QUICK_ROUNDS
+    return options
+
+
+def _crowd_rounds(options: argparse.Namespace) -> int:
+    return QUICK_CROWD_ROUNDS if options.quick else CROWD_ROUNDS
+
+
+def _peers(options: argparse.Namespace) -> tuple[dict[str, str], list[str]]:
+    """Return where the packages of each peer lie, and which cannot be installed."""
+    places: dict[str, str] = {}
+    absent: list[str] = []
+    for name in () if options.no_peers else PEERS:
+        try:
+            home = environments.install(options.cache, name, [name]).home
+            (packages,) = home.glob("lib/python*/site-packages")
+            places[name] = str(packages)
+        except InstallError as error:
+            absent.append(f"{name}: {error}")
+    return places, absent
+
+
+def _run(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[str, str]) -> Found:
+    """Run engine_program.py in a project that declares the hook; return what it found. Raises BrokenCaseError."""
+    project = bench.json([hook()]).parent
+    silent = bench.directory("home-without-audit")
+    bench.write(f"{silent}/.config/hookrun/hooks.json", '{"hooks": [], "hookrun": {"audit": false}}\n')
+    order = {
+        "project": str(project),
+        "blocking_project": str(bench.json([hook(command=BLOCKING_HOOK)]).parent),
+        "home": str(bench.directory("home")),
+        "home_without_audit": str(silent),
+        "rounds": options.rounds,
+        "crowd_rounds": _crowd_rounds(options),
+        "seed": options.seed,
+        "peers": peers,
+    }
+    program = Path(__file__).with_name("engine_program.py")
+    done = subprocess.run(
+        [python, program, json.dumps(order)], env=bench.env, cwd=project, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise BrokenCaseError(done.stderr.decode(errors="replace").strip()[-2000:])
+    read: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return Found(**read)
+
+
+def _print_report(facts: dict[str, str], found: Found) -> None:
+    for key, value in facts.items():
+        print(f"{key}: {value}")
+    print("\nCases")
+    for name, about in found.about.items():
+        print(textwrap.fill(f"{name}: {about}", 118, initial_indent="  ", subsequent_indent="      "))
+    for reason in found.absent:
+        print(f"  not run: {reason}")
+    rows = [("case", "min us", "median us", "us on top, paired [IQR]")]
+    for name, samples in found.in_process.items():
+        compared = str(found.on_top(name)) if found.base[name] else ""
+        rows.append((name, f"{min(samples):.2f}", f"{statistics.median(samples):.2f}", compared))
+    print(f"\nIn the process, per fire\n{columns(rows)}")
+    rows = [("case", "min ms", "median ms", f"x {found.fastest}, paired [IQR]")]
+    for name, samples in found.processes.items():
+        rows.append((name, f"{min(samples):.2f}", f"{statistics.median(samples):.2f}", str(found.ratio(name))))
+    print(f"\nOne sh hook\n{columns(rows)}")
+    rows = [("case", "hooks per second", f"x {found.fastest_crowd}, paired [IQR]")]
+    for name, samples in found.crowds.items():
+        rows.append((name, f"{statistics.median(samples):.0f}", str(found.rate(name))))
+    print(f"\n1,000 at once\n{columns(rows)}")
+    print(f"\nBars\n{columns([bar.row() for bar in found.bars()])}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
