@@ -26,7 +26,7 @@ def context(data: Mapping[str, object]) -> bytes:
         try:
             return dumps(data).encode("ascii")  # integers beyond 64 bits, half characters
         except (TypeError, ValueError, RecursionError):
-            raise ValueError(str(error)) from error
+            raise ValueError(str(error.__cause__ or error)) from error
 
 
 def _plain(value: object) -> object:

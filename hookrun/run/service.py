@@ -294,7 +294,7 @@ class Service(Sharing):
             closing = self._closing
             if closing and not (new or self._live or self._waiting):
                 ends = (self._read_end, self._write_end)
-                self._write_end = -1
+                self._read_end = self._write_end = -1  # the numbers may be somebody else's from here on
                 _close_all(ends)
                 self._ended = True
                 return
@@ -379,7 +379,7 @@ class Service(Sharing):
         """In a forked child: close what is the parent's."""
         super().after_fork()
         _close_all((self._read_end, self._write_end))
-        self._write_end = -1
+        self._read_end = self._write_end = -1
 
 
 def _close_all(descriptors: Sequence[int]) -> None:
