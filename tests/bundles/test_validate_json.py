@@ -80,6 +80,10 @@ def test_what_fits_may_be_written() -> None:
     assert write(counts(), "/out/a_counts.json", GOOD) is None
 
 
+NAMES_COMMAS = sys.version_info >= (3, 13)
+"""Whether Python's own parser names the comma that is one too many, and not what follows it."""
+
+
 @pytest.mark.parametrize(
     "path", ["/out/a.json", "/out/a_counts.json.bak", "/a_counts.json/b.txt", "/out/a_COUNTS.json"]
 )
@@ -121,7 +125,7 @@ def test_a_problem_is_told_by_place_finding_and_expectation(content: str, proble
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{\n  "page": "a",\n  "total": 1,\n}', "line 4, column 1: "),
+        ('{\n  "page": "a",\n  "total": 1,\n}', "line 3, column 13: " if NAMES_COMMAS else "line 4, column 1: "),
         ('{"page": "a" "total": 1}', "line 1, column 14: Expecting ',' delimiter"),
         (f"```json\n{GOOD}\n```", "line 1, column 1: Expecting value"),
         (f"{GOOD}\nThat is all.", "line 2, column 1: Extra data"),
