@@ -26,7 +26,7 @@ T_co = TypeVar("T_co", covariant=True)
 def own(value: Any) -> Any:
     """Return a copy of a JSON value: objects and lists anew, everything else as it is."""
     if isinstance(value, dict):
-        return {key: own(each) for key, each in value.items()}
+        return {key: own(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
     if isinstance(value, list):
         return [own(each) for each in value]
     return value
