@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from threading import Lock, RLock, Thread, current_thread
+from threading import Event, Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,7 @@ class Places:
         self._lock = Lock()
         self._end: tuple[int, int] | None = None
         self._watchers = 0
+        self._idle = Event()
 
     @property
     def taken(self) -> int:
@@ -125,17 +126,20 @@ class Places:
             self._close_end()
 
     def close(self) -> None:
-        """Let those know who run hooks in threads of their own."""
+        """Let those know who run hooks in threads of their own, and wait until they have ended them."""
         with self._lock:
             self.closed = True
             if self._end is not None:
                 os.write(self._end[1], b"\0")
             self._close_end()
+        self._idle.wait(CLOSE_WAIT)
 
     def _close_end(self) -> None:
-        if self.closed and self._watchers == 0 and self._end is not None:
-            _close_all(self._end)
-            self._end = None
+        if self.closed and self._watchers == 0:
+            self._idle.set()
+            if self._end is not None:
+                _close_all(self._end)
+                self._end = None
 
 
 class Sharing(Loop):

@@ -113,7 +113,12 @@ def test_a_fire_that_is_cancelled_while_it_waits_for_a_place_never_runs(project:
     """The one that runs is not disturbed."""
     (project.root / "first").touch()
     engine = load(
-        project, {"command": STARTED + "rm first || touch second; while [ ! -e go ]; do :; done"}, max_processes=1
+        project,
+        {
+            "command": STARTED
+            + "rm first || touch second; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done"
+        },
+        max_processes=1,
     )
 
     async def test() -> None:

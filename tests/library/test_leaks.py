@@ -229,7 +229,13 @@ def test_an_engine_that_is_forgotten_ends_its_background_hooks_quietly(
     project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Or lets them end; either way its thread goes, and nothing is written to the program's stderr."""
-    engine = load(project, {"command": "mkdir in.$$; while [ ! -e go ]; do :; done", "background": True})
+    engine = load(
+        project,
+        {
+            "command": "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done",
+            "background": True,
+        },
+    )
     engine.fire_sync("pre_tool_use", fields())
     until(lambda: inside(project) == 1)
     service = engine._services.background_pool._service

@@ -203,7 +203,10 @@ def test_a_deadline_holds_while_others_have_all_the_places(project: Project) -> 
     """The fire is over when its time is, and its guard has failed; it does not wait for the others' hooks."""
     engine = load(
         project,
-        {"command": "mkdir in.$$; while [ ! -e go ]; do :; done", "on_failure": "block"},
+        {
+            "command": "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done",
+            "on_failure": "block",
+        },
         max_processes=1,
     )
 
@@ -225,7 +228,11 @@ def test_hooks_in_the_background_do_not_hold_up_those_that_are_waited_for(projec
     """A slow notifier is nobody's concern: a guard runs beside it, however few may run at once."""
     engine = load(
         project,
-        {"command": "mkdir in.$$; while [ ! -e go ]; do :; done", "background": True, "event": "post_tool_use"},
+        {
+            "command": "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done",
+            "background": True,
+            "event": "post_tool_use",
+        },
         {"command": QUICK_ECHO},
         max_processes=1,
     )

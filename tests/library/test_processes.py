@@ -177,7 +177,10 @@ def test_a_background_hook_is_recorded_when_it_ends(project: Project) -> None:
     project.script("checks.py", PYTHON)
     engine = load(
         project,
-        {"command": "mkdir in.$$; while [ ! -e go ]; do :; done; exit 3", "background": True},
+        {
+            "command": "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done; exit 3",
+            "background": True,
+        },
         {"python": "checks:missing", "cwd": str(project.root), "background": True},
         {"url": "http://127.0.0.1:1/", "background": True},
         {"command": QUICK_ECHO},

@@ -43,7 +43,7 @@ class Bench:
 
     def task(self, line: str, *, timeout: float = 60, **more: Any) -> Task:
         """Return the task of a shell line."""
-        trace = b"bench%d;" % next(TRACES)
+        trace = b"bench%d.%d;" % (os.getpid(), next(TRACES))  # tests of other processes have other traces
         environment = {b"PATH": os.environb[b"PATH"], b"HOOKRUN_CHAIN": trace}
         begin = spawn_at.program(("/bin/sh", "-c", line), environment, str(self.directory))
         return Task(begin, b"", timeout=timeout, max_output=1 << 20, trace=trace, **more)
