@@ -53,7 +53,11 @@ _SECOND: list[object] = [0, ""]
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
     """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
-    data = _about(kind, context)
+    return _with(_about(kind, context), fields)
+
+
+def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    """Put those of the fields into a record that say something."""
     for name, field in fields.items():
         if field is not None and field is not False and field not in ([], ""):
             data[name] = _capped(field) if isinstance(field, str) else field
@@ -71,7 +75,7 @@ def _about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
         ("tool", context.get("tool_name")),
     ):
         if isinstance(value, str):
-            data[name] = value if len(value) <= LONGEST else _capped(value)
+            data[name] = _capped(value)
     return data
 
 
@@ -95,8 +99,7 @@ def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.left:
-        data.update({name: value for name, value in _rarely(run) if value})
+    data.update({name: value for name, value in _rarely(run) if value})
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
     if run.verdict.message:
@@ -133,17 +136,14 @@ def of_fire(
     about = _about("hook", context)
     records = [_of_run(run, about) for run in runs]
     fields["ms"] = round(ms, 1)
-    if problems:
-        fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
+    fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
     if keep_context is True:
         size = len(dumps(context))
-        fields["context" if size <= LARGEST_CONTEXT else "context_bytes"] = context if size <= LARGEST_CONTEXT else size
-    fire = {**about, "kind": "fire", "hooks": len(runs)}
-    for name, field in fields.items():
-        if field is not None and field is not False and field != "":
-            fire[name] = _capped(field) if isinstance(field, str) else field
-    records.append(fire)
-    return records
+        if size <= LARGEST_CONTEXT:
+            fields["context"] = context
+        else:
+            fields["context_bytes"] = size
+    return [*records, _with({**about, "kind": "fire", "hooks": len(runs)}, fields)]
 
 
 def of_background(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:

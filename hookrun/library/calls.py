@@ -83,7 +83,7 @@ class Call:
 
         One that never waits is over then, and there is None.
         """
-        coroutine = wanted if type(wanted) is CoroutineType else as_coroutine(wanted)
+        coroutine = as_coroutine(wanted)
         try:
             first = coroutine.send(None)
         except StopIteration as end:
@@ -214,7 +214,7 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
 
 def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
     """Return a coroutine that awaits whatever can be awaited."""
-    return wanted if asyncio.iscoroutine(wanted) else _awaited(wanted)
+    return wanted if type(wanted) is CoroutineType or asyncio.iscoroutine(wanted) else _awaited(wanted)
 
 
 async def _awaited(wanted: Any) -> Any:

@@ -26,7 +26,7 @@ from hookrun.run.prepare import DEEPEST, depth
 from hookrun.verdict import NO_OBJECTION, goes_on
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
     from hookrun.library.registry import Selection
@@ -91,6 +91,11 @@ class Fire:
             )
         return self._made
 
+    @property
+    def _data(self) -> dict[str, object]:
+        """The context as it is now, whether there is a chain or not."""
+        return self._given if self._made is None else self._made.context
+
     async def run(self) -> Result:
         """Run the chain in the task that awaits it. When that is cancelled, nothing of it is left running."""
         nesting = self._go_deeper()
@@ -138,9 +143,8 @@ class Fire:
                         finally:
                             dismiss(wanted)
                     outcomes = [call.outcome]
-                elif len(hooks) == 1 and not isinstance(hook, Handler):
-                    processes = self._to_run()
-                    outcomes = processes.named(hooks, processes.run(hooks))
+                elif not any(isinstance(each, Handler) for each in hooks):
+                    outcomes = self._to_run().run(hooks)
                 else:
                     outcomes = self._group(hooks).run_sync()
                 hooks = self._next(hooks, outcomes)
@@ -211,8 +215,7 @@ class Fire:
         return self._processes
 
     def _context(self, handler: Handler) -> Context:
-        data = self._given if self._made is None else self._made.context
-        return self._class.of({**data, "hook": handler.name}, self._state, (self, handler))
+        return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start what a handler leaves in the background."""
@@ -260,42 +263,39 @@ class Fire:
         return result
 
     def _context_after(self) -> Context:
-        return self._class.of(self._given if self._made is None else self._made.context, self._state)
+        return self._class.of(self._data, self._state)
 
     # --- what is kept
 
     def _audit(self, runs: Sequence[Run], **more: object) -> None:
-        """Keep a record of it all. Nothing that goes wrong here changes the answer."""
+        """Keep a record of it all."""
         services = self._services
-        if services.home is None:
-            return
-        try:
-            records = audit.of_fire(
+        self._keep(
+            lambda: audit.of_fire(
                 runs,
-                self._given if self._made is None else self._made.context,
+                self._data,
                 ms=(monotonic() - self._started) * 1000,
                 problems=services.problems,
                 keep_context=services.settings.get("record_context"),
                 **more,
             )
-        except Exception as error:  # what a program puts into a context is not ours
-            LOG.warning("the audit could not be written: %s: %s", type(error).__name__, error)
-            return
-        self._write(records)
+        )
 
     def _interrupted(self) -> None:
         """Keep a record of a fire that was cancelled, or ended by what a handler must not hold back."""
         self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self._write([audit.of_background(hook, outcome, self._chain.context)])
+        self._keep(lambda: [audit.of_background(hook, outcome, self._data)])
 
-    def _write(self, records: list[dict[str, object]]) -> None:
-        if self._services.home is None:
+    def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
+        """Write records, where there is an audit. Nothing that goes wrong here changes the answer."""
+        services = self._services
+        if services.home is None:
             return
         try:
-            error = audit.write(self._services.home, records, self._services.settings.get("audit"), encode.context)
-        except Exception as mistake:  # a context that JSON does not take
+            error = audit.write(services.home, records(), services.settings.get("audit"), encode.context)
+        except Exception as mistake:  # what a program puts into a context, JSON may not take
             error = f"{type(mistake).__name__}: {mistake}"
         if error is not None:
             LOG.warning("the audit could not be written: %s", error)

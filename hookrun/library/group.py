@@ -151,9 +151,6 @@ class Group:
 
     def run_sync(self) -> list[Outcome]:
         """The same for a program without a loop. Whatever is raised meanwhile, none of them is left running."""
-        if not self._calls:
-            self._take(self._processes.run([hook for _, hook in self._declared]))
-            return self._in_order()
         if any(call.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()

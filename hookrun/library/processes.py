@@ -56,7 +56,7 @@ class Processes:
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""
-        return self._services.pool.run([self._task(hook) for hook in hooks])
+        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks]))
 
     def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
         """Start the hooks side by side; `over` is called, in another thread, when all have ended."""

@@ -61,17 +61,14 @@ class Registry:
             self._tables = {}
             return self._handlers.pop(name, None) is not None
 
-    def switch(self, name: str, *, on: bool) -> bool:
-        """Switch every hook of this name on or off; tell whether there is one."""
+    def switch(self, name: str, *, on: bool) -> None:
+        """Switch every hook of this name on or off."""
         with self._lock:
-            found = [hook for hook in (*self._declared, *self._handlers.values()) if hook.name == name]
-            for hook in found:
-                if isinstance(hook, Handler):
-                    hook.enabled = on
-                else:
-                    (self._off.discard if on else self._off.add)(name)
+            if name in self._handlers:
+                self._handlers[name].enabled = on
+            if any(hook.name == name for hook in self._declared):
+                (self._off.discard if on else self._off.add)(name)
             self._tables = {}
-            return bool(found)
 
     def hooks(self, event: str | None = None) -> list[Hook]:
         """Return all hooks, or those of an event, in running order, those that are switched off included."""
@@ -131,14 +128,13 @@ class Table:
 class Selection:
     """The candidates of one fire: a table's hooks, as the engine asks for them."""
 
-    __slots__ = ("_concerned", "_context", "_selected", "_table", "_view")
+    __slots__ = ("_concerned", "_context", "_table", "_view")
 
     def __init__(self, table: Table, concerned: frozenset[int]) -> None:
         self._table = table
         self._concerned = concerned
         self._context: Mapping[str, object] | None = None
         self._view: View | None = None
-        self._selected: dict[int, bool] = {}
 
     def alone(self) -> Hook | None:
         """Return the hook if it is the only one that is concerned, and nothing else is asked of the context."""

@@ -99,25 +99,28 @@ class Places:
         """Wait for no place any more."""
         self._claimed = False
 
-    def prepare(self) -> int:
-        """Return a descriptor that can be read from when the pool is closed, made now if there is none yet."""
+    def prepare(self) -> None:
+        """Make the descriptor that `watch` returns, now rather than later."""
         with self._lock:
-            if self.closed:
-                raise ClosedError("the engine is closed")
-            if self._end is None:
-                self._end = os.pipe()
-            return self._end[0]
+            self._open_end()
+
+    def _open_end(self) -> int:
+        if self.closed:
+            raise ClosedError("the engine is closed")
+        if self._end is None:
+            self._end = os.pipe()
+        return self._end[0]
 
     def __del__(self) -> None:
         if self._end is not None:
             _close_all(self._end)
 
     def watch(self) -> int:
-        """The same, and keep it open until `unwatch`."""
-        end = self.prepare()
+        """Return a descriptor that can be read from when the pool is closed, and that is open until `unwatch`."""
         with self._lock:
+            end = self._open_end()
             self._watchers += 1
-        return end
+            return end
 
     def unwatch(self) -> None:
         """Have no more need of the descriptor."""
