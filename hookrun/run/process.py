@@ -357,7 +357,7 @@ class Loop:
             process.closing = now + TERM_GRACE
         strays.find([process.family for process in processes if process.family is not None])
         for process in processes:
-            _kill_group(process, TERM)
+            process.signal_group(TERM)
 
     @staticmethod
     def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
@@ -366,7 +366,7 @@ class Loop:
             process.ending = KILL
             process.closing = now + KILL_GRACE
         for process in processes + gone:
-            _kill_group(process, KILL)
+            process.signal_group(KILL)
         heads = [process.family for process in processes + gone if process.family is not None]
         if heads:
             from hookrun.run import strays
@@ -383,7 +383,7 @@ class Loop:
             if fd >= 0:
                 self._unwatch(fd)
                 _close(fd)
-        _reap(process)
+        process.reap()
         outcome.stdout = bytes(process.out_data)
         outcome.stderr = bytes(process.err_data[-process.task.max_output :])
         outcome.truncated = outcome.bytes_out > process.task.max_output
@@ -434,32 +434,6 @@ def _pidfd(pid: int) -> int:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
         return -1
-
-
-def _reap(process: Process) -> None:
-    """Take the exit status, where nobody else has."""
-    if process.status is None:
-        try:
-            pid, status = os.waitpid(process.pid, 0 if process.exited else os.WNOHANG)
-            process.status = status if pid else None
-        except ChildProcessError:
-            if not process.ending:
-                lost = "its exit status was taken by somebody else: the program ignores SIGCHLD or waits for any child"
-                process.outcome.failure = Failure("exit_code", lost)
-
-
-def _kill_group(process: Process, signal: int) -> None:
-    """Signal the hook's process group, or the hook alone where it has not yet made one."""
-    try:
-        os.killpg(process.pid, signal)
-    except ProcessLookupError:
-        if process.status is None:
-            try:
-                os.kill(process.pid, signal)
-            except ProcessLookupError:  # somebody else has reaped it
-                return
-    except PermissionError:
-        pass
 
 
 def _left(process: Process) -> int:

@@ -14,6 +14,8 @@ BETWEEN_ROUNDS = 0.005
 """Seconds: a process that was killed is seen for a moment longer."""
 
 KILL = 9
+LOOKS = 5
+"""How often what may have been started is looked for."""
 NOBODY = -1
 """The process id of a head of which only the trace is known."""
 START_TIME = 19
@@ -79,7 +81,11 @@ def kill(heads: list[Head]) -> None:
 def end_unknown(trace: bytes) -> None:
     """End what may have been started a moment before an exception came (Ctrl-C), so that its number is not known."""
     head = Head(NOBODY, trace)
-    find([head])
+    for _ in range(LOOKS):  # while it becomes another program its environment cannot be seen
+        find([head])
+        if head.known:
+            break
+        sleep(BETWEEN_ROUNDS)
     started = head.known
     kill([head])
     for number, _ in started:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
+from hookrun.model import Failure
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.model import Failure, Outcome
+    from hookrun.model import Outcome
     from hookrun.run.strays import Head
 
 NEVER = float("inf")
@@ -90,3 +94,29 @@ class Process:
         self.family: Head | None = None
         self.ending = 0
         self.closing = NEVER
+
+    def reap(self) -> None:
+        """Take the exit status, where nobody else has."""
+        if self.status is None:
+            try:
+                pid, status = os.waitpid(self.pid, 0 if self.exited else os.WNOHANG)
+                self.status = status if pid else None
+            except ChildProcessError:
+                if not self.ending:
+                    lost = (
+                        "its exit status was taken by somebody else: the program ignores SIGCHLD or waits for any child"
+                    )
+                    self.outcome.failure = Failure("exit_code", lost)
+
+    def signal_group(self, signal: int) -> None:
+        """Signal the hook's process group, or the hook alone where it has not yet made one."""
+        try:
+            os.killpg(self.pid, signal)
+        except ProcessLookupError:
+            if self.status is None:
+                try:
+                    os.kill(self.pid, signal)
+                except ProcessLookupError:  # somebody else has reaped it
+                    return
+        except PermissionError:
+            pass
