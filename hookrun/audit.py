@@ -24,6 +24,15 @@ LONGEST = 500
 LARGEST_CONTEXT = 1 << 20
 """Bytes of a context that `record_context` keeps; of a larger one only its size is."""
 
+ABOUT = (
+    ("request_id", "request_id"),
+    ("agent", "agent"),
+    ("event", "event"),
+    ("session_id", "session_id"),
+    ("tool", "tool_name"),
+)
+"""What every record says of the context: the record's name for it, and the context's."""
+
 SUSPICIOUS = (
     "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
     "private_key", "privatekey", "private-key", "private key", "bearer", "authorization", "basic", "sk-", "rk-", "pk-",
@@ -67,15 +76,10 @@ def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, ob
 def _about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
     """Return what every record begins with."""
     data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
-    for name, value in (
-        ("request_id", context.get("request_id")),
-        ("agent", context.get("agent")),
-        ("event", context.get("event")),
-        ("session_id", context.get("session_id")),
-        ("tool", context.get("tool_name")),
-    ):
+    for name, field in ABOUT:
+        value = context.get(field)
         if isinstance(value, str):
-            data[name] = _capped(value)
+            data[name] = value if len(value) <= LONGEST else _capped(value)
     return data
 
 
@@ -99,7 +103,8 @@ def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    data.update({name: value for name, value in _rarely(run) if value})
+    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.left:
+        data.update(_rarely(run))
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
     if run.verdict.message:
@@ -109,15 +114,16 @@ def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
     return data
 
 
-def _rarely(run: Run) -> tuple[tuple[str, object], ...]:
+def _rarely(run: Run) -> dict[str, object]:
     """Return what is kept of a run only where it is not as usual."""
-    return (
-        ("mode", run.hook.mode if run.hook.mode != "enforce" else None),
-        ("background", run.hook.background),
-        ("recheck", run.recheck),
-        ("truncated", run.outcome.truncated),
-        ("left_running", run.outcome.left),
-    )
+    fields = {
+        "mode": run.hook.mode if run.hook.mode != "enforce" else None,
+        "background": run.hook.background,
+        "recheck": run.recheck,
+        "truncated": run.outcome.truncated,
+        "left_running": run.outcome.left,
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def of_fire(

@@ -322,4 +322,6 @@ def _object(value: object) -> dict[str, object]:
 
 
 def _without_payload(context: dict[str, object]) -> dict[str, object]:
+    if "payload" not in context:
+        return context
     return {name: value for name, value in context.items() if name != "payload"}

@@ -11,13 +11,13 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
+from hookrun.run import alone
 from hookrun.run.process import MOST_AT_ONCE
 from hookrun.run.service import Batch, ClosedError, Inline, Places, Service
+from hookrun.run.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from hookrun.run.task import Task
 
     Tasks = Sequence[Task | Failure | None]
 
@@ -74,19 +74,25 @@ class Pool:
         if not places.take(len(tasks)):
             return self._wait_for(tasks)
         try:
-            return self._loop(places, tasks)
+            return self._run_here(places, tasks)
         finally:
             places.give(len(tasks))
 
     @staticmethod
-    def _loop(places: Places, tasks: Tasks) -> list[Outcome]:
+    def _run_here(places: Places, tasks: Tasks) -> list[Outcome]:
+        """Run the tasks in this thread, in places that have been taken."""
         try:
-            loop = Inline(places, len(tasks))
+            wake = places.watch()
         except OSError as error:
             batch = Batch(tasks, lambda _: None)
             batch.fail(Failure("spawn", f"what runs it could not be started: {error.strerror}"))
             return batch.outcomes
-        return loop.run(tasks)
+        try:
+            if len(tasks) == 1 and isinstance(tasks[0], Task):
+                return [alone.run(tasks[0], wake, lambda: Inline(places, 1, wake))]
+            return Inline(places, len(tasks), wake).run(tasks)
+        finally:
+            places.unwatch()
 
     def _wait_for(self, tasks: Tasks) -> list[Outcome]:
         over = Lock()

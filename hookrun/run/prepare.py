@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has it whole."""
 
-NESTING = "HOOKRUN_CHAIN"
+NESTING = b"HOOKRUN_CHAIN"
 """The variable that holds a word for each hook around us: how deep we are, and whose child a process is."""
 
 DEEPEST = 3
@@ -41,6 +41,33 @@ SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look for a script without a slash on PATH when it is not in the working directory."""
 
 
+class Inherited(dict[bytes, bytes]):
+    """What a policy leaves of our own environment. `vector` is kept by what starts processes with it, None at first."""
+
+    __slots__ = ("vector",)
+
+    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
+        super().__init__(variables)
+        self.vector: object = None
+
+
+class Environment(dict[bytes, bytes]):
+    """The environment of one run of a hook: what it has `inherited`, and over it what is its `own`."""
+
+    __slots__ = ("inherited", "own")
+
+    def __init__(self, inherited: Inherited, own: dict[bytes, bytes]) -> None:
+        super().__init__(inherited)
+        self.update(own)
+        self.inherited = inherited
+        self.own = own
+
+    def __setitem__(self, name: bytes, value: bytes) -> None:
+        """Give the run a variable of its own."""
+        self.own[name] = value
+        super().__setitem__(name, value)
+
+
 class Surroundings:
     """What the hooks of one fire have in common: where they run, what they are told, whose children they are.
 
@@ -53,16 +80,14 @@ class Surroundings:
         *,
         project: str,
         request_id: str,
-        program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], start.Start] = start.program,
+        program: Callable[[tuple[str, ...], Environment, str], start.Start] = start.program,
         may_fork: bool = True,
     ) -> None:
         self.project = project
         self.program = program
         self.may_fork = may_fork
-        self.event_directory = _directory(context.get("working_dir")) or project
+        self.event_directory = _directory(context.get("working_dir"), project)
         self.request_id = request_id
-        self._outer = os.environb.get(NESTING.encode(), b"")
-        self._inherited = dict(getattr(os.environb, "_data", os.environb))  # twenty times as fast as by its items
         self._told = {
             b"HOOKRUN_EVENT": _value(context.get("event")),
             b"HOOKRUN_AGENT": _value(context.get("agent")),
@@ -79,21 +104,20 @@ class Surroundings:
         self._count += 1
         return f"{self.request_id}.{self._count};".encode()
 
-    def environment(self, hook: Hook, trace: bytes) -> dict[bytes, bytes]:
+    def environment(self, hook: Hook, trace: bytes) -> Environment:
         """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
-        environment = _under_policy(self._inherited, hook.env_policy)
-        for name, value in (hook.env or {}).items():
-            environment[os.fsencode(name)] = os.fsencode(value)
-        environment.update(self._told)
-        environment[b"HOOKRUN_HOOK"] = _value(hook.name)
-        environment[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(os.path.dirname(hook.source) or self.project)
+        everything = inherited("inherit")
+        own = {os.fsencode(name): os.fsencode(value) for name, value in hook.env.items()} if hook.env else {}
+        own.update(self._told)
+        own[b"HOOKRUN_HOOK"] = _value(hook.name)
+        own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
         for name in hook.allowed_env:  # granted by name: for the headers of a URL
-            if (granted := self._inherited.get(os.fsencode(name))) is not None:
-                environment[os.fsencode(name)] = granted
-        environment[NESTING.encode()] = self._outer + trace
+            if (granted := everything.get(os.fsencode(name))) is not None:
+                own[os.fsencode(name)] = granted
+        own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
-            environment[b"CLAUDE_PROJECT_DIR"] = environment[b"HOOKRUN_PROJECT_DIR"]
-        return environment
+            own[b"CLAUDE_PROJECT_DIR"] = own[b"HOOKRUN_PROJECT_DIR"]
+        return Environment(inherited(hook.env_policy), own)
 
     def directory(self, hook: Hook, environment: Mapping[bytes, bytes]) -> str:
         """Return the working directory of a hook; a relative one is taken from the project's root."""
@@ -106,31 +130,46 @@ class Surroundings:
 
 def depth() -> int:
     """Return how many hooks this process runs inside of."""
-    return os.environb.get(NESTING.encode(), b"").count(b";")
+    return os.environb.get(NESTING, b"").count(b";")
 
 
-def _directory(value: object) -> str | None:
+def _directory(value: object, otherwise: str) -> str:
     """Return the value if it is an absolute path that the system could have."""
-    if not isinstance(value, str) or not os.path.isabs(value) or "\0" in value:
-        return None
+    if value == otherwise or not isinstance(value, str) or not os.path.isabs(value) or "\0" in value:
+        return otherwise
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
-        return None
+        return otherwise
     return value
 
 
 def _value(value: object) -> bytes:
-    text = value if isinstance(value, str) else ""
-    return text[:LONGEST_VALUE].replace("\0", "").encode("utf-8", "replace")[:LONGEST_VALUE]
+    if not isinstance(value, str):
+        return b""
+    data = value[:LONGEST_VALUE].encode("utf-8", "replace")
+    return data.replace(b"\0", b"")[:LONGEST_VALUE]
 
 
-def _under_policy(inherited: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
+_INHERITED: list[dict[str, Inherited]] = [{}]
+"""One table, replaced as a whole: policy -> what it left of our environment, as that was when it was looked at last."""
+
+
+def inherited(policy: str) -> Inherited:
+    """Return what a policy leaves of our own environment as it is now: the same object while nothing changes."""
+    now = getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
+    kept = _INHERITED[0]
+    if kept.get("inherit") != now:
+        kept = _INHERITED[0] = {"inherit": Inherited(now)}
+    if policy not in kept:
+        kept[policy] = Inherited(_under_policy(kept["inherit"], policy))
+    return kept[policy]
+
+
+def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
-        return {name: value for name, value in inherited.items() if name in CLEAN or name.startswith(b"LC_")}
-    if policy == "scrub":
-        return {name: value for name, value in inherited.items() if not looks_like_credential(name)}
-    return dict(inherited)
+        return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
+    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
 
 
 def looks_like_credential(name: bytes) -> bool:
@@ -175,11 +214,11 @@ def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Tas
     )
 
 
-def _start_command(hook: Hook, environment: dict[bytes, bytes], cwd: str, around: Surroundings) -> start.Start:
+def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start:
     return around.program(("/bin/sh", "-c", str(hook.target)), environment, cwd)
 
 
-def _start_args(hook: Hook, environment: dict[bytes, bytes], cwd: str, around: Surroundings) -> start.Start | Failure:
+def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
     argv = list(hook.target)
     program = resolve(argv[0], environment, cwd)
     if program is None:
@@ -187,7 +226,7 @@ def _start_args(hook: Hook, environment: dict[bytes, bytes], cwd: str, around: S
     return around.program((program, *argv[1:]), environment, cwd)
 
 
-def _start_python(hook: Hook, environment: dict[bytes, bytes], cwd: str, around: Surroundings) -> start.Start | Failure:
+def _start_python(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
     from hookrun.run import python
 
     target = str(hook.target)
@@ -201,7 +240,7 @@ def _start_python(hook: Hook, environment: dict[bytes, bytes], cwd: str, around:
     return around.program((interpreter, python.__file__, target, cwd), environment, cwd)
 
 
-def _start_url(hook: Hook, environment: dict[bytes, bytes], cwd: str, around: Surroundings) -> start.Start | Failure:
+def _start_url(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
     from hookrun.run import http
 
     if around.may_fork:

@@ -8,7 +8,7 @@ from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run.task import NEVER, CannotStart, Process, Task
+from hookrun.run.task import CHUNK, CLOSED, NEVER, NO_PIDFD, NOT_YET, CannotStart, Process, Task, close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 MOST_AT_ONCE = 32
-CHUNK = 1 << 16
 SHORT = 1 << 12
 """Bytes: a read of fewer has emptied the pipe, or the next poll says that there is more."""
 READS_IN_A_ROW = 32
@@ -42,7 +41,8 @@ SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
 """The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
-NO_PIDFD, CLOSED = -1, -2
+PATIENCE = 0.02
+"""Seconds after which the exit of a hook is waited for: most are gone sooner, and with their pipes."""
 
 
 class Loop:
@@ -85,6 +85,21 @@ class Loop:
         self._waiting.reverse()
         if self._wake >= 0:
             self._interrupt()  # a signal since the last hooks: start no more
+        return self._to_end(outcomes)
+
+    def go_on(self, process: Process) -> Outcome:
+        """Run a process to its end that somebody else has started. Raises as `run` does."""
+        self._adopt(process)
+        self._keep_time(monotonic())
+        return self._to_end([process.outcome])[0]
+
+    def abandon(self, process: Process) -> None:
+        """End a process that somebody else has started, and all of it, at once."""
+        self._live.append(process)
+        self._abandon()
+
+    def _to_end(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Run what waits and what lives to its end."""
         try:
             while self._waiting or self._live:
                 if not self._signal:
@@ -136,7 +151,7 @@ class Loop:
                 outcome.failure = error.failure
             finally:
                 if not started:
-                    _close(process.lock_fd)
+                    close(process.lock_fd)
                     self._give_place()
             if outcome.failure is not None:
                 self._over(outcome)
@@ -186,37 +201,25 @@ class Loop:
         try:
             fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _close(process.lock_fd)
+            close(process.lock_fd)
             process.lock_fd = -1
             return False
         return True
 
     def _start(self, process: Process) -> None:
-        """Make the pipes and start the process. Raises OSError and leaves nothing open when that fails."""
-        stdin, process.inp, process.out, stdout, process.err, stderr = _pipes()
-        try:
-            for fd in (process.inp, process.out, process.err):
-                os.set_blocking(fd, False)
-            self._feed(process)
-            process.pid = process.task.start(stdin, stdout, stderr)
-        except BaseException as error:
-            for fd in (process.inp, process.out, process.err):
-                _close(fd)
-            if not isinstance(error, (OSError, CannotStart)):
-                from hookrun.run import strays
+        """Start the process and watch it. Raises OSError or CannotStart."""
+        process.begin()
+        self._adopt(process)
 
-                strays.end_unknown(process.task.trace)
-            raise
-        finally:
-            for fd in (stdin, stdout, stderr):
-                os.close(fd)
+    def _adopt(self, process: Process) -> None:
+        """Watch a process that has been started."""
         self._live.append(process)
-        process.pidfd = _pidfd(process.pid)
+        for fd in (process.out, process.err):
+            if fd >= 0:
+                os.set_blocking(fd, False)
+                self._watch(process, fd, select.POLLIN)
         if process.inp >= 0:
             self._watch(process, process.inp, select.POLLOUT)
-        for fd in (process.out, process.err, process.pidfd):
-            if fd >= 0:
-                self._watch(process, fd, select.POLLIN)
 
     # --- one turn of the loop
 
@@ -226,7 +229,9 @@ class Loop:
         if self._retry:
             until = min(until, now + LOOK_AGAIN)
         for process in self._live:
-            if process.pidfd == NO_PIDFD and not process.exited:
+            if process.pidfd == NOT_YET:
+                until = min(until, process.started + PATIENCE)
+            elif process.pidfd == NO_PIDFD and not process.exited:
                 closed = process.out < 0 and process.err < 0
                 until = min(until, now + (LOOK_AT_ONCE if closed else LOOK_AGAIN))
         return until
@@ -246,7 +251,7 @@ class Loop:
                 self._feed(process)
             elif fd == process.pidfd:
                 self._unwatch(fd)
-                _close(fd)
+                close(fd)
                 process.pidfd = CLOSED
                 self._exited(process)
             else:
@@ -264,7 +269,9 @@ class Loop:
         stubborn: list[Process] = []
         done: list[Process] = []
         for process in self._live:
-            if process.pidfd == NO_PIDFD and not process.exited:
+            if process.pidfd == NOT_YET:
+                self._wait_for_exit(process, now)
+            elif process.pidfd == NO_PIDFD and not process.exited:
                 self._look_for_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
@@ -286,23 +293,14 @@ class Loop:
         return f"it had not answered after {process.task.timeout:g} s"
 
     def _feed(self, process: Process) -> None:
-        """Write what the hook reads of its stdin; a hook that closes it has had enough."""
-        try:
-            while process.stdin:
-                written = os.write(process.inp, process.stdin[: CHUNK * 16])
-                process.stdin = process.stdin[written:]
-                process.outcome.bytes_in += written
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            pass
-        self._unwatch(process.inp)
-        _close(process.inp)
-        process.inp = -1
+        """Write what the hook reads of its stdin."""
+        if process.feed():
+            self._unwatch(process.inp)
+            close(process.inp)
+            process.inp = -1
 
     def _drain(self, process: Process, fd: int) -> None:
-        """Read what is there: the first `max_output` bytes of stdout are kept, the last of stderr, all are counted."""
-        outcome, most = process.outcome, process.task.max_output
+        """Read what is there."""
         for _ in range(READS_IN_A_ROW):
             try:
                 data = os.read(fd, CHUNK)
@@ -310,31 +308,31 @@ class Loop:
                 return
             if not data:
                 self._unwatch(fd)
-                _close(fd)
-                if fd == process.out:
-                    process.out = -1
-                else:
-                    process.err = -1
+                process.close_stream(fd)
                 return
-            if fd == process.out:
-                outcome.bytes_out += len(data)
-                process.out_data += data[: most - len(process.out_data)]
-            else:
-                outcome.bytes_err += len(data)
-                process.err_data += data
-                if len(process.err_data) > 2 * most:
-                    del process.err_data[:-most]
+            process.take(fd, data)
             if len(data) < SHORT:  # there is no more, as a rule: asking costs more than being told
                 return
 
     # --- the end of a process
 
+    def _wait_for_exit(self, process: Process, now: float) -> None:
+        """Have a process that is not done with its pipes at once, or not gone with them, tell when it has exited."""
+        if process.out < 0 and process.err < 0:
+            self._look_for_exit(process)
+        elif now < process.started + PATIENCE:
+            return
+        if not process.exited:
+            self._tell_exit(process)
+
+    def _tell_exit(self, process: Process) -> None:
+        """Have the exit of a process be an event."""
+        process.pidfd = _pidfd(process.pid)
+        if process.pidfd >= 0:
+            self._watch(process, process.pidfd, select.POLLIN)
+
     def _look_for_exit(self, process: Process) -> None:
-        try:
-            pid, process.status = os.waitpid(process.pid, os.WNOHANG)
-        except ChildProcessError:
-            pid, process.status = process.pid, None
-        if pid:
+        if process.is_gone():
             self._exited(process)
 
     def _exited(self, process: Process) -> None:
@@ -346,12 +344,13 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
 
-    @staticmethod
-    def _end(processes: list[Process], now: float) -> None:
+    def _end(self, processes: list[Process], now: float) -> None:
         """Ask these hooks and all they have started to end; note who that is while it can be seen."""
         from hookrun.run import strays
 
         for process in processes:
+            if process.pidfd == NOT_YET:
+                self._tell_exit(process)
             process.family = strays.Head(process.pid, process.task.trace)
             process.ending = TERM
             process.closing = now + TERM_GRACE
@@ -375,27 +374,17 @@ class Loop:
 
     def _finish(self, process: Process) -> None:
         """Reap the process and close everything of ours."""
-        outcome = process.outcome
         for fd in (process.out, process.err):
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
             if fd >= 0:
                 self._unwatch(fd)
-                _close(fd)
-        process.reap()
-        outcome.stdout = bytes(process.out_data)
-        outcome.stderr = bytes(process.err_data[-process.task.max_output :])
-        outcome.truncated = outcome.bytes_out > process.task.max_output
-        if process.status is not None:
-            outcome.exit_code = os.waitstatus_to_exitcode(process.status)
-        if not process.ending:
-            outcome.left = _left(process)
-        _unlock(process.lock_fd)
-        outcome.ms = (monotonic() - process.started) * 1000
+                close(fd)
+        process.finish()
         self._live.remove(process)
         self._give_place()
-        self._over(outcome)
+        self._over(process.outcome)
 
     def _interrupt(self) -> None:
         """A signal has come: end every hook; at the second one, at once."""
@@ -429,49 +418,8 @@ class Loop:
 
 
 def _pidfd(pid: int) -> int:
-    """Return a descriptor to read from when the process has exited, -1 for none (macOS, too many files)."""
+    """Return a descriptor to read from when the process has exited, NO_PIDFD for none (macOS, too many files)."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
-        return -1
-
-
-def _left(process: Process) -> int:
-    """Return how many processes a hook that ended by itself has left behind: at least those of its group."""
-    try:
-        os.killpg(process.pid, 0)
-    except (ProcessLookupError, PermissionError):
-        if process.out == process.err == -1:
-            return 0
-    from hookrun.run import strays
-
-    head = strays.Head(process.pid, process.task.trace)
-    strays.find([head])
-    return len(head.known)
-
-
-def _pipes() -> list[int]:
-    """Return three pipes, each as read end, write end. Raises OSError, and leaves none open."""
-    ends: list[int] = []
-    try:
-        for _ in range(3):
-            ends += os.pipe()
-    except OSError:
-        for fd in ends:
-            os.close(fd)
-        raise
-    return ends
-
-
-def _unlock(fd: int) -> None:
-    """Give back a lock, also where a process that the program forked meanwhile holds the file open."""
-    if fd >= 0:
-        import fcntl
-
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        os.close(fd)
-
-
-def _close(fd: int) -> None:
-    if fd >= 0:
-        os.close(fd)
+        return NO_PIDFD

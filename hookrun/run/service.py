@@ -187,18 +187,14 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Inline(Sharing):
-    """The loop of a caller that waits for its hooks itself, in `count` places that it has taken."""
+    """The loop of a caller that waits for its hooks itself, in `count` places that it has taken.
 
-    def __init__(self, places: Places, count: int) -> None:
+    Something comes at `wake` when the pool is closed: then they have failed.
+    """
+
+    def __init__(self, places: Places, count: int, wake: int) -> None:
         self._count = count
-        super().__init__(places, places.watch())
-
-    def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
-        """Run the tasks, as any loop does; ended by a close of the pool they have failed."""
-        try:
-            return super().run(tasks)
-        finally:
-            self._places.unwatch()
+        super().__init__(places, wake)
 
     def _interrupt(self) -> None:
         """The pool is closed."""

@@ -10,7 +10,7 @@ import fcntl
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
-from struct import calcsize, pack
+from struct import pack
 
 from hookrun.model import Failure
 from hookrun.run.signals import RESTORED
@@ -25,6 +25,9 @@ except ImportError:  # a Python that was built without libffi
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from hookrun.run.prepare import Environment, Inherited
 
     Start = Callable[[int, int, int], int]
 
@@ -35,8 +38,6 @@ FLAGS = {
 }
 """Of <spawn.h>, with POSIX_SPAWN_SETSID as glibc and musl, and as macOS count it; the last is CLOEXEC_DEFAULT, macOS's
 alone: only descriptors that file actions name are inherited."""
-POINTER = calcsize("P")
-"""Bytes of a pointer."""
 OPAQUE = 1024
 """Bytes, more than any C library's posix_spawnattr_t, posix_spawn_file_actions_t or sigset_t takes (at most 336)."""
 MOST_KEPT = 256
@@ -44,7 +45,7 @@ MOST_KEPT = 256
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 
 
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+def program(argv: tuple[str, ...], environment: Environment, cwd: str) -> Start:
     """Return what starts the program argv[0] (an absolute path) in the directory `cwd` (absolute), from any thread.
 
     The new process leads a session of its own, has every signal at its default and unblocked, and has no descriptor
@@ -58,7 +59,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             streams = [_above_standard(fd, copies) for fd in (stdin, stdout, stderr)]
             if LIBRARY is None:
                 return _by_shell(argv, environment, cwd, streams)
-            return LIBRARY.spawn([os.fsencode(word) for word in argv], _lines(environment), os.fsencode(cwd), streams)
+            return LIBRARY.spawn([os.fsencode(word) for word in argv], environment, os.fsencode(cwd), streams)
         except OSError as error:
             _check_directory(cwd)
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
@@ -114,11 +115,15 @@ class Library:
         _check(function("posix_spawnattr_setsigdefault", opaque, opaque)(self._attributes, signals))
         _check(function("posix_spawnattr_setflags", opaque, ctypes.c_short)(self._attributes, FLAGS[sys.platform]))
 
-    def spawn(self, argv: list[bytes], environment: list[bytes], cwd: bytes, streams: list[int]) -> int:
+    def spawn(self, argv: list[bytes], environment: Environment, cwd: bytes, streams: list[int]) -> int:
         """Start a process and return its id; `streams` are above 2. Raises OSError, ValueError for a NUL in a text."""
-        words, lines, _block = _vectors(argv, environment)
         if b"\0" in cwd:
             raise ValueError("embedded null byte")
+        inherited = _inherited(environment)
+        own = _lines(environment.own)
+        pointers, _block = _pointers([*argv, *own])
+        words = pack(f"{len(argv) + 1}P", *pointers[: len(argv)], 0)
+        lines = inherited.pointers + pack(f"{len(own) + 1}P", *pointers[len(argv) :], 0)
         pid = ctypes.c_int()
         key = (*streams, cwd)
         actions = self._kept.get(key)
@@ -158,14 +163,34 @@ def _check(code: int, path: bytes | None = None) -> None:
         raise OSError(code, os.strerror(code), None if path is None else os.fsdecode(path))
 
 
-def _vectors(argv: list[bytes], environment: list[bytes]) -> tuple[bytes, bytes, object]:
-    """Return both as C has them: pointers, a null one last, and what they lead into, to be kept for as long.
+class Vector:
+    """Inherited lines NAME=value as C has them: their pointers, and what these lead into; `hidden` are left out."""
+
+    __slots__ = ("_block", "hidden", "pointers")
+
+    def __init__(self, inherited: Inherited, hidden: AbstractSet[bytes]) -> None:
+        self.hidden = hidden
+        pointers, self._block = _pointers(_lines({name: inherited[name] for name in inherited if name not in hidden}))
+        self.pointers = pack(f"{len(pointers)}P", *pointers)
+
+
+def _inherited(environment: Environment) -> Vector:
+    """Return the inherited lines that the hook's own do not replace: of many hooks in a row they are the same."""
+    inherited = environment.inherited
+    hidden = inherited.keys() & environment.own.keys()
+    kept = inherited.vector
+    if not isinstance(kept, Vector) or kept.hidden != hidden:
+        kept = inherited.vector = Vector(inherited, hidden)
+    return kept
+
+
+def _pointers(texts: list[bytes]) -> tuple[list[int], object]:
+    """Return pointers to the texts as C has them, and what they lead into, to be kept for as long.
 
     Raises ValueError for a NUL, at which C would end a text.
     """
-    texts = [*argv, *environment]
     joined = b"\0".join(texts)
-    if joined.count(b"\0") != len(texts) - 1:
+    if joined.count(b"\0") != max(len(texts) - 1, 0):
         raise ValueError("embedded null byte")
     block = ctypes.create_string_buffer(joined)
     pointer = ctypes.addressof(block)
@@ -173,10 +198,7 @@ def _vectors(argv: list[bytes], environment: list[bytes]) -> tuple[bytes, bytes,
     for text in texts:
         pointers.append(pointer)
         pointer += len(text) + 1
-    pointers.insert(len(argv), 0)
-    packed = pack(f"{len(pointers) + 1}P", *pointers, 0)
-    end = (len(argv) + 1) * POINTER
-    return packed[:end], packed[end:], block
+    return pointers, block
 
 
 def _lines(environment: Mapping[bytes, bytes]) -> list[bytes]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+from time import monotonic
 
 from hookrun.model import Failure
 
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
     from hookrun.run.strays import Head
 
 NEVER = float("inf")
+AT_ONCE = select.PIPE_BUF
+"""Bytes that any empty pipe takes without making the writer wait."""
+CHUNK = 1 << 16
+"""Bytes that are read at a time; more than a pipe holds are written."""
+MOST_WRITTEN = 1 << 20
+NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
+"""In the place of a pidfd: there is none to be had; it has told that the process is gone; nobody needed it so far."""
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
@@ -85,7 +94,8 @@ class Process:
         self.started = started
         self.deadline = deadline
         self.pid = 0
-        self.pidfd = self.inp = self.out = self.err = self.lock_fd = -1
+        self.inp = self.out = self.err = self.lock_fd = -1
+        self.pidfd = NOT_YET
         self.stdin = memoryview(task.stdin)
         self.out_data = bytearray()
         self.err_data = bytearray()
@@ -94,6 +104,91 @@ class Process:
         self.family: Head | None = None
         self.ending = 0
         self.closing = NEVER
+
+    def begin(self) -> None:
+        """Make the pipes and start the process, with what stdin takes at once written.
+
+        Raises OSError or CannotStart, and leaves nothing open and nothing running, when that fails.
+        """
+        stdin, self.inp, self.out, stdout, self.err, stderr = _pipes()
+        try:
+            if len(self.stdin) > AT_ONCE:
+                os.set_blocking(self.inp, False)
+            if self.feed():
+                os.close(self.inp)
+                self.inp = -1
+            self.pid = self.task.start(stdin, stdout, stderr)
+        except BaseException as error:
+            for fd in (self.inp, self.out, self.err):
+                close(fd)
+            if not isinstance(error, (OSError, CannotStart)):
+                from hookrun.run import strays
+
+                strays.end_unknown(self.task.trace)
+            raise
+        finally:
+            for fd in (stdin, stdout, stderr):
+                os.close(fd)
+
+    def feed(self) -> bool:
+        """Write what the hook reads of its stdin, and close it at the end; False while there is more to be written.
+
+        A hook that closes its stdin has had enough.
+        """
+        try:
+            while self.stdin:
+                written = os.write(self.inp, self.stdin[:MOST_WRITTEN])
+                self.stdin = self.stdin[written:]
+                self.outcome.bytes_in += written
+        except BlockingIOError:
+            return False
+        except BrokenPipeError:
+            pass
+        return True
+
+    def take(self, fd: int, data: bytes) -> None:
+        """Take what was read: the first `max_output` bytes of stdout are kept, the last of stderr, all are counted."""
+        outcome, most = self.outcome, self.task.max_output
+        if fd == self.out:
+            outcome.bytes_out += len(data)
+            self.out_data += data[: most - len(self.out_data)]
+        else:
+            outcome.bytes_err += len(data)
+            self.err_data += data
+            if len(self.err_data) > 2 * most:
+                del self.err_data[:-most]
+
+    def close_stream(self, fd: int) -> None:
+        """Close its stdout or stderr, which is at its end."""
+        os.close(fd)
+        if fd == self.out:
+            self.out = -1
+        else:
+            self.err = -1
+
+    def is_gone(self) -> bool:
+        """Tell whether it has exited; then it has been reaped, by us or by somebody else."""
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid:
+            self.status = status
+        return bool(pid)
+
+    def finish(self) -> None:
+        """Reap the process, whose descriptors are closed, and complete its outcome."""
+        outcome = self.outcome
+        self.reap()
+        outcome.stdout = bytes(self.out_data)
+        outcome.stderr = bytes(self.err_data[-self.task.max_output :])
+        outcome.truncated = outcome.bytes_out > self.task.max_output
+        if self.status is not None:
+            outcome.exit_code = os.waitstatus_to_exitcode(self.status)
+        if not self.ending:
+            outcome.left = self.left()
+        self.unlock()
+        outcome.ms = (monotonic() - self.started) * 1000
 
     def reap(self) -> None:
         """Take the exit status, where nobody else has."""
@@ -120,3 +215,43 @@ class Process:
                     return
         except PermissionError:
             pass
+
+    def left(self) -> int:
+        """Return how many processes a hook that ended by itself has left behind: at least those of its group."""
+        try:
+            os.killpg(self.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            if self.out == self.err == -1:
+                return 0
+        from hookrun.run import strays
+
+        head = strays.Head(self.pid, self.task.trace)
+        strays.find([head])
+        return len(head.known)
+
+    def unlock(self) -> None:
+        """Give back its lock, also where a process that the program forked meanwhile holds the file open."""
+        if self.lock_fd >= 0:
+            import fcntl
+
+            fcntl.flock(self.lock_fd, fcntl.LOCK_UN)
+            os.close(self.lock_fd)
+
+
+def close(fd: int) -> None:
+    """Close a descriptor, if it is one."""
+    if fd >= 0:
+        os.close(fd)
+
+
+def _pipes() -> list[int]:
+    """Return three pipes, each as read end, write end. Raises OSError, and leaves none open."""
+    ends: list[int] = []
+    try:
+        for _ in range(3):
+            ends += os.pipe()
+    except OSError:
+        for fd in ends:
+            os.close(fd)
+        raise
+    return ends

@@ -14,11 +14,12 @@ import pytest
 from hookrun.model import Failure, Outcome
 from hookrun.run import spawn_at
 from hookrun.run.pool import Pool
+from hookrun.run.prepare import Environment, Inherited
 from hookrun.run.task import Task
 from tests.run.test_processes import Signpost, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Given = Sequence[Task | Failure | None]
 
@@ -34,6 +35,11 @@ NO = Failure("missing", "a failure that was known before")
 TRACES = itertools.count()
 
 
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn_at.Start:
+    """Return what starts a program with this environment and no other."""
+    return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
+
+
 class Bench:
     """A directory in which shell lines run as tasks, and where they and the test wait for one another."""
 
@@ -45,7 +51,7 @@ class Bench:
         """Return the task of a shell line."""
         trace = b"bench%d.%d;" % (os.getpid(), next(TRACES))  # tests of other processes have other traces
         environment = {b"PATH": os.environb[b"PATH"], b"HOOKRUN_CHAIN": trace}
-        begin = spawn_at.program(("/bin/sh", "-c", line), environment, str(self.directory))
+        begin = program(("/bin/sh", "-c", line), environment, str(self.directory))
         return Task(begin, b"", timeout=timeout, max_output=1 << 20, trace=trace, **more)
 
     def waiting(self, **more: Any) -> Task:

@@ -212,10 +212,11 @@ IGNORED = """
 import os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
 from hookrun.run import spawn_at
+from hookrun.run.prepare import Environment, Inherited
 from hookrun.run.pool import Pool
 from hookrun.run.task import Task
 def task(line, **more):
-    begin = spawn_at.program(("/bin/sh", "-c", line), dict(os.environb), "/")
+    begin = spawn_at.program(("/bin/sh", "-c", line), Environment(Inherited(os.environb), {}), "/")
     return Task(begin, b"", max_output=99, **{"timeout": 60, **more})
 if sys.argv[2] == "ignored":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

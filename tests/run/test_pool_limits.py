@@ -78,11 +78,12 @@ FEW_FILES = """
 import os, resource, sys, threading
 sys.path.insert(0, sys.argv[1])
 from hookrun.run import spawn_at
+from hookrun.run.prepare import Environment, Inherited
 from hookrun.run.pool import Pool
 from hookrun.run.task import Task
 resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 def task(n):
-    begin = spawn_at.program(("/bin/sh", "-c", f"echo {n}"), dict(os.environb), "/")
+    begin = spawn_at.program(("/bin/sh", "-c", f"echo {n}"), Environment(Inherited(os.environb), {}), "/")
     return Task(begin, b"", timeout=60, max_output=99)
 pool, over, seen = Pool(32), threading.Semaphore(0), []
 for n in range(50):

@@ -17,6 +17,7 @@ import pytest
 
 from hookrun.run import spawn_at, start
 from hookrun.run.task import CannotStart
+from tests.run.bench import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +44,7 @@ def run(argv: tuple[str, ...], cwd: Path | str, environment: Mapping[bytes, byte
     reader, writer = os.pipe()
     null = os.open(os.devnull, os.O_RDONLY)
     try:
-        pid = spawn_at.program(argv, environment, str(cwd))(null, writer, writer)
+        pid = program(argv, environment, str(cwd))(null, writer, writer)
     except BaseException:
         os.close(reader)
         raise
@@ -67,9 +68,17 @@ def python(script: str, cwd: Path | str) -> bytes:
     return written
 
 
+PROGRAM = """
+from hookrun.run import spawn_at
+from hookrun.run.prepare import Environment, Inherited
+def program(argv, environment, cwd):
+    return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
+"""
+
+
 def in_another_python(script: str, *arguments: str) -> str:
     """Run a script, for which `program` and `os` are there, in a Python whose descriptors are its own to spoil."""
-    text = f"import os, sys\nfrom hookrun.run.spawn_at import program\n{script}"
+    text = f"import os, sys\n{PROGRAM}\n{script}"
     root = Path(spawn_at.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", text, *arguments],
@@ -225,18 +234,18 @@ def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path,
 
 
 def failure(
-    program: Callable[..., spawn_at.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
+    begin: Callable[..., spawn_at.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
 ) -> tuple[str, str]:
     """Return the kind and the text of the failure to start a program."""
     with pytest.raises(CannotStart) as caught:
-        program(argv, environment, cwd)(0, 1, 2)
+        begin(argv, environment, cwd)(0, 1, 2)
     return caught.value.failure.kind, caught.value.failure.detail
 
 
 def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Path | str) -> tuple[str, str]:
     """Return the failure, which has to be that of a program that is started by a process with one thread."""
     monkeypatch.chdir("/")  # and back at the end: start.program leaves it
-    told = failure(spawn_at.program, argv, str(cwd), PATH)
+    told = failure(program, argv, str(cwd), PATH)
     assert told == failure(start.program, argv, str(cwd), PATH)
     return told
 
@@ -266,15 +275,15 @@ def test_what_is_no_program_is_a_failure_that_says_so(monkeypatch: pytest.Monkey
     assert (kind, "needs a #! line" in detail) == ("spawn", True)
 
 
-@pytest.mark.parametrize("program", ["/bin/sh", "/no/such/program"])
+@pytest.mark.parametrize("named", ["/bin/sh", "/no/such/program"])
 @pytest.mark.parametrize("below", ["gone", "file"])
 def test_a_directory_that_is_none_is_a_failure_that_names_it(
-    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, below: str
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str, below: str
 ) -> None:
     """A working directory that is missing or a file is what is told, even where the program is missing too."""
     (tmp_path / "file").touch()
     reason = {"gone": "No such file", "file": "Not a directory"}[below]
-    kind, detail = same_failure(monkeypatch, (program,), tmp_path / below)
+    kind, detail = same_failure(monkeypatch, (named,), tmp_path / below)
     assert (kind, str(tmp_path / below) in detail, reason in detail) == ("spawn", True, True)
 
 
@@ -304,13 +313,13 @@ UNSAYABLE: dict[str, tuple[tuple[str, ...], dict[bytes, bytes]]] = {
 def test_what_c_cannot_say_is_refused_and_not_cut_short(way: str, tmp_path: Path, what: str) -> None:
     """No text is given to a program only as far as a NUL, and no variable under another name."""
     argv, environment = UNSAYABLE[what]
-    kind, detail = failure(spawn_at.program, argv, str(tmp_path), environment)
+    kind, detail = failure(program, argv, str(tmp_path), environment)
     assert (kind, detail.split(":")[0]) == ("spawn", "it cannot be given to the system as it is")
 
 
 def test_a_directory_with_a_nul_is_refused(way: str, tmp_path: Path) -> None:
     """The directory that its name would be cut to is not entered."""
-    kind, detail = failure(spawn_at.program, ("/bin/sh",), f"{tmp_path}\0x", PATH)
+    kind, detail = failure(program, ("/bin/sh",), f"{tmp_path}\0x", PATH)
     assert (kind, detail.split(":")[0]) == ("spawn", f"its working directory {tmp_path}\0x cannot be entered")
 
 
@@ -417,7 +426,7 @@ def test_in_our_own_directory_no_shell_is_needed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(spawn_at, "LIBRARY", None)
     text = executable(tmp_path / "text", "echo hello\n")
     monkeypatch.chdir(tmp_path)
-    assert failure(spawn_at.program, (text,), os.getcwd(), PATH)[0] == "spawn"
+    assert failure(program, (text,), os.getcwd(), PATH)[0] == "spawn"
     assert sh("pwd -P", os.getcwd()) == (0, os.fsencode(tmp_path.resolve()) + b"\n")
 
 
@@ -437,7 +446,8 @@ import sys
 sys.modules["_ctypes"] = None
 from hookrun.run import spawn_at
 assert spawn_at.LIBRARY is None
-pid = spawn_at.program(("/bin/pwd",), {}, sys.argv[1])(0, 1, 2)
+from hookrun.run.prepare import Environment, Inherited
+pid = spawn_at.program(("/bin/pwd",), Environment(Inherited({}), {}), sys.argv[1])(0, 1, 2)
 os.waitpid(pid, 0)
 """
     root = Path(spawn_at.__file__).parents[2]
@@ -458,5 +468,5 @@ def test_without_sessions_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tm
 
     monkeypatch.setattr(spawn_at, "LIBRARY", None)
     monkeypatch.setattr(os, "posix_spawn", without_session)
-    kind, detail = failure(spawn_at.program, ("/bin/sh",), str(tmp_path), PATH)
+    kind, detail = failure(program, ("/bin/sh",), str(tmp_path), PATH)
     assert (kind, "a session of its own" in detail) == ("spawn", True)
