@@ -287,6 +287,11 @@ class Hook:
         self.look = look
         self.error = error
 
+    @property
+    def enforcing(self) -> bool:
+        """Whether its word can change what happens."""
+        return self.mode == "enforce" and not self.background
+
     def to_dict(self) -> dict[str, object]:
         """Return every field by its name: what `from_dict` takes back, what the cache holds and `list --json` shows."""
         return {name: getattr(self, name) for name in Hook.__slots__}

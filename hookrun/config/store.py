@@ -76,7 +76,7 @@ def encode(declarations: Declarations, found: Found, also: list[tuple[str, Ident
 
 def _row(hook: Hook, offset: int) -> list[object]:
     flags = PARALLEL * hook.parallel | ALWAYS * hook.always
-    if hook.mode == "enforce" and not hook.background:
+    if hook.enforcing:
         flags |= ENFORCING
     return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, offset]
 

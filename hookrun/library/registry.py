@@ -162,8 +162,7 @@ class Selection:
 
     def enforcing(self, index: int) -> bool:
         """Tell whether the hook's word can change what happens."""
-        hook = self._table.hooks[index]
-        return hook.mode == "enforce" and not hook.background
+        return self._table.hooks[index].enforcing
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context. What concerns its tool was settled before."""

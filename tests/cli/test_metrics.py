@@ -31,7 +31,7 @@ RISING = "improving (+20.0 a checkpoint)"
 
 def fill(store: Store) -> None:
     """Put two sessions of a day long ago into a store, one of them with something of everything."""
-    same: dict[str, Any] = {"session_id": "s1", "working_dir": "/work/app"}
+    same: dict[str, Any] = {"session_id": "s1", "working_dir": "/srv/app"}
     workflow, times, causes = WorkflowMetrics(store), ToolTimes(store), CauseChains(store)
     workflow.on_start(SessionStart(**same, timestamp="2025-03-01T10:00:00Z"))
     for minute, score in (("20", 70), ("40", 90)):
@@ -45,7 +45,7 @@ def fill(store: Store) -> None:
     )
     for handler in (times.on_failure, workflow.on_failure, causes.on_failure):
         handler(failure)
-    edit = {"file_path": "/work/app/Makefile", "old_string": "a", "new_string": "b"}
+    edit = {"file_path": "/srv/app/Makefile", "old_string": "a", "new_string": "b"}
     for each in (
         PostToolUse(**same, tool_name="edit", tool_args=edit, duration_ms=5, timestamp="2025-03-01T10:42:00Z"),
         PostToolUse(**call, duration_ms=65_000, timestamp="2025-03-01T10:44:00Z"),
@@ -118,7 +118,7 @@ def test_tables(project: Project, filled: Store) -> None:
     assert summary["patterns learned"] == "1"
     assert tables["SESSIONS"] == [
         ["s2", "2025-03-02T11:00:00Z", "0 s", "0", "0", "0", "0", "-", "-", "-"],
-        ["s1", "2025-03-01T10:00:00Z", "1 h 00 min", "3", "1", "1", "2", "2.0", RISING, "/work/app"],
+        ["s1", "2025-03-01T10:00:00Z", "1 h 00 min", "3", "1", "1", "2", "2.0", RISING, "/srv/app"],
     ]
     assert tables["TOOLS"] == [
         ["bash", "2", "1", "1 min 06 s", "33 s", "1234 ms", "1 min 05 s", "1 min 05 s"],

@@ -57,10 +57,10 @@ def use_all(engine: Engine, store: Store, path: Path) -> None:
 def test_a_session_from_start_to_end(engine: Engine, store: Store, tmp_path: Path) -> None:
     """Everything is kept of a session that an agent fires event by event, and is exported when it ends."""
     use_all(engine, store, tmp_path / "hookrun.prom")
-    same: dict[str, object] = {"session_id": "s1", "working_dir": "/work/app"}
+    same: dict[str, object] = {"session_id": "s1", "working_dir": "/srv/app"}
     bash = {**same, "tool_name": "bash", "tool_use_id": "u1", "tool_args": {"command": "pytest"}}
     edit = {**same, "tool_name": "edit", "tool_use_id": "u2"}
-    edit["tool_args"] = {"file_path": "/work/app/a.py", "old_string": "x", "new_string": "y"}
+    edit["tool_args"] = {"file_path": "/srv/app/a.py", "old_string": "x", "new_string": "y"}
     began = datetime(2026, 1, 1, tzinfo=UTC)
     checkpoint = {"quality_score": 90, "summary": "Tests pass again", "session_start_time": began}
     usage = {"input_tokens": 900_000, "output_tokens": 50_000}
@@ -70,7 +70,7 @@ def test_a_session_from_start_to_end(engine: Engine, store: Store, tmp_path: Pat
         engine.fire_sync("post_tool_failure", bash, tool_result_error="1 failed in 0.12s"),
         engine.fire_sync("pre_tool_use", edit),
         engine.fire_sync("post_tool_use", edit),
-        engine.fire_sync("file_changed", same, file_path="/work/app/a.py"),
+        engine.fire_sync("file_changed", same, file_path="/srv/app/a.py"),
         engine.fire_sync("pre_tool_use", bash),
         engine.fire_sync("post_tool_use", bash),
         engine.fire_sync("post_checkpoint", same, checkpoint_data=checkpoint),
@@ -86,7 +86,7 @@ def test_a_session_from_start_to_end(engine: Engine, store: Store, tmp_path: Pat
     assert results[8].modified_context == {"pattern_ids": [1]}
     session = WorkflowMetrics(store).session("s1")
     assert (session.started, session.tool_calls, session.failures) == (began.timestamp(), 3, 1)
-    assert session.files == ("/work/app/a.py",)
+    assert session.files == ("/srv/app/a.py",)
     assert session.ended is not None
     assert {each.tool: (each.count, each.timed) for each in ToolTimes(store).per_tool()} == {
         "bash": (2, 2),

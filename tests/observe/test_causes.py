@@ -42,7 +42,7 @@ def ran(command: str, session: str | None = "s1", **more: Any) -> PostToolUse:
 def edited(path: str, old: str = "a", new: str = "b", session: str = "s1") -> PostToolUse:
     """Return the context of an edit."""
     args = {"file_path": path, "old_string": old, "new_string": new}
-    return PostToolUse(session_id=session, tool_name="edit", tool_args=args, working_dir="/work/app")
+    return PostToolUse(session_id=session, tool_name="edit", tool_args=args, working_dir="/srv/app")
 
 
 def chain_of(verdict: Verdict | None) -> str:
@@ -74,9 +74,9 @@ def test_what_fixed_a_failed_command(causes: CauseChains) -> None:
     """When the very call succeeds, what went well since is its fix: in order, without what failed or only looked."""
     chain = chain_of(causes.on_failure(failed(command="pytest  -q\n")))
     causes.on_failure(failed("no such package", "pip install yaml"))
-    causes.on_result(PostToolUse(session_id="s1", tool_name="read", tool_args={"file_path": "/work/app/a.py"}))
+    causes.on_result(PostToolUse(session_id="s1", tool_name="read", tool_args={"file_path": "/srv/app/a.py"}))
     causes.on_result(ran("pip install pyyaml"))
-    causes.on_result(edited("/work/app/src/a.py", "import yml", "import yaml"))
+    causes.on_result(edited("/srv/app/src/a.py", "import yml", "import yaml"))
     assert causes.chain(chain).fix is None
     causes.on_result(ran(" pytest -q"))
     found = causes.chain(chain)
@@ -119,7 +119,7 @@ def test_what_a_call_is_for_does_not_matter(causes: CauseChains) -> None:
 def test_the_same_error_again_is_the_same_chain(causes: CauseChains) -> None:
     """While it is open, an error that only varies is counted; another error, call or session begins a chain."""
     first = chain_of(causes.on_failure(failed("took 3.1 s", "make")))
-    causes.on_result(edited("/work/app/a.py"))
+    causes.on_result(edited("/srv/app/a.py"))
     assert chain_of(causes.on_failure(failed("took 4.2 s", "make"))) == first
     assert causes.chain(first).times == 2
     assert [each.tool for each in causes.chain(first).attempts] == ["edit"], "failing again is no attempt to fix it"
@@ -200,7 +200,7 @@ def test_credentials_are_not_kept(causes: CauseChains, store: Store) -> None:
     """Nothing in the file has them: message, context, commands, edits, fixes."""
     chain = chain_of(causes.on_failure(failed(f"push with {TOKEN} failed", f"git push https://me:{TOKEN}@h/x")))
     causes.on_result(ran(f"export GITHUB_TOKEN={TOKEN}"))
-    causes.on_result(edited("/work/app/.env", TOKEN, "PASSWORD=hunter2hunter2"))
+    causes.on_result(edited("/srv/app/.env", TOKEN, "PASSWORD=hunter2hunter2"))
     causes.record_fix(chain, f"using {TOKEN}")
     causes.record_error("x", context={"password": "hunter2hunter2"})
     with open(store.path, "rb") as file:

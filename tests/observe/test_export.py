@@ -46,10 +46,10 @@ LINE = re.compile(
 @pytest.fixture
 def full(store: Store) -> Store:
     """Return a store that has something of everything."""
-    same: dict[str, Any] = {"session_id": "secret-session", "working_dir": "/work/app"}
+    same: dict[str, Any] = {"session_id": "secret-session", "working_dir": "/srv/app"}
     workflow, times, causes = WorkflowMetrics(store), ToolTimes(store), CauseChains(store)
     for minute, score in ((0, 90), (30, 95)):
-        data = {"quality_score": score, "summary": "done", "files": ["/work/app/a.py"]}
+        data = {"quality_score": score, "summary": "done", "files": ["/srv/app/a.py"]}
         context = PostCheckpoint(**same, checkpoint_data=data, timestamp=f"2026-01-02T10:{minute:02d}:00Z")
         workflow.on_checkpoint(context)
         PatternLearning(store).on_checkpoint(context)

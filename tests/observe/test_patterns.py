@@ -23,7 +23,7 @@ def learning(store: Store, clock: Clock) -> PatternLearning:
     return PatternLearning(store, clock=clock)
 
 
-def checkpoint(score: object = 90, where: str | None = "/work/app", **data: Any) -> PostCheckpoint:
+def checkpoint(score: object = 90, where: str | None = "/srv/app", **data: Any) -> PostCheckpoint:
     """Return the context of a checkpoint."""
     return PostCheckpoint(session_id="s1", working_dir=where, checkpoint_data={"quality_score": score, **data})
 
@@ -160,7 +160,7 @@ def test_suggestions(learning: PatternLearning) -> None:
         learning.on_checkpoint(checkpoint(90, summary="small steps"))
     learning.on_checkpoint(checkpoint(97, summary="tests first"))
     learning.on_checkpoint(checkpoint(99, where="/elsewhere", summary="something else"))
-    verdict = learning.on_start(SessionStart(working_dir="/work/app/"))
+    verdict = learning.on_start(SessionStart(working_dir="/srv/app/"))
     assert verdict is not None
     assert (verdict.additional_context or "").splitlines() == [
         "What went well in this project before:",

@@ -48,11 +48,11 @@ def checkpoint(score: object = None, minutes: float = 0, session: str = "s1", **
 
 def test_a_whole_session(workflow: WorkflowMetrics) -> None:
     """Start, end, project, calls, failures, files and checkpoints are kept at the time of each fire."""
-    same: dict[str, Any] = {"session_id": "s1", "working_dir": "/work/app"}
+    same: dict[str, Any] = {"session_id": "s1", "working_dir": "/srv/app"}
     workflow.on_start(SessionStart(**same, timestamp=at(0)))
     edit = {"file_path": "src/a.py"}
     workflow.on_result(PostToolUse(**same, tool_name="edit", tool_args=edit, timestamp=at(5)))
-    workflow.on_file(FileChanged(**same, file_path="/work/app/src/a.py", timestamp=at(5)))
+    workflow.on_file(FileChanged(**same, file_path="/srv/app/src/a.py", timestamp=at(5)))
     workflow.on_result(PostToolUse(**same, tool_name="read", tool_args={"file_path": "b.py"}, timestamp=at(6)))
     workflow.on_result(PostToolUse(**same, tool_name="write", tool_args={"file_path": "/c"}, timestamp=at(7)))
     workflow.on_failure(PostToolFailure(**same, tool_name="bash", tool_args={}, timestamp=at(20)))
@@ -63,9 +63,9 @@ def test_a_whole_session(workflow: WorkflowMetrics) -> None:
     workflow.on_checkpoint(checkpoint(70, 30, files=["d.py"]))
     workflow.on_end(SessionEnd(**same, timestamp=at(60)))
     found = workflow.session("s1")
-    assert (found.project, found.started, found.ended, found.last) == ("/work/app", TEN, TEN + 3600, TEN + 3600)
+    assert (found.project, found.started, found.ended, found.last) == ("/srv/app", TEN, TEN + 3600, TEN + 3600)
     assert (found.tool_calls, found.failures) == (5, 2)
-    assert found.files == ("/c", "/work/app/src/a.py", "d.py")
+    assert found.files == ("/c", "/srv/app/src/a.py", "d.py")
     assert [(each.at, each.score) for each in found.checkpoints] == [(TEN + 1800, 70.0)]
     assert (found.seconds, found.checkpoints_per_hour, found.tool_calls_per_hour) == (3600, 1.0, 5.0)
 
