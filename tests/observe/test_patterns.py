@@ -69,7 +69,7 @@ def test_what_is_learned(learning: PatternLearning, clock: Clock) -> None:
         learning.on_checkpoint(
             checkpoint(
                 92.5,
-                working_directory="/work/other/",
+                working_directory="/srv/other/",
                 summary="Split the parser\n\nIt had grown.",
                 tags=["refactoring"],
                 tools={"edit": 4, "bash": 2},
@@ -78,12 +78,12 @@ def test_what_is_learned(learning: PatternLearning, clock: Clock) -> None:
             )
         )
     )
-    best = {each.title: each for each in learning.best("/work/other", limit=9)}
+    best = {each.title: each for each in learning.best("/srv/other", limit=9)}
     assert sorted(best) == ["Split the parser", "bash, edit on .py, Makefile", "small steps", "tests first"]
     assert sorted(each.id for each in best.values()) == sorted(found)
     one = best["Split the parser"]
     assert (one.kind, one.score, one.times, one.first_at, one.last_at) == ("summary", 92.5, 1, clock.now, clock.now)
-    assert one.project == "/work/other"
+    assert one.project == "/srv/other"
     assert one.details["tags"] == ["refactoring"]
     assert one.details["file_types"] == [".py", "Makefile"]
     assert one.details["summary"].endswith("It had grown.")
