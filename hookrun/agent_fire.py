@@ -92,9 +92,12 @@ class ForAgent:
     def _open(self) -> None:
         options = self.options
         home = named_home(options.home) if options.home else account_home()
+        self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+
+    def _limit(self) -> float:
+        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
         limits = self.agent.LIMITS
-        limit = limits.get(self.event, limits[""])
-        self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
+        return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
@@ -104,10 +107,10 @@ class ForAgent:
         if name != self.agent.NAME:
             self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
+        if self.options.deadline is None:
+            command.deadline = command.started + self._limit()
         command.load(self._start(), self.options.config)
-        if name != self.wired_as and has_own_wiring(
-            self.agent, self.message.native, home=command.home, project=command.project()
-        ):
+        if name != self.wired_as and self._has_own_wiring(command):
             self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
             return
         for call in self.message.calls:
@@ -117,6 +120,11 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _has_own_wiring(self, command: Command) -> bool:
+        repository = command.found.repository if command.found is not None else None
+        project = repository or command.project()
+        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
 
     def _answer_instead(self, name: str) -> None:
         """Answer the agent that really calls: it runs the hooks in another one's settings."""
