@@ -57,13 +57,20 @@ def home_directory() -> str:
     home = os.environ.get("HOME", "")
     if os.path.isabs(home):
         return home.rstrip("/") or "/"
+    try:
+        return account_home()
+    except NoHomeError as error:
+        raise NoHomeError(f"HOME is not set, and {error}: or set HOME") from None
+
+
+def account_home() -> str:
+    """Return the home directory that the password database has for the account. Raises NoHomeError."""
     import pwd
 
     try:
-        return pwd.getpwuid(os.getuid()).pw_dir
+        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
-        why = f"HOME is not set, and the account {os.getuid()} has no home directory: set HOME, or give --home DIR"
-        raise NoHomeError(why) from None
+        raise NoHomeError(f"the account {os.getuid()} has no home directory: give --home DIR") from None
 
 
 def config_directory(home: str) -> str:
