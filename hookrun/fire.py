@@ -16,6 +16,7 @@ from hookrun.config.find import NoHomeError, find, home_directory
 from hookrun.events import EVENTS, canonical
 from hookrun.fastjson import dumps
 from hookrun.model import STRENGTH, Interrupted, Verdict
+from hookrun.trust import directory as trust_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.engine import Chain
     from hookrun.model import Hook, Outcome
+    from hookrun.run.prepare import Surroundings
+    from hookrun.trust.switches import Switches
 
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
 """Exit statuses: go on; hookrun itself could not work; do not."""
@@ -127,6 +130,7 @@ class Fire:
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.chain: Chain | None = None
+        self.trust: Switches | None = None
         self.found: Found | None = None
         self.compiled: Compiled | None = None
         self.candidates: Declared | None = None
@@ -149,6 +153,8 @@ class Fire:
             status = self._answer(verdict, status)
         for problem in self.problems:
             say(problem)
+        for switched in self._switched_off():
+            say(f"hook {switched}")
         if self.chain is not None:
             self._tell_failures(self.chain)
         if refused and verdict.message:
@@ -229,7 +235,13 @@ class Fire:
             msg = f"hooks run within hooks {DEEPEST} deep: a hook starts what fires it again; no further hook is run"
             raise TroubleError(msg)
         keep_to_ourselves()
-        around = Surroundings(self.context, project=self._project(), request_id=self.request_id)
+        around = Surroundings(
+            self.context,
+            project=self._project(),
+            request_id=self.request_id,
+            project_env_policy=self.settings.get("project_env_policy"),
+        )
+        self.trust = trust = self._trust(around)
         loop = Loop(
             deadline=self.deadline,
             wake=catch(),
@@ -237,7 +249,11 @@ class Fire:
             slow_at=self.started + SLOW,
         )
         runner = Runner(
-            around, loop, locks=audit.directory(self.home) + "/locks", on_background_end=self._record_background
+            around,
+            loop,
+            locks=audit.directory(self.home) + "/locks",
+            on_background_end=self._record_background,
+            trust=trust,
         )
 
         def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
@@ -248,11 +264,17 @@ class Fire:
                 self.elsewhere += monotonic() - begun
 
         skipped = {name.strip() for name in os.environ.get("HOOKRUN_SKIP", "").split(",")}
+
+        def off(hook: Hook) -> str | None:
+            if hook.name in skipped:
+                return "HOOKRUN_SKIP names it"
+            return trust.why_off(hook) if trust is not None else None
+
         self.chain = Chain(
             self.event,
             self.context,
             candidates,
-            off=lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else None,
+            off=off,
         )
         try:
             return self.chain.run(timed)
@@ -265,7 +287,20 @@ class Fire:
             self.problems.append(internal_error(error))
         finally:
             release()
+            if trust is not None:
+                trust.keep()
         return self.chain.combined()  # what has been refused so far stays refused
+
+    def _trust(self, around: Surroundings) -> Switches | None:
+        """Return who is asked about each hook: a person who fires in their own project has only switched some off."""
+        if not os.path.lexists(trust_directory(self.home)):
+            return None
+        from hookrun.trust.switches import Switches
+
+        return Switches(self.home, self._project(), around, self.settings)
+
+    def _switched_off(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in self.trust.off.items()] if self.trust is not None else []
 
     def _project(self) -> str:
         if self.compiled is not None and self.compiled.root is not None:
@@ -331,6 +366,7 @@ class Fire:
             problems=self.problems,
             off=os.environ.get("HOOKRUN") == "0",
             skipped=os.environ.get("HOOKRUN_SKIP"),
+            switched_off=self._switched_off(),
             keep_context=self.settings.get("record_context"),
             **more,
         )

@@ -50,6 +50,7 @@ WITHOUT_HOOKS = {
     "hookrun.fire",
     "hookrun.match",
     "hookrun.model",
+    "hookrun.trust",
     "select",
 }
 """What a fire loads where no hook applies, beyond what a bare Python has loaded."""
