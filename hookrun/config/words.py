@@ -23,6 +23,10 @@ FROM_VARIABLE = re.compile(rf"\$\{{?({'|'.join(VARIABLES)})\}}?\"?(/[^\s'\"`$(){
 """A path that begins with one of the variables whose value is known, wherever it stands."""
 
 
+WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
+"""A redirection into a file: what a hook writes, such as a log, is no part of it."""
+
+
 def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
     """Return the words of a hook's command that may name a file, each once and in order; none for another `kind`.
 
@@ -31,7 +35,8 @@ def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
     """
     texts: list[str] = []
     if kind == "command" and isinstance(target, str):
-        texts = [*_shell_words(target), target]
+        line = WRITTEN.sub(" ", target)
+        texts = [*_shell_words(line), line]
     elif kind == "args" and not isinstance(target, str):
         texts = [*target]
     words = dict.fromkeys(piece for text in texts for piece in _pieces(text))
