@@ -48,9 +48,10 @@ WITHOUT_HOOKS = {
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
+    "hookrun.firing",
     "hookrun.match",
     "hookrun.model",
-    "hookrun.trust",
+    "hookrun.streams",
     "select",
 }
 """What a fire loads where no hook applies, beyond what a bare Python has loaded."""
@@ -65,6 +66,7 @@ FOR_A_PROCESS = {
     "hookrun.run.signals",
     "hookrun.run.start",
     "hookrun.run.task",
+    "hookrun.trust",
     "hookrun.verdict",
 }
 """What one hook that is a process adds."""

@@ -67,7 +67,7 @@ class Processes:
     @property
     def off(self) -> list[str]:
         """What the person has switched off of the hooks that would have run: `NAME: why`."""
-        return [f"{name}: {why}" for name, why in self._asked.off.items()] if self._asked is not None else []
+        return self._asked.switched_off() if self._asked is not None else []
 
     def why_off(self, hook: Hook) -> str | None:
         """Return why the person has switched the hook off, None if they have not."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Switches:
     """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
 
-    `off` is hook -> why, of those that would have run: what the audit and the person are told.
+    `off` is name -> why, of the hooks that would have run.
     """
 
     def __init__(self, home: str, root: str, around: Surroundings, settings: Mapping[str, object]) -> None:
@@ -76,6 +76,10 @@ class Switches:
             return True
         digest = self.examiner.examine(hook).digest
         return digest != "" and any(each["digest"] == digest for each in refused)
+
+    def switched_off(self) -> list[str]:
+        """Return what is switched off of the hooks that would have run: `NAME: why`."""
+        return [f"{name}: {why}" for name, why in self.off.items()]
 
     def before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, None if it may. To be asked right before it is started."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 PATIENCE = 60
 """Seconds: a bound for what must happen, never waited for."""
 
-AGENTS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
-
 
 class Session:
     """What a command at a terminal came to: its exit status, and all that was on the screen."""
@@ -31,14 +29,13 @@ def at_terminal(
 ) -> Session:
     """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `)."""
     master, terminal = os.openpty()
-    environment = {name: value for name, value in project.environment().items() if name not in AGENTS}
     process = subprocess.Popen(
         project.command(*arguments),
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
         cwd=cwd or project.root,
-        env={**environment, "TERM": "dumb", **env},
+        env=project.environment(TERM="dumb", **env),
         start_new_session=True,
     )
     os.close(terminal)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from tests.cli.command import hookrun
-from tests.cli.terminal import AGENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,9 +60,8 @@ class Stranger:
         """Fire an event as the agent would: the call of a shell tool, for those that have one."""
         before = len(self.project.audit())
         root = cwd or self.project.root
-        environment = {name: value for name, value in self.project.environment().items() if name not in AGENTS}
         if self.way == "agent":
-            payload = {"session_id": session, "cwd": str(root), "hook_event_name": NATIVE[event]}
+            payload: dict[str, object] = {"session_id": session, "cwd": str(root), "hook_event_name": NATIVE[event]}
             if event == "pre_tool_use":
                 payload |= {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"}
             argv = self.project.command("fire", "--agent", "claude", event, *arguments)
@@ -75,7 +72,7 @@ class Stranger:
             asked = [event, str(root), str(self.project.home), fields if event == "pre_tool_use" else {}]
             argv, stdin = [sys.executable, "-c", PROGRAM, json.dumps(asked)], ""
         done = subprocess.run(
-            argv, input=stdin.encode(), capture_output=True, cwd=root, env={**environment, **env}, check=False
+            argv, input=stdin.encode(), capture_output=True, cwd=root, env=self.project.environment(**env), check=False
         )
         output = (done.stdout + done.stderr).decode("utf-8", "replace")
         return Answer(output, self.project.audit()[before:])
@@ -83,7 +80,7 @@ class Stranger:
     def approve(self, cwd: Path | None = None) -> list[str]:
         """Approve all hooks of the project as they are now, and return their digests."""
         digests = self.digests(cwd)
-        done = hookrun(self.project, "trust", "--yes", *digests, str(cwd or self.project.root), **outside_agents())
+        done = hookrun(self.project, "trust", "--yes", *digests, str(cwd or self.project.root))
         assert done.status == 0, done.stderr
         return digests
 
@@ -93,8 +90,3 @@ class Stranger:
         found = json.loads(done.stdout)
         assert all(each["digest"] for each in found), found
         return [each["digest"] for each in found]
-
-
-def outside_agents() -> dict[str, str]:
-    """Return an environment in which no agent is to be seen."""
-    return {name: "" for name in AGENTS if name in os.environ}
