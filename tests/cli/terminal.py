@@ -8,8 +8,6 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
 PATIENCE = 60
@@ -25,7 +23,7 @@ class Session:
 
 
 def at_terminal(
-    project: Project, *arguments: str, answers: tuple[str, ...] = (), cwd: Path | None = None, **env: str
+    project: Project, *arguments: str, answers: tuple[str, ...] = (), env: dict[str, str] | None = None
 ) -> Session:
     """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `)."""
     master, terminal = os.openpty()
@@ -34,8 +32,8 @@ def at_terminal(
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        cwd=cwd or project.root,
-        env=project.environment(TERM="dumb", **env),
+        cwd=project.root,
+        env=project.environment(TERM="dumb", **(env or {})),
         start_new_session=True,
     )
     os.close(terminal)

@@ -55,7 +55,7 @@ class Stranger:
         cwd: Path | None = None,
         session: str = "s1",
         home: bool = True,
-        **env: str,
+        env: dict[str, str] | None = None,
     ) -> Answer:
         """Fire an event as the agent would: the call of a shell tool, for those that have one."""
         before = len(self.project.audit())
@@ -72,7 +72,12 @@ class Stranger:
             asked = [event, str(root), str(self.project.home), fields if event == "pre_tool_use" else {}]
             argv, stdin = [sys.executable, "-c", PROGRAM, json.dumps(asked)], ""
         done = subprocess.run(
-            argv, input=stdin.encode(), capture_output=True, cwd=root, env=self.project.environment(**env), check=False
+            argv,
+            input=stdin.encode(),
+            capture_output=True,
+            cwd=root,
+            env=self.project.environment(**(env or {})),
+            check=False,
         )
         output = (done.stdout + done.stderr).decode("utf-8", "replace")
         return Answer(output, self.project.audit()[before:])

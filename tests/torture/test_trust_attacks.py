@@ -136,7 +136,7 @@ def test_a_trusted_repository_that_changes_a_hook_script(stranger: Stranger) -> 
     assert not is_untrusted(stranger)
     script.write_text(GUARD.replace("exit 0", RAN))
     assert is_untrusted(stranger)
-    assert "changed" in stranger.fire().output
+    assert "changed since it was approved" in stranger.fire().details["guard"]
 
 
 def test_a_script_whose_size_and_time_are_what_they_were(stranger: Stranger) -> None:
@@ -344,7 +344,7 @@ def test_a_program_of_the_project_that_is_put_on_the_path(stranger: Stranger) ->
     path = f"{project.root}/bin:{os.environ['PATH']}"
     stranger.approve()
     project.script("bin/checker", "#!/bin/sh\n" + RAN + "\n")
-    answer = stranger.fire(PATH=path)
+    answer = stranger.fire(env={"PATH": path})
     assert answer.failures == {"guard": "untrusted"}
     assert not (project.root / "ran").exists()
 
@@ -533,13 +533,13 @@ def test_credentials_are_not_handed_to_a_projects_hooks(stranger: Stranger) -> N
     project = stranger.project
     project.hooks({"name": "guard", "env_policy": "inherit", "command": "echo ${SHOP_TOKEN:-none} $PLAIN > seen"})
     stranger.approve()
-    stranger.fire(SHOP_TOKEN="secret", PLAIN="plain")
+    stranger.fire(env={"SHOP_TOKEN": "secret", "PLAIN": "plain"})
     assert (project.root / "seen").read_text() == "none plain\n"
     project.user_hooks(project_env_policy="inherit")
-    stranger.fire(SHOP_TOKEN="secret", PLAIN="plain")
+    stranger.fire(env={"SHOP_TOKEN": "secret", "PLAIN": "plain"})
     assert (project.root / "seen").read_text() == "secret plain\n"
     project.user_hooks(project_env_policy="clean")
-    stranger.fire(SHOP_TOKEN="secret", PLAIN="plain")
+    stranger.fire(env={"SHOP_TOKEN": "secret", "PLAIN": "plain"})
     assert (project.root / "seen").read_text() == "none\n"
 
 
