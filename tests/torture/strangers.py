@@ -7,6 +7,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.run.prepare import Surroundings
+from hookrun.trust import identities
+from hookrun.trust.digest import declaration
+from hookrun.trust.examine import Examiner
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -38,6 +46,27 @@ class Answer:
         self.failures = {str(each["hook"]): each.get("failure") for each in records if each["kind"] == "hook"}
         self.details = {str(each["hook"]): str(each.get("detail", "")) for each in records if each["kind"] == "hook"}
         self.fire = next((each for each in records if each["kind"] == "fire"), {})
+
+
+def remember(project: Project, digest: str) -> Path:
+    """Keep a digest for the only hook of a project as it is now, however young its files are; return the cache's file.
+
+    This is what a fire does two seconds after the files have changed.
+    """
+    root, home = str(project.root), str(project.home)
+    compiled = cache.load(find(root, home))
+    assert compiled is not None
+    [hook] = compiled.hooks()
+    around = Surroundings({}, project=root, request_id="", home=home)
+    files = Examiner(home, root, around).files(hook)
+    assert files
+    known = identities.Identities(home, root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identities, "YOUNG", -1)
+        known.remember(declaration(hook, root, home), files, digest)
+    known.keep()
+    [path] = (project.home / ".cache" / "hookrun").glob("*.trust.json")
+    return path
 
 
 class Stranger:

@@ -13,16 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.config import cache
-from hookrun.config.find import find
-from hookrun.run.prepare import Surroundings
-from hookrun.trust import identities
 from hookrun.trust import store as stores
 from hookrun.trust.change import change
-from hookrun.trust.digest import declaration
-from hookrun.trust.examine import Examiner
 from tests.conftest import ROOT, Project
-from tests.torture.strangers import Stranger
+from tests.torture.strangers import Stranger, remember
 
 APPROVE = """
 import sys
@@ -198,26 +192,14 @@ def test_a_store_that_cannot_be_believed_keeps_a_persons_own_fire_from_a_project
     assert "trust.json" in fired.stderr
 
 
-def test_a_cache_of_digests_that_somebody_else_could_write_is_not_read(
-    agent: Stranger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_of_digests_that_somebody_else_could_write_is_not_read(agent: Stranger) -> None:
     """The cache saves reading files again: it is believed only if it is the account's alone."""
     project = agent.project
     project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\necho no >&2\nexit 2\n")
     project.hooks({"name": "guard", "command": "./guard.sh"})
     [approved] = agent.approve()
     project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\necho other >&2\nexit 2\n")
-    compiled = cache.load(find(str(project.root), str(project.home)))
-    assert compiled is not None
-    [hook] = compiled.hooks()
-    around = Surroundings({}, project=str(project.root), request_id="", home=str(project.home))
-    files = Examiner(str(project.home), str(project.root), around).files(hook)
-    assert files
-    monkeypatch.setattr(identities, "YOUNG", -1)
-    poisoned = identities.Identities(str(project.home), str(project.root))
-    poisoned.remember(declaration(hook, str(project.root), str(project.home)), files, approved)
-    poisoned.keep()
-    [path] = (project.home / ".cache" / "hookrun").glob("*.trust.json")
+    path = remember(project, approved)
     text = path.read_text()
     assert agent.fire().failures == {"guard": None}  # this is what the cache is for: nothing was read
     for mode, content in (
