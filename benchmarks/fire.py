@@ -21,6 +21,7 @@ from pathlib import Path
 
 import environments
 import fire_cases
+import trust_cases
 from environments import InstallError
 from fixtures import HOOK, Bench
 from measure import BrokenCaseError, Case, Samples, columns, machine, measure, paired_ratio, table, verify
@@ -52,6 +53,7 @@ BARS = (
     Bar("ten parallel sh hooks / bare", "fire-ten-parallel", BASE, 2.5),
     Bar("1,000 declared of which 3 match / the 3 alone", "fire-three-of-1000", "fire-three", 1.2),
     Bar("declared in YAML / in JSON", "fire-one-yaml", "fire-one", 1.05),
+    Bar("an agent's fire of an approved script / of the user's own", "agent-approved", "agent-own", 1.1),
 )
 
 # Printed beside the bars; none of them fails a run.
@@ -162,6 +164,7 @@ def _suite(bench: Bench, options: Options) -> Suite:
     hookrun = environments.install_checkout(options.cache)
     suite.add(fire_cases.basic_cases(bench, hookrun))
     suite.add(*fire_cases.hookrun_cases(bench, hookrun))
+    suite.add(*trust_cases.cases(bench, hookrun))
     plain = environments.install(options.cache, "plain", PLAIN_REQUIREMENTS)
     suite.add(*fire_cases.plain_cases(bench, plain))
     for peer in PEERS:

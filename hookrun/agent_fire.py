@@ -94,6 +94,7 @@ class ForAgent:
         options = self.options
         home = named_home(options.home) if options.home else account_home()
         self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+        self.command.trusted = options.trust
 
     def _limit(self) -> float:
         """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""

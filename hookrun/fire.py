@@ -32,6 +32,7 @@ Options:
   --deadline SECONDS  what has not answered by then is a timeout
   --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
   --agent NAME        claude, codex, gemini, qwen, copilot, cline or opencode; see docs/agents.md
+  --trust DIGEST,...  hooks of the project that count as approved; only --agent asks for approval
   --explain           on stderr: every hook considered, why it ran or not, its answer, its time
   -h, --help          this text
 
@@ -49,7 +50,7 @@ Examples:
 class Options:
     """What the command line says."""
 
-    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home")
+    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "trust")
 
     def __init__(self) -> None:
         self.event = ""
@@ -59,9 +60,10 @@ class Options:
         self.deadline: float | None = None
         self.home: str | None = None
         self.explain = False
+        self.trust: list[str] = []
 
 
-TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home"})
+TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home", "--trust"})
 
 
 def parse_arguments(argv: list[str]) -> Options:
@@ -77,7 +79,10 @@ def parse_arguments(argv: list[str]) -> Options:
                     msg = f"fire: {name} needs a value; see hookrun fire --help"
                     raise TroubleError(msg)
                 value = rest.pop(0)
-            setattr(options, name[2:], _seconds(value) if name == "--deadline" else value)
+            if name == "--trust":
+                options.trust += _digests(value)
+            else:
+                setattr(options, name[2:], _seconds(value) if name == "--deadline" else value)
         elif word == "--explain":
             options.explain = True
         elif word.startswith("-") and word != "-":
@@ -92,6 +97,15 @@ def parse_arguments(argv: list[str]) -> Options:
         msg = "fire: no event given, expected for example: hookrun fire pre_tool_use --ctx ctx.json"
         raise TroubleError(msg)
     return options
+
+
+def _digests(text: str) -> list[str]:
+    digests = [each.strip() for each in text.split(",") if each.strip()]
+    for digest in digests:
+        if not digest.startswith("sha256:"):
+            msg = f"fire: --trust has {digest!r}, expected sha256:...; hookrun trust --digest prints them"
+            raise TroubleError(msg)
+    return digests
 
 
 def _seconds(text: str) -> float:
@@ -176,6 +190,8 @@ class ForProgram:
         """Say what is wrong with declarations and what hooks failed."""
         for problem in self.command.problems:
             say(problem)
+        for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
+            say(f"hook {each}")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():
             if run.failure is not None:
                 say(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}")

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.engine import Chain
     from hookrun.model import Hook, Outcome
+    from hookrun.run.prepare import Surroundings
+    from hookrun.trust.switches import Switches
+
+REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
+"""Events at which a refusal keeps something from happening."""
 
 
 class TroubleError(Exception):
@@ -36,6 +41,7 @@ class Command:
     `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
     environment may be a project's word: for an agent the switches HOOKRUN and HOOKRUN_SKIP do not count. `deadline` is
     seconds from now. `problems` is what is wrong with declarations, a line each; `warnings` are for people only.
+    `trusted` are digests of a project's hooks that count as approved.
     """
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
@@ -45,6 +51,7 @@ class Command:
         self.agent = agent
         self.off = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
+        self.trusted: list[str] = []
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -115,6 +122,7 @@ class Fire:
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
         self.candidates: Declared | None = None
         self.chain: Chain | None = None
+        self.trust: Switches | None = None
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run what applies to a context and return what it comes to. Raises TroubleError."""
@@ -138,10 +146,16 @@ class Fire:
 
         command = self.command
         if depth() >= DEEPEST:
-            msg = f"hooks run within hooks {DEEPEST} deep: a hook starts what fires it again; no further hook is run"
-            raise TroubleError(msg)
+            return self._too_deep(Chain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
         keep_to_ourselves()
-        around = Surroundings(self.context, project=command.project(), request_id=self.request_id)
+        around = Surroundings(
+            self.context,
+            project=command.project(),
+            request_id=self.request_id,
+            project_env_policy=command.settings.get("project_env_policy"),
+            home=command.home if command.agent is not None else None,
+        )
+        self.trust = trust = self._trust(around)
         loop = Loop(
             deadline=command.deadline,
             wake=catch(),
@@ -149,7 +163,11 @@ class Fire:
             slow_at=command.started + SLOW,
         )
         runner = Runner(
-            around, loop, locks=audit.directory(command.home) + "/locks", on_background_end=self._record_background
+            around,
+            loop,
+            locks=audit.directory(command.home) + "/locks",
+            on_background_end=self._record_background,
+            trust=trust,
         )
 
         def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
@@ -160,14 +178,15 @@ class Fire:
                 command.elsewhere += monotonic() - begun
 
         skipped = {name.strip() for name in (command.skip or "").split(",")}
-        self.chain = Chain(
-            self.event,
-            self.context,
-            candidates,
-            off=lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else None,
-        )
+
+        def off(hook: Hook) -> str | None:
+            if hook.name in skipped:
+                return "HOOKRUN_SKIP names it"
+            return trust.why_off(hook) if trust is not None else None
+
+        self.chain = Chain(self.event, self.context, candidates, off=off)
         try:
-            return self.chain.run(timed)
+            self.chain.run(timed)
         except Interrupted as interrupted:
             command.interrupted = interrupted.signal
         except ValueError as error:
@@ -176,7 +195,53 @@ class Fire:
             command.problems.append(internal_error(error))
         finally:
             release()
+        if trust is not None:
+            self._tell_of_trust(self.chain, trust)
         return self.chain.combined()  # what has been refused so far stays refused
+
+    def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
+        """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
+
+        What tells the depth is a variable, and a project could set it so that no guard is asked any more.
+        """
+        msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
+        if self.command.agent is None or self.event not in REFUSABLE:
+            raise TroubleError(msg)
+        self.chain = chain
+        return Verdict("block", msg)
+
+    # --- what a person has decided
+
+    def _trust(self, around: Surroundings) -> Switches | None:
+        """Return who is asked about each hook: for a person, only what they have switched off."""
+        command = self.command
+        if command.agent is not None:
+            from hookrun.trust.check import Approvals
+
+            return Approvals(command.home, command.project(), around, command.settings, command.trusted)
+        from hookrun import trust
+
+        if not os.path.lexists(trust.directory(command.home)):
+            return None
+        from hookrun.trust.switches import Switches
+
+        return Switches(command.home, command.project(), around, command.settings)
+
+    def _tell_of_trust(self, chain: Chain, trust: Switches) -> None:
+        """Let the person know of pauses each time, and of a hook that is not approved once in a session."""
+        trust.keep()
+        if self.command.agent is None:
+            return
+        chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
+        session = self.context.get("session_id")
+        for run in chain.runs:
+            failure = run.failure
+            if failure is not None and failure.kind == "untrusted" and run.verdict.action == "continue":
+                from hookrun.session import first_time
+
+                cause = f"untrusted {run.hook.where()} {run.hook.name}: {failure.detail}"
+                if not first_time(self.command.home, session if isinstance(session, str) else None, cause):
+                    run.verdict.system_message = None
 
     # --- what is kept
 
@@ -194,6 +259,7 @@ class Fire:
             problems=command.problems,
             off=command.off,
             skipped=command.skip,
+            switched_off=self.trust.switched_off() if self.trust is not None else None,
             interrupted=command.interrupted or None,
             keep_context=command.settings.get("record_context"),
             **more,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LAYERS = ("managed", "user", "project", "local")
 """Where a declaration comes from, the one with the first word first."""
 
+STRANGERS = frozenset({"project", "local"})
+"""The layers whose hooks are a stranger's code until a person approves them."""
+
 STRENGTH = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
 """Every action and how strong it is: of several answers the strongest wins."""
 
@@ -177,6 +180,7 @@ class Hook:
 
     `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
     `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
+    `words` are all that may name a local file; what they name belongs to what a person approves.
     `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
     """
 
@@ -214,6 +218,7 @@ class Hook:
         "timeout",
         "unless",
         "when",
+        "words",
     )
 
     def __init__(
@@ -251,6 +256,7 @@ class Hook:
         description: str | None = None,
         metadata: Mapping[str, object] | None = None,
         look: Sequence[str] = (),
+        words: Sequence[str] = (),
         error: str | None = None,
     ) -> None:
         self.name = name
@@ -285,6 +291,7 @@ class Hook:
         self.description = description
         self.metadata = metadata
         self.look = look
+        self.words = words
         self.error = error
 
     @property

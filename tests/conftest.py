@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
+"""Variables by which an agent would be seen that runs these tests."""
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 
 
@@ -91,7 +93,7 @@ class Project:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment in which nothing of the account's own is seen."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOKRUN")}
+        kept = {n: v for n, v in os.environ.items() if not n.startswith("HOOKRUN") and n not in AGENT_MARKS}
         return {**kept, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
 
     def command(self, *arguments: str) -> list[str]:

@@ -67,6 +67,7 @@ FOR_A_PROCESS = {
     "hookrun.run.signals",
     "hookrun.run.start",
     "hookrun.run.task",
+    "hookrun.trust",
     "hookrun.verdict",
 }
 """What one hook that is a process adds."""

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
+    "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
+    "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
+    "pause": ("hookrun.cli.pause", "Let hooks not run for a while."),
+    "resume": ("hookrun.cli.resume", "End a pause."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
+    "trust": ("hookrun.cli.trust", "Show what a project's hooks run, and approve them."),
+    "untrust": ("hookrun.cli.untrust", "Forget what was decided about a project's hooks."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
 }
 """Name -> the module that holds it as `command`, and what it does in a sentence."""

@@ -27,19 +27,27 @@ def options(function: Function) -> Function:
     return function
 
 
-def read(config: str | None, home: str | None) -> Examined:
-    """Return the declarations that are in force in the working directory."""
+def read(config: str | None, home: str | None, directory: str | None = None) -> Examined:
+    """Return the declarations that are in force in a directory, by default the working directory."""
+    if directory is not None and not os.path.isdir(directory):
+        raise click.ClickException(f"{directory}: found no directory, expected that of a project; correct the path")
+    cwd = directory or here()
+    if config is not None:
+        config = os.path.normpath(os.path.join(cwd, config))
+    return examine(find(cwd, home_of(home), config=config))
+
+
+def here() -> str:
+    """Return the working directory. Raises click.ClickException when it is gone."""
     try:
-        cwd = os.getcwd()
+        return os.getcwd()
     except OSError:
         message = "the working directory does not exist any more: what holds in it is unknown; go to another"
         raise click.ClickException(message) from None
-    if config is not None:
-        config = os.path.normpath(os.path.join(cwd, config))
-    return examine(find(cwd, _home(home), config=config))
 
 
-def _home(home: str | None) -> str:
+def home_of(home: str | None) -> str:
+    """Return the home directory that `--home` names, or HOME. Raises click.ClickException when there is none."""
     if home is None:
         try:
             return home_directory()

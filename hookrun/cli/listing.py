@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
-from hookrun.cli.declared import options, read
+from hookrun.cli.declared import here, options
+from hookrun.cli.project import Project
 from hookrun.config.problem import nearest, printable, shown
 from hookrun.events import EVENTS
+from hookrun.model import STRANGERS
 from hookrun.run.prepare import looks_like_credential
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from hookrun.config.declarations import Declarations
     from hookrun.model import Hook
 
+    Decided = dict[int, dict[str, str]]
+
 EXAMPLES = """\b
 Examples:
   hookrun list
@@ -28,6 +32,9 @@ Examples:
 """
 COLUMNS = ("NAME", "EVENT", "LAYER", "MATCHER", "RUNS", "TIMEOUT", "PRIORITY", "ON_FAILURE", "FLAGS", "WHERE")
 FLAGS = ("parallel", "always", "exclusive", "background")
+SAID = {"new": "not approved", "changed": "not approved: changed"}
+"""How what is decided about a hook is said beside its flags, where the word alone would not do."""
+NOTHING_DECIDED = {"trust": None, "paused": None}
 MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
 LONGEST_COMMAND = 60
@@ -39,23 +46,36 @@ LONGEST_COMMAND = 60
 @click.pass_context
 def command(ctx: click.Context, event: str | None, config: str | None, home: str | None, *, as_json: bool) -> None:
     """Show every hook in force here, in the order in which they run. Runs nothing."""
-    examined = read(config, home)
-    declarations = examined.declarations
+    project = Project(here(), config, home)
+    declarations = project.declarations
     hooks = declarations.hooks
     if event is not None:
         name = _event(event, declarations)
         hooks = [hook for hook in hooks if name in hook.events]
+    problems = [*declarations.problems]
+    try:
+        decided = {id(hook): _decided(hook, project) for hook in hooks}
+    except click.ClickException as error:
+        problems.append(error.format_message())
+        decided = {}
     if as_json:
-        _print_json(hooks, declarations)
+        _print_json(hooks, declarations, decided)
     elif not hooks:
         click.echo(f"no hooks are declared here{f' for {printable(event)}' if event else ''}")
     elif sys.stdout.isatty():
-        _print_table(hooks)
+        _print_table(hooks, decided)
     else:
-        _print_plain(hooks)
-    for problem in declarations.problems:
-        click.echo(f"hookrun: {problem}", err=True)
-    ctx.exit(FAILED if declarations.problems else 0)
+        _print_plain(hooks, decided)
+    for problem in problems:
+        click.echo(f"hookrun: {printable(problem)}", err=True)
+    ctx.exit(FAILED if problems else 0)
+
+
+def _decided(hook: Hook, project: Project) -> dict[str, str]:
+    """Return what a person has decided about a hook: `trust` for those of the project, `paused` until when."""
+    decided = {"trust": project.look(hook).state} if hook.layer in STRANGERS else {}
+    paused = project.paused(hook)
+    return decided if paused is None else {**decided, "paused": f"paused until {paused}"}
 
 
 def _event(given: str, declarations: Declarations) -> str:
@@ -92,23 +112,24 @@ def _runs(hook: Hook) -> str:
     return USER_INFO.sub(f"{MASK}@", hook.target) if hook.kind == "url" else hook.target
 
 
-def _print_json(hooks: list[Hook], declarations: Declarations) -> None:
+def _print_json(hooks: list[Hook], declarations: Declarations, decided: Decided) -> None:
     report = {
         "root": declarations.root,
         "files": declarations.files,
         "events": declarations.events,
         "settings": declarations.settings,
         "problems": declarations.problems,
-        "hooks": [to_json(hook) for hook in hooks],
+        "hooks": [{**to_json(hook), **NOTHING_DECIDED, **decided.get(id(hook), {})} for hook in hooks],
     }
     click.echo(json.dumps(report, indent=2))
 
 
-def _row(hook: Hook) -> list[str]:
+def _row(hook: Hook, decided: Decided) -> list[str]:
     """Return what a person wants to know of a hook, a text for each of COLUMNS, safe to print."""
     runs = _runs(hook)
     flags = [] if hook.mode == "enforce" else [hook.mode]
     flags += [flag for flag in FLAGS if getattr(hook, flag)]
+    flags += [SAID.get(state, state) for state in decided.get(id(hook), {}).values()]
     cells = (
         hook.name,
         ", ".join(hook.events),
@@ -124,8 +145,8 @@ def _row(hook: Hook) -> list[str]:
     return [printable(cell) for cell in cells]
 
 
-def _print_plain(hooks: list[Hook]) -> None:
-    rows = [list(COLUMNS), *map(_row, hooks)]
+def _print_plain(hooks: list[Hook], decided: Decided) -> None:
+    rows = [list(COLUMNS), *(_row(hook, decided) for hook in hooks)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     click.echo(_aligned(rows[0], widths))
     for hook, row in zip(hooks, rows[1:], strict=True):
@@ -138,7 +159,7 @@ def _aligned(row: list[str], widths: list[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _print_table(hooks: list[Hook]) -> None:
+def _print_table(hooks: list[Hook], decided: Decided) -> None:
     from rich.console import Console  # only for a terminal
     from rich.table import Table  # only for a terminal
     from rich.text import Text  # only for a terminal
@@ -147,7 +168,7 @@ def _print_table(hooks: list[Hook]) -> None:
     for column in COLUMNS:
         table.add_column(column, overflow="fold")
     for hook in hooks:
-        table.add_row(*map(Text, _row(hook)), style="red" if hook.error is not None else None)
+        table.add_row(*map(Text, _row(hook, decided)), style="red" if hook.error is not None else None)
     console = Console()
     console.print(table)
     for hook in hooks:

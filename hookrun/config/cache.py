@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         int, int, list[str] | None, dict[str, list[str]] | None, dict[str, list[str]] | None, list[str] | None, int
     ]
 
-FORMAT = 1
+FORMAT = 2
 ROW_LENGTH = 7
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """What a hook's row in the table says of it without parsing the hook."""
@@ -158,7 +158,7 @@ def load(found: Found) -> Compiled | None:
     if not found.files:
         return None
     try:
-        compiled = Compiled(_read(path_for(found)), found)
+        compiled = Compiled(read_own(path_for(found)), found)
         if compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files] and _unchanged(compiled):
             return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError):
@@ -168,8 +168,8 @@ def load(found: Found) -> Compiled | None:
     return Compiled(build(found), found)
 
 
-def _read(path: str) -> str:
-    """Return the text of a cache file. Raises ValueError when somebody else could have written it."""
+def read_own(path: str) -> str:
+    """Return the text of a cache file. Raises OSError, and ValueError when somebody else could have written it."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config import plain
+from hookrun.config import plain, words
 from hookrun.config.fields import (
     BELONGS,
     EVENT,
@@ -181,6 +181,7 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "source": document.path,
             "line": document.position(at.path)[0],
             "look": plain.look_for(kind, target),
+            "words": words.file_words(kind, target),
         },
     )
 

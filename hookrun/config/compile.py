@@ -319,7 +319,8 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
 def _settings(files: list[File]) -> dict[str, object]:
     """Return the settings that only managed and user files may set; the first file that sets one is believed."""
     table = names(SETTINGS)
-    settings: dict[str, object] = {name: table[name].default for name in TRUSTED_SETTINGS}
+    defaults = ((name, table[name].default) for name in TRUSTED_SETTINGS)
+    settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
     for file in reversed(files):
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
     audit = settings["audit"]

@@ -92,6 +92,8 @@ OWN_EVENT = Text("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_
 EVENT = Text("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
 WORD = Text("a string without NUL", NO_NUL)
 PATH = Text("a path", SOME_NO_NUL)
+DIGEST = Text("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
+ACCOUNT = Text("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 PATTERN = Text('names or globs with "|" between them', ALTERNATIVES)
 PATTERN_OR_EMPTY = Text('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = Table(
@@ -230,6 +232,24 @@ SETTINGS = (
         default=False,
     ),
     Field(
+        "project_env_policy",
+        Choice(("inherit", "scrub", "clean")),
+        "What a project's hooks inherit at most: `scrub` where it is not set (managed and user layer only).",
+    ),
+    Field(
+        "trusted",
+        Many(
+            Text("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
+        ),
+        "Digests of projects' hooks that are approved, besides those that `hookrun trust` approved (managed and user "
+        "layer only).",
+    ),
+    Field(
+        "trusted_owners",
+        Many(ACCOUNT, "a list of accounts", least=0),
+        "Accounts whose files a project's hook may be, besides yours and root (managed and user layer only).",
+    ),
+    Field(
         "include",
         Many(PATH, "a list of paths", least=0),
         "Further files of the same layer, relative to this file.",
@@ -251,7 +271,7 @@ SETTINGS = (
 TRUSTED_LAYERS = ("managed", "user")
 """The layers whose word counts for the machine: only they have TRUSTED_SETTINGS and may not run relative programs."""
 
-TRUSTED_SETTINGS = ("on_error", "audit", "record_context")
+TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "trusted", "trusted_owners")
 """Settings that only the managed and the user layer may set."""
 
 

@@ -204,7 +204,7 @@ def _first_command(line: str) -> _Line:
         operator = OPERATOR.match(line, offset)
         if operator:
             return _ended(words, line, offset)
-        word, offset = _word(line, offset)
+        word, offset = word_at(line, offset)
         if word is None:
             return _Line([], alone=False)
         if not (word.raw.isdigit() and line[offset : offset + 1] in {"<", ">"} and offset < len(line)):
@@ -228,13 +228,13 @@ def _ended(words: list[Word], line: str, offset: int) -> _Line:
         elif line[offset] in BLANK:
             offset += 1
         else:
-            word, offset = _word(line, offset)
+            word, offset = word_at(line, offset)
             if word is None:
                 return _Line(words, alone=False)
     return _Line(words, alone)
 
 
-def _word(line: str, start: int) -> tuple[Word | None, int]:
+def word_at(line: str, start: int) -> tuple[Word | None, int]:
     """Return the word that begins at `start` and the offset after it; no word if it cannot be told where it ends."""
     text: list[str] = []
     plain = True

@@ -39,7 +39,7 @@ def build(found: Found) -> str:
     now = time_ns()
     if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
         try:
-            _keep(text, path_for(found), directory(found.home))
+            keep(text, path_for(found), directory(found.home))
         except OSError:
             pass
     return text
@@ -88,8 +88,8 @@ def _identity(path: str) -> Identity | None:
         return None
 
 
-def _keep(text: str, path: str, where: str) -> None:
-    """Write the file whole or not at all: two processes may do so at once."""
+def keep(text: str, path: str, where: str) -> None:
+    """Write a file of the cache whole or not at all: two processes may do so at once. Raises OSError."""
     private.make(where)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:

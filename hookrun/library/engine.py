@@ -115,8 +115,9 @@ class Engine:
         """Return an engine with the hooks that are declared for `directory`, as `hookrun fire` would find them there.
 
         `home` is whose user hooks, cache and audit: by default HOME's. `config` is a declaration file in the place of
-        the project's own. The hooks of a project are a stranger's code: unless `trust_project` says that they may run
-        they fail as `untrusted`. Every fire in which a hook runs is kept in the audit, as the user's settings say.
+        the project's own. The hooks of a project are a stranger's code: unless `trust_project` says that they may run,
+        those that nobody has approved (`hookrun trust`) fail as `untrusted`. Every fire in which a hook runs is kept in
+        the audit, as the user's settings say.
 
         Raises DeclarationError when a file cannot be read; unless `strict`, every result has it among its `problems`.
         """

@@ -85,7 +85,7 @@ class Fire:
                 self._event,
                 self._given,
                 self._selection,
-                off=_nothing_is_off,
+                off=self._why_off,
                 encode=encode.context,
                 encode_changes=False,
             )
@@ -174,7 +174,7 @@ class Fire:
     def _first(self) -> list[Hook] | None:
         """Return the hooks that run first."""
         alone = self._selection.alone()
-        if alone is not None:
+        if alone is not None and self._why_off(alone) is None:
             return [alone]
         self._steps = self._chain.steps()
         return next(self._steps, None)
@@ -213,6 +213,10 @@ class Fire:
                 on_background_end=self._record_background,
             )
         return self._processes
+
+    def _why_off(self, hook: Hook) -> str | None:
+        """Return why a person has switched a declared hook off; what the program switched off is not in the table."""
+        return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
 
     def _context(self, handler: Handler) -> Context:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
@@ -259,7 +263,8 @@ class Fire:
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
         if services.home is not None:
-            self._audit(result.runs, action=result.action)
+            off = self._processes.off if self._processes is not None else None
+            self._audit(result.runs, action=result.action, switched_off=off)
         return result
 
     def _context_after(self) -> Context:
@@ -306,10 +311,6 @@ def _come_back(nesting: contextvars.Token[int]) -> None:
         NESTING.reset(nesting)
     except ValueError:  # a fire that nobody awaits any more is closed from elsewhere
         return
-
-
-def _nothing_is_off(_: Hook) -> None:
-    """What is switched off is not in the table."""
 
 
 def _begin_report(run: Run, report: Report) -> Any:

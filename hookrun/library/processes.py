@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrun.config.find import home_directory
 from hookrun.model import Failure
 from hookrun.run import spawn_at
 from hookrun.run.prepare import Surroundings, prepare
 from hookrun.run.runner import named
+from hookrun.trust.check import Approvals
+from hookrun.trust.switches import Switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,10 +20,6 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, Outcome
     from hookrun.run.pool import Batch
     from hookrun.run.task import Task
-
-STRANGERS = frozenset({"project", "local"})
-"""The layers whose hooks are a stranger's code until somebody approves them."""
-UNTRUSTED = "a project's hook runs in a program only if that says so: Engine.load(trust_project=True)"
 
 
 class Processes:
@@ -41,6 +40,7 @@ class Processes:
         self._on_background_end = on_background_end
         self._request_id = request_id
         self._surroundings: Surroundings | None = None
+        self._asked: Switches | None = None
 
     @property
     def _around(self) -> Surroundings:
@@ -51,8 +51,27 @@ class Processes:
                 request_id=self._request_id,
                 program=spawn_at.program,
                 may_fork=False,
+                project_env_policy=self._services.settings.get("project_env_policy"),
             )
         return self._surroundings
+
+    @property
+    def _trust(self) -> Switches:
+        """Who is asked about each hook: read anew in each fire, for a person decides while the program runs."""
+        if self._asked is None:
+            services = self._services
+            kind = Switches if services.trusted else Approvals
+            self._asked = kind(services.home or home_directory(), services.project, self._around, services.settings)
+        return self._asked
+
+    @property
+    def off(self) -> list[str]:
+        """What the person has switched off of the hooks that would have run: `NAME: why`."""
+        return self._asked.switched_off() if self._asked is not None else []
+
+    def why_off(self, hook: Hook) -> str | None:
+        """Return why the person has switched the hook off, None if they have not."""
+        return self._trust.why_off(hook) if hook.source else None  # those of the program have no file
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""
@@ -64,12 +83,20 @@ class Processes:
 
     def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes, each failure by its true name."""
-        return [named(hook, outcome, self._around) for hook, outcome in zip(hooks, outcomes, strict=True)]
+        ended = [self._ended(hook, outcome) for hook, outcome in zip(hooks, outcomes, strict=True)]
+        if self._asked is not None:
+            self._asked.keep()
+        return ended
+
+    def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
+        outcome = named(hook, outcome, self._around)
+        return self._trust.after(hook, outcome) if hook.source else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return what runs the hook, or why it cannot run; None for one in the background, which is on its way."""
-        if hook.layer in STRANGERS and not self._services.trusted:
-            return Failure("untrusted", UNTRUSTED)
+        refused = self._trust.before(hook) if hook.source else None
+        if refused is not None:
+            return refused
         try:
             stdin = self._chain.stdin(hook)
         except (ValueError, RecursionError) as error:
@@ -78,8 +105,8 @@ class Processes:
         if isinstance(task, Failure):
             return task
         if hook.background:
-            around, tell = self._around, self._on_background_end
-            over = lambda outcomes: tell(hook, named(hook, outcomes[0], around))  # noqa: E731  # what is called once
+            tell = self._on_background_end
+            over = lambda outcomes: tell(hook, self._ended(hook, outcomes[0]))  # noqa: E731  # what is called once
             self._services.background_pool.submit([task], over)
             return None
         task.deadline = self._deadline

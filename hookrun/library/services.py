@@ -22,7 +22,7 @@ class Services:
     """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
 
     `home` is the account's, None for an engine without declarations: then nothing is written. `audit` is the setting.
-    `trusted` tells whether a project's hooks may run.
+    `trusted` tells that the program vouches for a project's hooks.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:

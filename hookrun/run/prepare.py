@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.model import Failure
+from hookrun.model import STRANGERS, Failure
 from hookrun.run import start
 from hookrun.run.task import Task
 
@@ -36,6 +36,8 @@ CLEAN = frozenset(
 )
 """What `env_policy: clean` leaves, beside LC_* and what is hookrun's own."""
 
+POLICIES = ("inherit", "scrub", "clean")
+"""Every `env_policy`, the strictest last."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look for a script without a slash on PATH when it is not in the working directory."""
@@ -72,6 +74,8 @@ class Surroundings:
     """What the hooks of one fire have in common: where they run, what they are told, whose children they are.
 
     `program` starts one. A process with threads may not fork: there Python functions and URLs get an interpreter anew.
+    `project_env_policy` is the user's word on what a project's hooks inherit. `home` is the HOME of hooks where that of
+    this process is not to be believed.
     """
 
     def __init__(
@@ -82,12 +86,16 @@ class Surroundings:
         request_id: str,
         program: Callable[[tuple[str, ...], Environment, str], start.Start] = start.program,
         may_fork: bool = True,
+        project_env_policy: object = None,
+        home: str | None = None,
     ) -> None:
         self.project = project
+        self._project_env_policy = project_env_policy
         self.program = program
         self.may_fork = may_fork
         self.event_directory = _directory(context.get("working_dir"), project)
         self.request_id = request_id
+        self._home = home
         self._told = {
             b"HOOKRUN_EVENT": _value(context.get("event")),
             b"HOOKRUN_AGENT": _value(context.get("agent")),
@@ -107,17 +115,29 @@ class Surroundings:
     def environment(self, hook: Hook, trace: bytes) -> Environment:
         """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
         everything = inherited("inherit")
-        own = {os.fsencode(name): os.fsencode(value) for name, value in hook.env.items()} if hook.env else {}
+        own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
+        for name, value in (hook.env or {}).items():
+            own[os.fsencode(name)] = os.fsencode(value)
         own.update(self._told)
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
         for name in hook.allowed_env:  # granted by name: for the headers of a URL
             if (granted := everything.get(os.fsencode(name))) is not None:
-                own[os.fsencode(name)] = granted
+                own.setdefault(os.fsencode(name), granted)
         own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
             own[b"CLAUDE_PROJECT_DIR"] = own[b"HOOKRUN_PROJECT_DIR"]
-        return Environment(inherited(hook.env_policy), own)
+        return Environment(inherited(self.env_policy(hook)), own)
+
+    def env_policy(self, hook: Hook) -> str:
+        """Return what a hook inherits: as declared, but for a project's nothing like a credential, or as the user says.
+
+        Hooks in the dialect of Claude, which gives its hooks everything, are only bounded by the user's word.
+        """
+        floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
+        if hook.layer not in STRANGERS or floor not in POLICIES:
+            return hook.env_policy
+        return max(hook.env_policy, str(floor), key=POLICIES.index)
 
     def directory(self, hook: Hook, environment: Mapping[bytes, bytes]) -> str:
         """Return the working directory of a hook; a relative one is taken from the project's root."""

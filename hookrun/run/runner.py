@@ -13,10 +13,21 @@ from hookrun.run.task import Task
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from hookrun.model import Hook
     from hookrun.run.prepare import Surroundings
     from hookrun.run.process import Loop
+
+    class Trust(Protocol):
+        """Who is asked about each hook before it is started and after it has ended."""
+
+        def before(self, hook: Hook) -> Failure | None:
+            """Return why the hook may not run, None if it may."""
+
+        def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+            """Return the outcome as far as it counts."""
+
 
 NOT_EXECUTED = (126, 127)
 """The exit statuses of a shell that could not start a program."""
@@ -28,7 +39,7 @@ NOT_FOUND_MARK = "hookrun: "
 class Runner:
     """Calls with [(hook, stdin), ...] run these hooks side by side and return their outcomes in order.
 
-    `on_background_end` is told, in another process, how a background hook ended.
+    `on_background_end` is told, in another process, how a background hook ended. `trust` is asked about each hook.
     """
 
     def __init__(
@@ -38,7 +49,9 @@ class Runner:
         *,
         locks: str,
         on_background_end: Callable[[Hook, Outcome], None],
+        trust: Trust | None = None,
     ) -> None:
+        self._trust = trust
         self._around = around
         self._loop = loop
         self._locks = locks
@@ -50,7 +63,7 @@ class Runner:
         waited_for: list[int] = []
         tasks: list[Task | Failure] = []
         for index, (hook, stdin) in enumerate(jobs):
-            task = prepare(hook, stdin, self._around, locks=self._locks)
+            task = self._prepare(hook, stdin)
             if hook.background and isinstance(task, Task):
                 outcomes.append(self._in_background(hook, task))
             else:
@@ -63,13 +76,21 @@ class Runner:
             were_running = dict(zip(waited_for, interrupted.outcomes, strict=True))
             raise Interrupted(interrupted.signal, [were_running.get(i) for i in range(len(jobs))]) from None
         for index, outcome in zip(waited_for, ended, strict=True):
-            outcomes[index] = named(jobs[index][0], outcome, self._around)
+            outcomes[index] = self._ended(jobs[index][0], outcome)
         return outcomes
+
+    def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
+        refused = self._trust.before(hook) if self._trust is not None else None
+        return refused or prepare(hook, stdin, self._around, locks=self._locks)
+
+    def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
+        outcome = named(hook, outcome, self._around)
+        return self._trust.after(hook, outcome) if self._trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
         from hookrun.run import background
 
-        return background.start(task, lambda outcome: self._on_background_end(hook, named(hook, outcome, self._around)))
+        return background.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
 
 def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:

@@ -64,11 +64,11 @@ def test_a_change_goes_both_ways(project: Project, load: Load, fire: Fire) -> No
 
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 def test_a_projects_hooks_are_a_strangers(project: Project, load: Load, fire: Fire, on_failure: str) -> None:
-    """Unless the program trusts it they fail as untrusted, run nothing, and say so."""
+    """Unless the program vouches for them they fail as untrusted, run nothing, and say what to do."""
     project.hooks({"name": "p", "command": "touch ran; exit 2", "on_failure": on_failure})
     result = fire(load())
     assert (result.action, kinds(result)) == (on_failure, {"p": "untrusted"})
-    assert "Engine.load(trust_project=True)" in str(result.message or result.system_message)
+    assert f"hookrun trust {project.root}" in str(result.message or result.system_message)
     assert not (project.root / "ran").exists()
     assert fire(load(**TRUSTED)).action == "block"
 

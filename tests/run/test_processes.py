@@ -175,7 +175,10 @@ POLICY_ENVIRONMENT = {
 
 
 def test_env_policy_inherit_leaves_everything(project: Project) -> None:
-    """By default a hook sees the whole environment that hookrun was given."""
+    """Where the user lets a project's hooks inherit, they see the whole environment that hookrun was given."""
+    (project.home / ".config" / "hookrun").mkdir(parents=True)
+    settings = '{"hookrun": {"project_env_policy": "inherit"}}'
+    (project.home / ".config" / "hookrun" / "hooks.json").write_text(settings)
     seen = environment_of(project, env=POLICY_ENVIRONMENT)
     assert POLICY_ENVIRONMENT.items() <= seen.items()
 

@@ -1,0 +1,153 @@
+"""What the commands about trust have in common: a project's hooks, what is decided about each, and who asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli.declared import home_of, read
+from hookrun.config.problem import nearest, printable, shown
+from hookrun.model import STRANGERS
+from hookrun.run.prepare import NESTING, Surroundings
+from hookrun.trust import store as stores
+from hookrun.trust.digest import place
+from hookrun.trust.examine import Examined, Examiner
+from hookrun.trust.owners import numbers
+from hookrun.trust.switches import active_pause, clock
+
+if TYPE_CHECKING:
+    from hookrun.config.declarations import Declarations
+    from hookrun.model import Hook
+
+AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
+"""Variables that agents set for the commands they run."""
+
+
+@dataclass
+class ProjectHook:
+    """A hook of a project, and what was found when it was looked at."""
+
+    hook: Hook
+    examined: Examined
+    state: str
+
+    @property
+    def digest(self) -> str:
+        """Its digest; empty where it has none."""
+        return self.examined.digest
+
+
+class Project:
+    """The hooks of the project in a directory, as they would run, and what is decided about them."""
+
+    def __init__(self, directory: str, config: str | None, home: str | None) -> None:
+        self.home = home_of(home)
+        self.declarations: Declarations = read(config, home, directory).declarations
+        self.root = self.declarations.root or directory
+        settings = self.declarations.settings
+        named = settings.get("trusted_owners")
+        self.owners = numbers(named) if isinstance(named, list) else []
+        policy = settings.get("project_env_policy")
+        self.around = Surroundings({}, project=self.root, request_id="", project_env_policy=policy)
+        listed = settings.get("trusted")
+        self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
+        self._examiner = Examiner(self.home, self.root, self.around, self.owners)
+
+    @cached_property
+    def store(self) -> stores.Store:
+        """What is decided. Raises click.ClickException where that cannot be believed."""
+        return decisions(self.home, self.owners)
+
+    @property
+    def strangers(self) -> list[Hook]:
+        """The hooks that a person has to approve."""
+        return [hook for hook in self.declarations.hooks if hook.layer in STRANGERS]
+
+    def hooks(self) -> list[ProjectHook]:
+        """Return the project's hooks, each looked at."""
+        return [self.look(hook) for hook in self.strangers]
+
+    def look(self, hook: Hook) -> ProjectHook:
+        """Return a hook as it is now."""
+        if hook.error is not None:
+            return ProjectHook(hook, Examined("", [], hook.error), "declared wrongly")
+        examined = self._examiner.examine(hook)
+        return ProjectHook(hook, examined, self._state(hook, examined))
+
+    def named(self, name: str) -> list[ProjectHook]:
+        """Return the project's hooks of this name. Raises click.ClickException when there is none."""
+        found = [hook for hook in self.strangers if hook.name == name]
+        if not found:
+            near = nearest(name, [hook.name for hook in self.strangers])
+            hint = f"; did you mean {shown(near)}?" if near else "; hookrun list shows what there is"
+            raise click.ClickException(f"found no hook {shown(name)} of the project at {self.root}{hint}")
+        return [self.look(hook) for hook in found]
+
+    def _state(self, hook: Hook, examined: Examined) -> str:
+        if self._is_among(self.store.denied, hook, examined.digest):
+            return "denied"
+        if self._is_among(self.store.disabled, hook, examined.digest):
+            return "disabled"
+        if examined.problem is not None:
+            return "cannot be approved"
+        if examined.digest in self.store.approved or examined.digest in self._listed:
+            return "approved"
+        return "changed" if self.last_approved(hook) else "new"
+
+    def _is_among(self, refused: list[stores.Refused], hook: Hook, digest: str) -> bool:
+        root = os.path.realpath(self.root)
+        return any(
+            (each["name"] == hook.name and os.path.realpath(each["root"]) == root)
+            or (digest and each["digest"] == digest)
+            for each in refused
+        )
+
+    def last_approved(self, hook: Hook) -> str | None:
+        """Return the digest under which the hook was approved last, here or in a copy of the project; None if never."""
+        here = [
+            (each["root"] == self.root, each["time"], digest)
+            for digest, each in self.store.approved.items()
+            if each["name"] == hook.name and each["source"] == place(hook.source, self.root, self.home)
+        ]
+        return max(here)[2] if here else None
+
+    def paused(self, hook: Hook) -> str | None:
+        """Return until when a hook is paused, as a person's clock shows it; None if it is not."""
+        pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
+        return clock(pause["until"]) if pause is not None else None
+
+
+def decisions(home: str, owners: list[int]) -> stores.Store:
+    """Return what is decided. Raises click.ClickException where that cannot be believed."""
+    try:
+        return stores.load(home, owners)
+    except stores.StoreError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def a_person_asks(what: str) -> None:
+    """Make sure that a person is at a terminal. Raises click.ClickException: what an agent asks for is not done.
+
+    An agent that takes the trouble can open a terminal of its own: this stops the plain case.
+    """
+    not_by_an_agent(what)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.ClickException(f"found no terminal, expected a person to {what}: run it in a terminal yourself")
+
+
+def not_by_an_agent(what: str) -> None:
+    """Make sure that no agent's tool and no hook has started us, as far as they tell. Raises click.ClickException."""
+    marks = [name for name in (*AGENT_MARKS, NESTING.decode()) if os.environ.get(name)]
+    if marks:
+        found = f"found {marks[0]} in the environment, which an agent or a hook sets"
+        raise click.ClickException(f"{found}, expected a person to {what}: run it in a terminal of your own")
+
+
+def say_done(text: str) -> None:
+    """Tell what was done, on one line that is safe to print."""
+    click.echo(printable(text))

@@ -1,0 +1,1 @@
+"""Ready-made hooks: declared by a person, run like any other."""

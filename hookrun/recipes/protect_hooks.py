@@ -1,0 +1,197 @@
+"""The hook `protect-hooks`: keeps an agent from editing what guards it, and from deciding about hooks for the person.
+
+It stops what is plain to see. What a program does that it does not know, or a name that only a shell makes up, passes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.config import cache
+from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
+from hookrun.match import glob
+from hookrun.recipes.shell_words import commands
+from hookrun.run.prepare import expand
+from hookrun.trust.digest import SYSTEM
+from hookrun.trust.files import TooManyFilesError, files_of, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.config.cache import Compiled
+    from hookrun.model import Hook
+
+TARGET = "hookrun.recipes.protect_hooks:guard"
+
+DECLARATION: dict[str, object] = {
+    "name": "protect-hooks",
+    "description": "Keeps agents from editing hooks, agent settings and what was decided about them",
+    "event": "pre_tool_use",
+    "matcher": "write|edit|delete|bash",
+    "python": TARGET,
+    "cwd": "/",
+    "priority": 0,
+    "on_failure": "block",
+}
+"""What stands in the user's or the machine's hooks.json."""
+
+DECLARATIONS = frozenset({*PROJECT_FILES, LOCAL_FILE})
+"""Names of declaration files, wherever they lie."""
+
+HOOKRUNS_OWN = (".config/hookrun/*", ".local/share/hookrun/*", ".local/state/hookrun/*", ".cache/hookrun/*")
+"""What lies in the account's home directory: declarations, decisions, audit, cache."""
+
+AGENT_SETTINGS = (
+    ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*",
+    ".codex/config.toml", ".codex/hooks.json",
+    ".gemini/settings.json", ".qwen/settings.json",
+    ".github/hooks/*", ".github/copilot/settings*", ".copilot/settings.json", ".copilot/config.json",
+    ".copilot/hooks/*",
+    ".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*",
+    ".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc",
+    ".cursor/hooks.json",
+)  # fmt: skip
+"""Where agents keep their hooks and what switches them off, in a project or the home directory."""
+
+DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
+"""Commands of hookrun that are the person's."""
+
+WRITERS = frozenset(
+    {"chmod", "chown", "cp", "dd", "ed", "ex", "install", "ln", "mv", "nano", "patch", "rm", "rsync", "shred", "sponge"}
+    | {"tee", "touch", "truncate", "unlink", "vi", "vim"}
+)
+"""Programs that change the files they are given."""
+
+WRITERS_WITH = {
+    "git": ("apply", "checkout", "clean", "mv", "restore", "rm", "stash"),
+    "perl": ("-i", "-pi", "-ni", "-i.bak", "-pi.bak", "-p0i"),
+    "ruby": ("-i", "-pi"),
+    "sed": ("-i", "--in-place", "-i.bak", "-ri", "-Ei", "-ni"),
+}
+"""Programs that do so when one of these words is among their arguments."""
+
+TALKERS = frozenset({"cat", "echo", "git", "grep", "head", "less", "man", "printf", "rg", "tail", "type", "which"})
+"""Programs that run nothing of what their words say."""
+
+PATHS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file."""
+
+
+def guard(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block for a call that would change what guards the agent, None for any other."""
+    args = context.get("tool_args")
+    if not isinstance(args, dict):
+        return None
+    watch = Watch(context)
+    command = args.get("command")
+    reason = watch.of_command(command) if isinstance(command, str) else None
+    for name in PATHS:
+        path = args.get(name)
+        if isinstance(path, str) and context.get("tool_name") != "read":
+            reason = reason or watch.of_file(path)
+    if reason is None:
+        return None
+    return {"action": "block", "message": f"{reason}: ask the person to do it themselves, in a terminal of their own."}
+
+
+class Watch:
+    """What is protected in one fire."""
+
+    def __init__(self, context: Mapping[str, object]) -> None:
+        self._home = os.environ.get("HOME", "/")
+        self._root = os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+        working = context.get("working_dir")
+        self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
+        self._files: set[str] | None = None
+
+    def of_file(self, path: str) -> str | None:
+        """Return why a file is not to be changed, None if it may be."""
+        path = os.path.normpath(os.path.join(self._directory, self._from_home(path)))
+        for each in dict.fromkeys((path, os.path.realpath(path))):
+            what = self._what(each)
+            if what is not None:
+                return f"{path} is {what}, which an agent does not change"
+        return None
+
+    def _from_home(self, path: str) -> str:
+        for start in ("~/", "$HOME/", "${HOME}/"):
+            if path.startswith(start):
+                return f"{self._home}/{path[len(start) :]}"
+        return path
+
+    def _what(self, path: str) -> str | None:
+        name = os.path.basename(path).casefold()
+        if name in DECLARATIONS or (within(path, MANAGED_DIRECTORY) and name in LAYER_FILES):
+            return "a declaration of hooks"
+        if any(glob(f"{self._home}/{each}", path) for each in HOOKRUNS_OWN):
+            return "hookrun's own"
+        if any(path.endswith("/" + each) or glob(f"*/{each}", path) for each in AGENT_SETTINGS):
+            return "an agent's settings"
+        if path in self._hook_files():
+            return "part of a hook"
+        return None
+
+    def _hook_files(self) -> set[str]:
+        """Return the scripts and files of all hooks in force, as named and where links lead."""
+        if self._files is None:
+            compiled = cache.load(find(self._root, self._home))
+            self._files = {
+                path
+                for hook in (compiled.hooks() if compiled is not None else [])
+                for named in self._files_of(hook)
+                for path in (os.path.normpath(named), os.path.realpath(named))
+                if not path.startswith(SYSTEM) or within(path, self._root)
+            }
+        return self._files
+
+    def _files_of(self, hook: Hook) -> Iterable[str]:
+        """Yield the files of a hook that are run or declared; one that it only reads as an argument may be edited."""
+        cwd = self._root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, self._root)
+        try:
+            files = files_of(hook, os.environb, cwd, self._root)
+        except TooManyFilesError:
+            return
+        for file in files:
+            if file.label in hook.look or ":" in file.label or os.access(file.path, os.X_OK):
+                yield file.path
+
+    def of_command(self, line: str) -> str | None:
+        """Return why a shell line is not to be run, None if it may be."""
+        for command in commands(line, but_not_of=TALKERS):
+            if _decides(command.words):
+                return "what runs as a hook is the person's to decide"
+            changed = command.into + (command.words if _writes(command.words) else [])
+            for word in changed:
+                reason = self.of_file(word.rpartition("=")[2])  # dd of=FILE
+                if reason is not None:
+                    return reason
+        return None
+
+
+def _decides(words: list[str]) -> bool:
+    """Tell whether hookrun is run with a command that is the person's, by whatever runs it."""
+    if words and os.path.basename(words[0]) in TALKERS:
+        return False
+    for index, word in enumerate(words):
+        if os.path.basename(word) == "hookrun":
+            return any(later in DECIDING for later in words[index + 1 :])
+    return False
+
+
+def _writes(words: list[str]) -> bool:
+    """Tell whether one of the words is a program that changes the files it is given: `sudo rm` has it second."""
+    names = [os.path.basename(word) for word in words]
+    return any(
+        name in WRITERS or any(word in WRITERS_WITH.get(name, ()) for word in words[index + 1 :])
+        for index, name in enumerate(names)
+    )
+
+
+def missing(compiled: Compiled | None) -> bool:
+    """Tell whether no layer above the project declares this hook so that it counts: what `hookrun doctor` says."""
+    hooks = compiled.hooks() if compiled is not None else []
+    return not any(
+        hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
+        for hook in hooks
+    )

@@ -1,0 +1,64 @@
+"""What a hook looked like when it was approved, so that the next time only what has changed need be read."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.config.store import keep as keep_file
+from hookrun.trust import directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_FILE = 64 << 10
+"""Bytes of one file that are kept and shown; of a larger one only its size."""
+
+LARGEST = 512 << 10
+"""Bytes that are kept of one hook."""
+
+Texts = dict[str, str]
+"""Name -> text: of the declaration and of every file that belongs to the hook."""
+
+
+def text_of(path: str) -> str:
+    """Return what stands in a file, or a line in brackets for what is no text, too large, or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            return f"[{os.path.getsize(path)} bytes: more than is shown]"
+    except OSError as error:
+        return f"[cannot be read: {error.strerror}]"
+    if b"\0" in data:
+        return f"[no text, {len(data)} bytes]"
+    return data.decode("utf-8", "backslashreplace")
+
+
+def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
+    """Keep what was approved. That it cannot be kept is no failure: then there will be no difference to show."""
+    kept: Texts = {}
+    room = LARGEST
+    for name, text in texts.items():
+        room -= len(text)
+        kept[name] = text if room >= 0 else "[not kept: too much]"
+    where = f"{directory(home)}/shown"
+    try:
+        keep_file(json.dumps(kept), _path(home, digest), where)
+    except OSError:
+        return
+
+
+def read(home: str, digest: str) -> Texts | None:
+    """Return what was approved under a digest, None where it was not kept."""
+    try:
+        with open(_path(home, digest), encoding="ascii") as file:
+            data = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return {str(name): str(text) for name, text in data.items()} if isinstance(data, dict) else None
+
+
+def _path(home: str, digest: str) -> str:
+    return f"{directory(home)}/shown/{digest.rpartition(':')[2]}.json"

@@ -1,0 +1,176 @@
+"""What a person has decided about hooks, as every fire reads it: one private, versioned file of the account."""
+
+from __future__ import annotations
+
+import os
+from errno import ELOOP, ENOTDIR
+
+from hookrun.fastjson import loads
+from hookrun.trust import directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypedDict
+
+    class Approved(TypedDict):
+        """What was approved: a hook's name, its source and root as they were, when (seconds since 1970)."""
+
+        name: str
+        source: str
+        root: str
+        time: float
+
+    class Refused(TypedDict):
+        """A hook that is denied or disabled: by name in one project, and by digest in every other."""
+
+        name: str
+        root: str
+        digest: str
+        time: float
+
+    class Pause(TypedDict):
+        """A pause of one hook, or (`hook` None) of all, between two times in seconds since 1970."""
+
+        hook: str | None
+        begin: float
+        until: float
+
+
+VERSION = 1
+"""Of the file. A newer one is not guessed at."""
+
+NAME = "trust.json"
+AGAIN = "what was approved has to be approved again"
+
+
+class StoreError(Exception):
+    """The store cannot be believed, so that nothing in it counts; the message says why and what to do."""
+
+
+class Store:
+    """The decisions. `approved` is digest -> what it stands for; the others are lists, the oldest first."""
+
+    __slots__ = ("approved", "denied", "disabled", "paused")
+
+    def __init__(self) -> None:
+        self.approved: dict[str, Approved] = {}
+        self.denied: list[Refused] = []
+        self.disabled: list[Refused] = []
+        self.paused: list[Pause] = []
+
+
+def load(home: str, owners: Iterable[int] = ()) -> Store:
+    """Return what is decided, an empty store where nothing is. Raises StoreError where it is not to be believed.
+
+    `owners` are accounts, besides this one and root, that may own the directories above it.
+    """
+    where = directory(home)
+    try:
+        fd = open_directory(where, owners)
+    except FileNotFoundError:
+        return Store()
+    try:
+        return read(fd, where)
+    finally:
+        os.close(fd)
+
+
+def open_directory(where: str, owners: Iterable[int] = ()) -> int:
+    """Return a descriptor of the store's directory. Raises FileNotFoundError, StoreError where others could write."""
+    try:
+        fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        what = "a symbolic link or no directory" if error.errno in (ELOOP, ENOTDIR) else str(error.strerror)
+        raise StoreError(f"{where}: found {what}, expected a directory; remove it: {AGAIN}") from None
+    from hookrun.trust.owners import Owners
+
+    _, problem = Owners(owners).walk(where)
+    if problem is None and os.fstat(fd).st_uid != os.geteuid():
+        problem = f"{where} belongs to another account"
+    if problem is None:
+        return fd
+    os.close(fd)
+    raise StoreError(f"{where}: found that {problem}, expected a directory that only you can write; correct it")
+
+
+def read(fd: int, where: str) -> Store:
+    """Return what the store in an open directory says. Raises StoreError."""
+    path = f"{where}/{NAME}"
+    text = _text(fd, path)
+    if text is None:
+        return Store()
+    try:
+        data = loads(text)
+    except ValueError:
+        raise StoreError(f"{path}: found a damaged file, expected JSON; remove it: {AGAIN}") from None
+    version = data.get("version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        found = f"found version {version}, which a newer hookrun wrote, expected at most {VERSION}"
+        raise StoreError(f"{path}: {found}; use that hookrun, or remove the file: {AGAIN}")
+    try:
+        return _store(data)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise StoreError(f"{path}: found another kind of file, expected hookrun's; remove it: {AGAIN}") from None
+
+
+def _text(fd: int, path: str) -> str | None:
+    """Return what stands in the file, None without one. Raises StoreError for one that others could have written."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        file = os.open(NAME, flags, dir_fd=fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = "a symbolic link" if error.errno == ELOOP else f"an unreadable file ({error.strerror})"
+        raise StoreError(f"{path}: found {what}, expected a file of yours; remove it: {AGAIN}") from None
+    try:
+        status = os.fstat(file)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            found = f"found mode {status.st_mode & 0o777:o} and owner {status.st_uid}"
+            raise StoreError(f"{path}: {found}, expected a file that only you can write; remove it: {AGAIN}")
+        data = b""
+        while more := os.read(file, status.st_size + 1):
+            data += more
+        return data.decode("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path}: found an unreadable file ({error}), expected JSON; remove it: {AGAIN}") from None
+    finally:
+        os.close(file)
+
+
+def _store(data: object) -> Store:
+    """Return the store that a parsed file is. Raises KeyError, TypeError, ValueError or AttributeError for another."""
+    if not isinstance(data, dict) or data["version"] != VERSION:
+        raise ValueError("no store")
+    store = Store()
+    for digest, each in data["approved"].items():
+        store.approved[digest] = {
+            "name": _text_of(each["name"]),
+            "source": _text_of(each["source"]),
+            "root": _text_of(each["root"]),
+            "time": float(each["time"]),
+        }
+    store.denied = [_refused(each) for each in data["denied"]]
+    store.disabled = [_refused(each) for each in data["disabled"]]
+    for each in data["paused"]:
+        hook = None if each["hook"] is None else _text_of(each["hook"])
+        store.paused.append({"hook": hook, "begin": float(each["begin"]), "until": float(each["until"])})
+    return store
+
+
+def _refused(each: dict[str, str | float]) -> Refused:
+    return {
+        "name": _text_of(each["name"]),
+        "root": _text_of(each["root"]),
+        "digest": _text_of(each["digest"]),
+        "time": float(each["time"]),
+    }
+
+
+def _text_of(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value

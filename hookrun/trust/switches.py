@@ -1,0 +1,123 @@
+"""What a person has switched off for themselves: hooks denied, disabled or paused."""
+
+from __future__ import annotations
+
+from os.path import realpath
+from time import localtime, strftime, time
+
+from hookrun.model import STRANGERS, Failure
+from hookrun.trust import store as stores
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.model import Hook, Outcome
+    from hookrun.run.prepare import Surroundings
+    from hookrun.trust.examine import Examiner
+    from hookrun.trust.store import Pause, Refused
+
+
+class Switches:
+    """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
+
+    `off` is name -> why, of the hooks that would have run.
+    """
+
+    def __init__(self, home: str, root: str, around: Surroundings, settings: Mapping[str, object]) -> None:
+        self._home = home
+        self._root = root
+        self._around = around
+        self._owners = _owners(settings)
+        self._examiner: Examiner | None = None
+        self.off: dict[str, str] = {}
+        self._trouble: str | None = None
+        try:
+            self._store = stores.load(home, self._owners)
+        except stores.StoreError as error:
+            self._store, self._trouble = stores.Store(), str(error)
+
+    @property
+    def examiner(self) -> Examiner:
+        """What looks at hooks; it is made when the first is to be looked at."""
+        if self._examiner is None:
+            from hookrun.trust.examine import Examiner
+
+            self._examiner = Examiner(self._home, self._root, self._around, self._owners)
+        return self._examiner
+
+    def why_off(self, hook: Hook) -> str | None:
+        """Return why a hook is switched off, None if it is not. A managed one never is."""
+        why = self._why_off(hook)
+        if why is not None:
+            self.off[hook.name] = why
+        return why
+
+    def _why_off(self, hook: Hook) -> str | None:
+        if hook.layer == "managed":
+            return None
+        pause = active_pause(self._store.paused, hook.name)
+        if pause is not None:
+            return f"paused until {clock(pause['until'])}"
+        if hook.layer not in STRANGERS:
+            return None
+        if self._is_among(self._store.denied, hook):
+            return "denied"
+        if self._is_among(self._store.disabled, hook):
+            return "disabled"
+        return None
+
+    def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
+        """Tell whether the hook is one of these: by its name in this project, by its digest wherever it is."""
+        if not refused:
+            return False
+        root = realpath(self._root)
+        if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
+            return True
+        digest = self.examiner.examine(hook).digest
+        return digest != "" and any(each["digest"] == digest for each in refused)
+
+    def switched_off(self) -> list[str]:
+        """Return what is switched off of the hooks that would have run: `NAME: why`."""
+        return [f"{name}: {why}" for name, why in self.off.items()]
+
+    def before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, None if it may. To be asked right before it is started."""
+        if self._trouble is None or hook.layer not in STRANGERS:
+            return None
+        return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
+
+    def after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
+        """Return the outcome of a hook that has ended, as far as it counts."""
+        return outcome
+
+    def keep(self) -> None:
+        """Keep for the next fire what was found."""
+        if self._examiner is not None:
+            self._examiner.keep()
+
+
+def _owners(settings: Mapping[str, object]) -> list[int]:
+    named = settings.get("trusted_owners")
+    if not isinstance(named, list) or not named:
+        return []
+    from hookrun.trust.owners import numbers
+
+    return numbers(named)
+
+
+def active_pause(pauses: list[Pause], name: str) -> Pause | None:
+    """Return the pause that holds for hooks of this name now, None without one.
+
+    One that begins in the future was made before the clock was set back: it is over.
+    """
+    now = time()
+    for pause in pauses:
+        if pause["hook"] in (None, name) and pause["begin"] <= now < pause["until"]:
+            return pause
+    return None
+
+
+def clock(seconds: float) -> str:
+    """Return a time (seconds since 1970) as a person's clock shows it."""
+    return strftime("%H:%M:%S", localtime(seconds))

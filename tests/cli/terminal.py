@@ -1,0 +1,58 @@
+"""Runs a command at a terminal, as a person would: a pseudo-terminal, and answers typed when they are asked for."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+PATIENCE = 60
+"""Seconds: a bound for what must happen, never waited for."""
+
+
+class Session:
+    """What a command at a terminal came to: its exit status, and all that was on the screen."""
+
+    def __init__(self, status: int, screen: str) -> None:
+        self.status = status
+        self.screen = screen
+
+
+def at_terminal(
+    project: Project, *arguments: str, answers: tuple[str, ...] = (), env: dict[str, str] | None = None
+) -> Session:
+    """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `)."""
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=project.root,
+        env=project.environment(TERM="dumb", **(env or {})),
+        start_new_session=True,
+    )
+    os.close(terminal)
+    left = list(answers)
+    screen = b""
+    asked = 0
+    while True:
+        ready, _, _ = select.select([master], [], [], PATIENCE)
+        assert ready, screen
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # the last one has closed the terminal
+            break
+        if not more:
+            break
+        screen += more
+        if left and screen.count(b"[q]uit: ") > asked:
+            asked += 1
+            os.write(master, left.pop(0).encode() + b"\n")
+    os.close(master)
+    assert not left, screen
+    return Session(process.wait(PATIENCE), screen.decode("utf-8", "replace").replace("\r\n", "\n"))

@@ -1,0 +1,139 @@
+"""The recipe protect-hooks: what of an agent's calls it stops, what it lets pass, and what it does not catch."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.recipes.protect_hooks import DECLARATION, missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Fired, Project
+
+
+@pytest.fixture
+def guarded(project: Project) -> Project:
+    """Return a project with a guard of its own, in an account that has declared the recipe."""
+    project.user_hooks(DECLARATION)
+    project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
+    project.hooks({"name": "guard", "matcher": "fetch", "command": "./hooks/guard.sh --rules rules.txt"})
+    return project
+
+
+def call(project: Project, tool: str, **args: object) -> Fired:
+    """Fire what an agent would before it calls a tool."""
+    context = {"session_id": "s", "tool_name": tool, "tool_args": args, "working_dir": str(project.root)}
+    return project.fire(context)
+
+
+@pytest.mark.parametrize("tool", ["write", "edit", "delete"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "coder.json", "sub/coder.json", "coder.local.json", "hookrun.yaml", "./hooks/../hooks/guard.sh",
+        ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/any.py", ".codex/config.toml",
+        ".gemini/settings.json", ".qwen/settings.json", ".github/hooks/hookrun.json", ".cline/hooks/PreToolUse",
+        ".clinerules/hooks/PreToolUse", ".opencode/plugin/hookrun.js", "opencode.json", ".cursor/hooks.json",
+        "~/.config/hookrun/hooks.json", "~/.local/share/hookrun/trust.json", "~/.cache/hookrun/any.json",
+        "~/.claude/settings.json", "~/.local/state/hookrun/audit.jsonl", "/etc/hookrun/hooks.json",
+    ],
+)  # fmt: skip
+def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str, path: str) -> None:
+    """Declarations, hook scripts, agent settings and hookrun's own files: blocked, with what to do instead."""
+    fired = call(guarded, tool, file_path=path)
+    assert fired.action == "block"
+    assert "ask the person" in str(fired.verdict["message"])
+
+
+def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
+    """A file that is a link to a hook's script is the script, under whatever name and through whatever directory."""
+    (guarded.root / "notes.txt").symlink_to("hooks/guard.sh")
+    (guarded.root / "tools").symlink_to("hooks")
+    assert call(guarded, "write", file_path="notes.txt").action == "block"
+    assert call(guarded, "write", file_path=str(guarded.root / "tools" / "guard.sh")).action == "block"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hookrun trust", "hookrun trust --yes sha256:00", "/usr/local/bin/hookrun pause", "python3 -m hookrun deny g",
+        "HOME=/tmp hookrun deny guard", "cd /tmp && hookrun uninstall claude", "sudo -u me hookrun untrust",
+        "bash -c 'hookrun pause --for 2h'", "script -qc 'hookrun trust' /dev/null", "echo y | hookrun trust",
+        "timeout 5 hookrun enable x", "true\nhookrun pause", "x=$(hookrun pause)", "hookrun 'trust'",
+        "echo '{}' > coder.json", "echo '{}' >> ./coder.json", "cat x >| coder.json", "tee coder.json < x",
+        "rm hooks/guard.sh", "rm -rf ~/.local/share/hookrun/trust.json", "mv x coder.json", "cp x hooks/guard.sh",
+        "sed -i s/2/0/ hooks/guard.sh", "perl -pi -e s/2/0/ hooks/guard.sh", "chmod -x hooks/guard.sh",
+        "git checkout HEAD~3 -- hooks/guard.sh", "ln -sf /bin/true hooks/guard.sh", "dd if=x of=coder.json",
+        "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
+    ],
+)  # fmt: skip
+def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project, command: str) -> None:
+    """Hookrun's commands for people, redirections, and programs that change the files they are given: blocked."""
+    assert call(guarded, "bash", command=command).action == "block"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("write", {"file_path": "src/main.py"}),
+        ("edit", {"file_path": "rules.txt"}),
+        ("read", {"file_path": "coder.json"}),
+        ("bash", {"command": "cat coder.json"}),
+        ("bash", {"command": "hookrun list && hookrun validate"}),
+        ("bash", {"command": "git commit -m 'hookrun trust asks once'"}),
+        ("bash", {"command": "grep -rn 'hookrun pause' docs > /dev/null 2>&1"}),
+        ("bash", {"command": "./hooks/guard.sh < context.json > out.txt"}),
+        ("bash", {"command": "git add coder.json"}),
+        ("bash", {"command": "rm build/coder.txt; sed -n 1,5p coder.json"}),
+        ("bash", {"command": "echo 'never closed"}),
+    ],
+)
+def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: dict[str, object]) -> None:
+    """Reading, running and naming are no changes."""
+    fired = call(guarded, tool, **args)
+    assert (fired.action, fired.stderr) == ("continue", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -c \"open('coder.json', 'w')\"",
+        "f=coder; echo > $f.json",
+        "cd hooks && echo > guard.sh",
+        "echo > hooks/guard.*",
+        "make install-hooks",
+    ],
+)
+def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None:
+    """What the documentation says it does not catch: other programs, names that only the shell makes up."""
+    assert call(guarded, "bash", command=command).action == "continue"
+
+
+def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
+    """It is missing without a declaration, with one of the project's, and with one that only advises."""
+
+    def is_missing() -> bool:
+        return missing(cache.load(find(str(project.root), str(project.home), managed=str(project.home / "none"))))
+
+    assert is_missing()
+    project.hooks(DECLARATION)
+    assert is_missing()
+    project.user_hooks({**DECLARATION, "mode": "advise"})
+    assert is_missing()
+    project.user_hooks(DECLARATION)
+    assert not is_missing()
+
+
+def test_the_declaration_of_the_page_is_the_recipes(tmp_path: Path) -> None:
+    """What docs/trust.md says is to be pasted is what the recipe is."""
+    from tests.conftest import ROOT
+
+    text = (ROOT / "docs" / "trust.md").read_text()
+    pasted = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    assert pasted == {"hooks": [DECLARATION]}

@@ -1,0 +1,126 @@
+"""A stranger's project, and an agent that works in it: Claude Code, or a Python program with an engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.run.prepare import Surroundings
+from hookrun.trust import identities
+from hookrun.trust.digest import declaration
+from hookrun.trust.examine import Examiner
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+WAYS = ("agent", "library")
+"""Who fires: an agent through `hookrun fire --agent`, or a program through `Engine.load()`."""
+
+NATIVE = {"pre_tool_use": "PreToolUse", "session_start": "SessionStart", "stop": "Stop"}
+
+PROGRAM = """
+import json, sys
+from hookrun import Engine
+
+event, root, home, fields = json.loads(sys.argv[1])
+with Engine.load(root, home=home, strict=False) as engine:
+    print(json.dumps(engine.fire_sync(event, fields).to_dict()))
+"""
+
+
+class Answer:
+    """What came of one fire: whether the call is refused, all that was said, and what the audit has of each hook."""
+
+    def __init__(self, output: str, records: list[dict[str, object]]) -> None:
+        self.output = output
+        self.blocked = '"block"' in output or '"deny"' in output or '"decision":"block"' in output.replace(" ", "")
+        self.failures = {str(each["hook"]): each.get("failure") for each in records if each["kind"] == "hook"}
+        self.details = {str(each["hook"]): str(each.get("detail", "")) for each in records if each["kind"] == "hook"}
+        self.fire = next((each for each in records if each["kind"] == "fire"), {})
+
+
+def remember(project: Project, digest: str) -> Path:
+    """Keep a digest for the only hook of a project as it is now, however young its files are; return the cache's file.
+
+    This is what a fire does two seconds after the files have changed.
+    """
+    root, home = str(project.root), str(project.home)
+    compiled = cache.load(find(root, home))
+    assert compiled is not None
+    [hook] = compiled.hooks()
+    around = Surroundings({}, project=root, request_id="", home=home)
+    files = Examiner(home, root, around).files(hook)
+    assert files
+    known = identities.Identities(home, root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identities, "YOUNG", -1)
+        known.remember(declaration(hook, root, home), files, digest)
+    known.keep()
+    [path] = (project.home / ".cache" / "hookrun").glob("*.trust.json")
+    return path
+
+
+class Stranger:
+    """An agent's view of a project."""
+
+    def __init__(self, project: Project, way: str) -> None:
+        self.project = project
+        self.way = way
+
+    def fire(
+        self,
+        event: str = "pre_tool_use",
+        command: str = "ls",
+        *arguments: str,
+        cwd: Path | None = None,
+        session: str = "s1",
+        home: bool = True,
+        env: dict[str, str] | None = None,
+    ) -> Answer:
+        """Fire an event as the agent would: the call of a shell tool, for those that have one."""
+        before = len(self.project.audit())
+        root = cwd or self.project.root
+        if self.way == "agent":
+            payload: dict[str, object] = {"session_id": session, "cwd": str(root), "hook_event_name": NATIVE[event]}
+            if event == "pre_tool_use":
+                payload |= {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"}
+            argv = self.project.command("fire", "--agent", "claude", event, *arguments)
+            argv += ["--home", str(self.project.home)] if home else []
+            stdin = json.dumps(payload)
+        else:
+            fields = {"session_id": session, "tool_name": "bash", "tool_args": {"command": command}}
+            asked = [event, str(root), str(self.project.home), fields if event == "pre_tool_use" else {}]
+            argv, stdin = [sys.executable, "-c", PROGRAM, json.dumps(asked)], ""
+        done = subprocess.run(
+            argv,
+            input=stdin.encode(),
+            capture_output=True,
+            cwd=root,
+            env=self.project.environment(**(env or {})),
+            check=False,
+        )
+        output = (done.stdout + done.stderr).decode("utf-8", "replace")
+        return Answer(output, self.project.audit()[before:])
+
+    def approve(self, cwd: Path | None = None) -> list[str]:
+        """Approve all hooks of the project as they are now, and return their digests."""
+        digests = self.digests(cwd)
+        done = hookrun(self.project, "trust", "--yes", *digests, str(cwd or self.project.root))
+        assert done.status == 0, done.stderr
+        return digests
+
+    def digests(self, cwd: Path | None = None) -> list[str]:
+        """Return the digests of all hooks of the project as they are now."""
+        done = hookrun(self.project, "trust", "--json", str(cwd or self.project.root))
+        found = json.loads(done.stdout)
+        assert all(each["digest"] for each in found), found
+        return [each["digest"] for each in found]

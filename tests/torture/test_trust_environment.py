@@ -1,0 +1,337 @@
+"""A project that sets an agent's environment or its person's: what is decided does not move, and no guard is missed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
+from tests.conftest import Project
+from tests.torture.strangers import Stranger
+
+RAN = "touch ran; exit 0"
+REFUSE = "cat >/dev/null; echo no >&2; exit 2"
+
+
+@pytest.fixture
+def agent(project: Project) -> Stranger:
+    """Return a project and an agent that works in it."""
+    return Stranger(project, "agent")
+
+
+def posing_home(project: Project, digests: list[str]) -> Path:
+    """Make of a directory of the project a home that has decided for the project, with a user layer of its own."""
+    home = project.root / "home"
+    store = home / ".local" / "share" / "hookrun"
+    store.mkdir(parents=True, mode=0o700)
+    approved = {each: {"name": "guard", "source": "coder.json", "root": "", "time": 1} for each in digests}
+    (store / "trust.json").write_text(
+        json.dumps({"version": 1, "approved": approved, "denied": [], "disabled": [], "paused": []})
+    )
+    (store / "trust.json").chmod(0o600)
+    layer = home / ".config" / "hookrun"
+    layer.mkdir(parents=True)
+    mine = {"name": "mine", "event": "pre_tool_use", "command": f"touch {project.root}/ran"}
+    (layer / "hooks.json").write_text(json.dumps({"hooks": [mine], "hookrun": {"trusted": digests}}))
+    return home
+
+
+def test_a_directory_of_the_repository_does_not_pose_as_the_user_layer(agent: Stranger) -> None:
+    """HOME, XDG_* and every variable of hookrun's own point into the project: nothing of it counts for an agent."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": RAN})
+    digests = agent.digests()
+    home = str(posing_home(project, digests))
+    moved = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"), home)
+    own = {"HOOKRUN_HOME": home, "HOOKRUN_CONFIG_DIR": home, "HOOKRUN_TRUST": ",".join(digests)}
+    answer = agent.fire(env={**moved, **own})
+    assert answer.failures == {"guard": "untrusted"}
+    assert not (project.root / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME", "HOOKRUN_TRUST"])
+def test_the_account_of_the_password_database_decides_where_no_home_is_named(agent: Stranger, name: str) -> None:
+    """Without --home an agent's fire looks where the account's home is, whatever the environment says."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": RAN, "on_failure": "block"})
+    digests = agent.digests()
+    home = str(posing_home(project, digests))
+    answer = agent.fire(home=False, env={name: ",".join(digests) if name == "HOOKRUN_TRUST" else home})
+    assert answer.blocked
+    assert "guard" in answer.output
+    assert not (project.root / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"HOOKRUN": "0"},
+        {"HOOKRUN_SKIP": "guard"},
+        {"HOOKRUN_CHAIN": "a;b;c;d;"},
+        {"HOME": "/nonexistent"},
+        {"XDG_CONFIG_HOME": "/nonexistent"},
+        {"HOOKRUN_HOME": "/nonexistent", "HOOKRUN_CONFIG_DIR": "/nonexistent"},
+    ],
+    ids=lambda variables: next(iter(variables)),
+)
+def test_a_project_whose_agent_settings_set_variables_switches_no_guard_off(
+    agent: Stranger, variables: dict[str, str]
+) -> None:
+    """What a project can set for an agent does not keep the user's guard from refusing."""
+    agent.project.user_hooks({"name": "guard", "command": REFUSE})
+    assert agent.fire(env=variables).blocked
+
+
+def test_a_users_script_under_the_home_directory_is_not_a_projects(agent: Stranger) -> None:
+    """`~/` in a user's declaration is the account's home, wherever HOME points."""
+    project = agent.project
+    (project.home / "guard.sh").write_text(f"#!/bin/sh\n{REFUSE}\n")
+    (project.home / "guard.sh").chmod(0o755)
+    project.script("guard.sh", f"#!/bin/sh\n{RAN}\n")
+    project.user_hooks({"name": "guard", "command": "~/guard.sh"})
+    assert agent.fire(env={"HOME": str(project.root)}).blocked
+    assert not (project.root / "ran").exists()
+
+
+def test_ci_approves_by_digest_on_the_command_line_or_in_the_users_settings(agent: Stranger) -> None:
+    """`fire --trust` and the setting `trusted` count for exactly the digests they name."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": REFUSE}, {"name": "other", "event": "stop", "command": RAN})
+    guard, other = agent.digests()
+    assert not agent.fire("pre_tool_use", "ls", "--trust", other).blocked
+    assert agent.fire("pre_tool_use", "ls", "--trust", f"{other},{guard}").blocked
+    assert agent.fire("pre_tool_use", "ls", "--trust", other, "--trust", guard).blocked
+    assert not agent.fire().blocked
+    project.user_hooks(trusted=[guard])
+    assert agent.fire().blocked
+
+
+def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stranger) -> None:
+    """One line that says what to run, at the first fire of a session; every fire has its record."""
+    agent.project.hooks({"name": "guard", "command": RAN})
+    said = [agent.fire(session=session) for session in ("s1", "s1", "s2")]
+    assert ["hookrun trust" in answer.output for answer in said] == [True, False, True]
+    assert [answer.failures for answer in said] == [{"guard": "untrusted"}] * 3
+    agent.project.hooks({"name": "guard", "command": RAN, "on_failure": "block"})
+    assert ["hookrun trust" in agent.fire().output for _ in range(2)] == [True, True]  # a refusal has its reason
+
+
+# --- an agent that decides for the person, through its own shell
+
+
+@pytest.mark.parametrize("command", ["pause", "pause guard", "disable guard", "deny guard", "untrust"])
+def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str) -> None:
+    """Without a terminal, whatever is on stdin, a command that takes a guard away does nothing."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": REFUSE})
+    agent.approve()
+    done = subprocess.run(
+        project.command(*command.split()),
+        input=b"y\n" * 9,
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert (done.returncode, b"a terminal" in done.stderr) == (1, True)
+    assert agent.fire().blocked
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"])
+@pytest.mark.parametrize("command", ["trust --yes", "trust", "pause", "disable guard", "deny guard", "enable guard"])
+def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
+    agent: Stranger, command: str, mark: str
+) -> None:
+    """Where the agent says in the environment whose tool it is, a pseudo-terminal is no person."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": REFUSE})
+    arguments = command.split()
+    arguments += agent.digests() if arguments[-1] == "--yes" else []
+    done = at_terminal(project, *arguments, env={mark: "1;"})
+    assert done.status == 1
+    assert "a person" in done.screen
+    assert not (project.home / ".local/share/hookrun/trust.json").exists()
+
+
+def test_what_an_agent_can_do_that_takes_the_trouble(agent: Stranger) -> None:
+    """The limit that SECURITY.md states: a terminal of one's own and no mark is a person, as far as can be seen."""
+    project = agent.project
+    project.hooks({"name": "guard", "command": "cat >/dev/null; exit 0"})
+    assert at_terminal(project, "trust", answers=("y",)).status == 0
+    assert agent.fire().failures == {"guard": None}
+
+
+# --- shell text, templates and escape sequences in what a project declares
+
+NASTY = "$(touch ran)`touch ran`{{7*7}}%s"
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202eevil"
+
+
+@pytest.mark.parametrize(
+    "command", [("list",), ("list", "--json"), ("trust",), ("trust", "--digest"), ("trust", "--json"), ("validate",)]
+)
+def test_nothing_a_project_declares_is_run_or_expanded_by_looking_at_it(
+    agent: Stranger, command: tuple[str, ...]
+) -> None:
+    """Names, matchers, descriptions and commands are shown as they are, their escape sequences made visible."""
+    project = agent.project
+    project.script("hooks/x.sh", f"#!/bin/sh\n# {ESCAPES}\n")
+    project.hooks(
+        {
+            "name": NASTY,
+            "description": NASTY + ESCAPES,
+            "matcher": NASTY + ESCAPES,
+            "when": {"tool_args.command": NASTY + ESCAPES},
+            "command": f"./hooks/x.sh {NASTY} {ESCAPES}",
+            "metadata": {"a": ESCAPES},
+        }
+    )
+    answers = ("q",) if command == ("trust",) else ()
+    for shown in (hookrun(project, *command).stdout, at_terminal(project, *command, answers=answers).screen):
+        visible = shown.replace("\n", "").replace("\x1b[0m", "").replace("\x1b[?25h", "")
+        assert "\x07" not in visible
+        assert "\x9b" not in visible
+        assert "\u202e" not in visible
+        assert "]0;owned\x07" not in visible
+        assert "\x1b[2J" not in visible
+    assert "{{7*7}}" in hookrun(project, "list").stdout
+    assert not (project.root / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["hookrun disable ", "hookrun pause ", "hookrun trust ", "hookrun "])
+def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger, command: str) -> None:
+    """What a shell asks for at a tab has no text of the project in it."""
+    project = agent.project
+    project.hooks({"name": NASTY, "command": RAN})
+    done = hookrun(project, _HOOKRUN_COMPLETE="bash_complete", COMP_WORDS=command, COMP_CWORD=str(len(command.split())))
+    assert "touch" not in done.stdout + done.stderr
+    assert not (project.root / "ran").exists()
+
+
+# --- what is decided, in other places and at other times
+
+
+def test_a_moved_project_needs_no_new_consent(agent: Stranger) -> None:
+    """The root is a label: the same bytes elsewhere, or in a second worktree, are what was approved."""
+    project = agent.project
+    project.script("hooks/guard.sh", f"#!/bin/sh\n{REFUSE}\n")
+    project.hooks({"name": "guard", "command": '"$HOOKRUN_PROJECT_DIR"/hooks/guard.sh', "files": ["hooks/**"]})
+    agent.approve()
+    second = project.root.parent / "elsewhere" / "copy"
+    shutil.copytree(project.root, second)
+    assert agent.fire(cwd=second).blocked
+    project.root.rename(project.root.parent / "renamed")
+    assert agent.fire(cwd=project.root.parent / "renamed").blocked
+    (second / "hooks" / "guard.sh").write_text("#!/bin/sh\n")
+    assert agent.fire(cwd=second).failures == {"guard": "untrusted"}
+
+
+def write(project: Project, name: str, text: str) -> None:
+    """Put a declaration file into the project."""
+    (project.root / name).write_text(text)
+
+
+def test_reordering_reformatting_and_comments_ask_nothing(agent: Stranger) -> None:
+    """What comes to the same thing is the same thing, however it is written; what does not is not."""
+    project = agent.project
+    first = "{name: a, event: stop, command: 'true'}"
+    second = "{name: b, event: PreToolUse, args: [touch, ran], matcher: bash|write}"
+    write(project, "hookrun.yaml", f"hooks:\n- {first}\n- {second}\n")
+    before = agent.digests()
+    write(
+        project,
+        "hookrun.yaml",
+        "# guards\nhookrun:\n  defaults: {timeout: 30, on_failure: continue}\nhooks:\n"
+        "- name: b\n  event: pre_tool_use\n  matcher: [write, bash]\n  args:\n  - touch\n  - ran\n"
+        "- name: a # first\n  description: says nothing new\n  event: [stop]\n  priority: 500\n  command: 'true'\n",
+    )
+    assert sorted(agent.digests()) == sorted(before)
+    first, second = first.replace("true", "true "), second.replace("|write", "")
+    write(project, "hookrun.yaml", f"hooks:\n- {first}\n- {second}\n")
+    assert not set(agent.digests()) & set(before)
+
+
+def test_a_newer_hookrun_makes_the_same_digest(agent: Stranger) -> None:
+    """The digest of a hook is for ever: whoever updates hookrun is not asked again. This one was made by 0.1.0."""
+    project = agent.project
+    project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
+    project.hooks({"name": "guard", "command": "./hooks/guard.sh --strict", "when": {"tool_name": "b*"}, "timeout": 5})
+    assert agent.digests() == ["sha256:1fbd449b7f3d82a72f5303f0add077c27c31e9768fbdf84a36b77aee4b1c3c1d"]
+
+
+def test_a_branch_that_was_approved_before_is_not_asked_about_again(agent: Stranger) -> None:
+    """Approvals add up: going back to what was approved needs no new one."""
+    project = agent.project
+    for text in ("one", "two"):
+        project.hooks({"name": "guard", "command": f"echo {text} >&2; exit 2"})
+        agent.approve()
+    project.hooks({"name": "guard", "command": "echo one >&2; exit 2"})
+    assert agent.fire().blocked
+
+
+@pytest.mark.parametrize("command", ["deny", "disable"])
+def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger, command: str) -> None:
+    """Listed and in the audit of every fire; in a second worktree too, and after its script changed; until `enable`."""
+    project = agent.project
+    project.script("guard.sh", "#!/bin/sh\ntouch ran\nexit 2\n")
+    project.hooks({"name": "guard", "command": "./guard.sh", "on_failure": "block"})
+    agent.approve()
+    copy = project.root.parent / "copy"
+    shutil.copytree(project.root, copy)
+    assert at_terminal(project, command, "guard").status == 0
+    state = {"deny": "denied", "disable": "disabled"}[command]
+    for answer in (agent.fire(), agent.fire(cwd=copy)):
+        assert (answer.blocked, answer.failures) == (False, {})
+        assert answer.fire["switched_off"] == [f"guard: {state}"]
+    assert state in hookrun(project, "list").stdout
+    assert project.fire().status == 0  # a person's own fire as well
+    project.script("guard.sh", "#!/bin/sh\ntouch ran\n")
+    assert agent.fire().failures == {}
+    assert not (project.root / "ran").exists()
+    assert hookrun(project, "enable", "guard").status == 0
+    assert agent.fire().failures == {"guard": "untrusted"}
+
+
+def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
+    """All hooks but managed ones, or one; told to the person each time; over when it is ended or its time has come."""
+    project = agent.project
+    project.user_hooks({"name": "mine", "command": REFUSE}, {"name": "other", "command": "true"})
+    assert at_terminal(project, "pause", "mine", "--for", "10m").status == 0
+    for _ in range(2):
+        answer = agent.fire()
+        assert not answer.blocked
+        assert "mine: paused until" in answer.output
+        assert list(answer.failures) == ["other"]
+    assert "paused until" in hookrun(project, "list").stdout
+    assert hookrun(project, "resume").status == 0
+    assert agent.fire().blocked
+    assert at_terminal(project, "pause").status == 0
+    assert agent.fire().failures == {}
+    store = project.home / ".local/share/hookrun/trust.json"
+    for begin, until in ((0, 1), (2**40, 2**41)):  # one that is over; one from before the clock was set back
+        data = json.loads(store.read_text())
+        data["paused"] = [{"hook": None, "begin": begin, "until": until}]
+        store.write_text(json.dumps(data))
+        assert agent.fire().blocked
+
+
+@pytest.mark.parametrize("duration", ["", "5", "0m", "25h", "-1m", "1d", "m", "30 m"])
+def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
+    """Nothing, no unit, for ever: refused, with what was expected."""
+    done = at_terminal(agent.project, "pause", "--for", duration)
+    assert (done.status, "expected a time up to 24h" in done.screen) == (1, True)
+
+
+def test_a_hook_has_the_account_as_its_home_when_an_agent_fires(agent: Stranger) -> None:
+    """HOME of a hook is that whose hooks are in force, not what the agent's environment says."""
+    project = agent.project
+    project.user_hooks({"name": "mine", "command": "echo $HOME > home-seen"})
+    agent.fire(env={"HOME": "/nonexistent"})
+    assert (project.root / "home-seen").read_text() == f"{project.home}\n"
+    assert os.environ.get("HOME") != str(project.home)

@@ -1,0 +1,213 @@
+"""The store of decisions under attack: two writers, a kill at any moment, a full disk, files that are not its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrun.trust import store as stores
+from hookrun.trust.change import change
+from tests.conftest import ROOT, Project
+from tests.torture.strangers import Stranger, remember
+
+APPROVE = """
+import sys
+from hookrun.trust.change import change
+
+home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for number in range(first, first + count):
+    with change(home) as store:
+        store.approved[f"sha256:{number:064x}"] = {"name": "n", "source": "s", "root": "/r", "time": float(number)}
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def agent(project: Project) -> Stranger:
+    """Return a project with a hook that is approved, and an agent that works in it."""
+    project.hooks({"name": "guard", "command": "cat >/dev/null; echo no >&2; exit 2"})
+    agent = Stranger(project, "agent")
+    agent.approve()
+    assert agent.fire().blocked
+    return agent
+
+
+def directory(project: Project) -> Path:
+    """Return where the store lies."""
+    return project.home / ".local" / "share" / "hookrun"
+
+
+def fails_closed(agent: Stranger, why: str) -> None:
+    """Nothing is approved any more, and it is said why, to the agent's person and at the next decision."""
+    answer = agent.fire(session=why)
+    assert answer.failures == {"guard": "untrusted"}
+    assert why in answer.details["guard"], answer.details
+    with pytest.raises(stores.StoreError, match=why), change(str(agent.project.home)):
+        pass
+
+
+def writer(home: Path, first: int, count: int) -> subprocess.Popen[bytes]:
+    """Start a process that approves so many digests, one at a time, and tells of each when it is written."""
+    command = [sys.executable, "-c", APPROVE, str(home), str(first), str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def test_two_writers_at_once_lose_nothing(project: Project) -> None:
+    """Each change is made on what the one before has left."""
+    writers = [writer(project.home, first, 40) for first in (0, 1000)]
+    for each in writers:
+        each.communicate(timeout=120)
+        assert each.returncode == 0
+    assert len(stores.load(str(project.home)).approved) == 80
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: int) -> None:
+    """KILL after the n-th change, wherever the next is: what was told as written is there, and the next can write."""
+    process = writer(project.home, 0, 10_000)
+    assert process.stdout is not None
+    told = [int(process.stdout.readline()) for _ in range(moment * 3 + 1)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    kept = stores.load(str(project.home)).approved
+    assert {f"sha256:{number:064x}" for number in told} <= kept.keys()
+    with change(str(project.home)) as store:
+        store.approved.clear()
+    names = {path.name for path in directory(project).iterdir()}
+    assert names == {"trust.json", "trust.lock"}
+
+
+def test_a_full_disk_changes_nothing(agent: Stranger) -> None:
+    """A store that cannot be written stays as it was, and the command says so."""
+    project = agent.project
+    before = (directory(project) / "trust.json").read_bytes()
+    project.hooks({"name": "guard", "command": "true"})
+    [digest] = agent.digests()
+
+    def no_room() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    done = subprocess.run(
+        project.command("trust", "--yes", digest),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(PYTHONDONTWRITEBYTECODE="1"),
+        preexec_fn=no_room,
+        check=False,
+    )
+    assert (done.returncode, b"nothing was decided" in done.stderr) == (1, True)
+    assert (directory(project) / "trust.json").read_bytes() == before
+    assert not list(directory(project).glob("*.tmp"))
+
+
+def test_the_store_is_private(agent: Stranger) -> None:
+    """0600 in 0700, also when the directory was there and could be read by others."""
+    where = directory(agent.project)
+    where.chmod(0o755)
+    agent.approve()
+    assert stat.S_IMODE(where.stat().st_mode) == 0o700
+    assert stat.S_IMODE((where / "trust.json").stat().st_mode) == 0o600
+
+
+def test_a_store_of_a_newer_hookrun_is_not_guessed_at(agent: Stranger) -> None:
+    """It counts for nothing, and is not written over."""
+    path = directory(agent.project) / "trust.json"
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "version": 2, "new": {}}))
+    fails_closed(agent, "newer hookrun")
+    assert json.loads(path.read_text())["version"] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "null", "\x00" * 9),
+        *('{"version": 1}', '{"version": "1"}', '{"version": 0}', '{"version": 1, "approved": []}'),
+    ],
+)
+def test_a_torn_or_foreign_store_fails_closed(agent: Stranger, text: str) -> None:
+    """Half a file, another's file, nothing: no hook of a project runs, and what to do is said."""
+    (directory(agent.project) / "trust.json").write_text(text)
+    fails_closed(agent, "remove it: what was approved has to be approved again")
+
+
+@pytest.mark.parametrize("cut", [2, 10, 50])
+def test_a_store_that_was_cut_short_fails_closed(agent: Stranger, cut: int) -> None:
+    """However much of it is missing."""
+    path = directory(agent.project) / "trust.json"
+    path.write_bytes(path.read_bytes()[:-cut])
+    fails_closed(agent, "expected JSON")
+
+
+def test_a_symlinked_store_is_not_followed(agent: Stranger) -> None:
+    """A link in the place of the file, or of its directory, leads to what somebody else may write."""
+    where = directory(agent.project)
+    (where / "trust.json").rename(agent.project.root / "trust.json")
+    (where / "trust.json").symlink_to(agent.project.root / "trust.json")
+    fails_closed(agent, "symbolic link")
+    (where / "trust.json").unlink()
+    (agent.project.root / "trust.json").rename(where / "trust.json")
+    assert agent.fire().blocked
+    where.rename(agent.project.root / "hookrun")
+    where.symlink_to(agent.project.root / "hookrun")
+    fails_closed(agent, "symbolic link")
+
+
+@pytest.mark.parametrize("what", [".local/share/hookrun/trust.json", ".local/share/hookrun", ".local/share", "."])
+def test_a_store_that_others_could_write_counts_for_nothing(agent: Stranger, what: str) -> None:
+    """The file, its directory, and every directory above it."""
+    path = agent.project.home / what
+    path.chmod(path.stat().st_mode | 0o002)
+    fails_closed(agent, "write")
+
+
+def test_a_store_of_another_account_counts_for_nothing(agent: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who owns the store can write it."""
+    path = directory(agent.project) / "trust.json"
+    if os.geteuid() == 0:
+        os.chown(path, 54321, -1)
+        fails_closed(agent, "only you can write")
+        return
+    me = os.geteuid()  # nobody but root gives files away: ask as another account would
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    with pytest.raises(stores.StoreError):
+        stores.load(str(agent.project.home))
+
+
+def test_a_store_that_cannot_be_believed_keeps_a_persons_own_fire_from_a_projects_hooks(agent: Stranger) -> None:
+    """What was denied is not known: a person's fire runs no hook of the project either, and says why."""
+    (directory(agent.project) / "trust.json").write_text("{")
+    fired = agent.project.fire()
+    assert fired.hook("guard")["failure"] == "untrusted"
+    assert "trust.json" in fired.stderr
+
+
+def test_a_cache_of_digests_that_somebody_else_could_write_is_not_read(agent: Stranger) -> None:
+    """The cache saves reading files again: it is believed only if it is the account's alone."""
+    project = agent.project
+    project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\necho no >&2\nexit 2\n")
+    project.hooks({"name": "guard", "command": "./guard.sh"})
+    [approved] = agent.approve()
+    project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\necho other >&2\nexit 2\n")
+    path = remember(project, approved)
+    text = path.read_text()
+    assert agent.fire().failures == {"guard": None}  # this is what the cache is for: nothing was read
+    for mode, content in (
+        (0o666, text),
+        (0o600, text[:-9]),
+        (0o600, "[]"),
+        (0o600, text.replace('"version":1', '"version":2')),
+    ):
+        path.write_text(content)
+        path.chmod(mode)
+        assert agent.fire().failures == {"guard": "untrusted"}, content
