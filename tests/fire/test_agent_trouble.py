@@ -12,7 +12,7 @@ import pytest
 
 from hookrun import agents as table
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, says
+from tests.fire.agents import AGENTS, Agent, approve, says
 
 NOTHING = (0, b"", "")
 
@@ -226,6 +226,7 @@ def test_copilot_sees_no_other_exit_status_than_0(copilot: Agent, number: signal
     project = copilot.project
     os.mkfifo(project.root / "running")
     project.hooks({"command": "echo > running; sleep 300"})
+    approve(project)
     process = subprocess.Popen(
         project.command("fire", "--agent", "copilot", "--home", str(project.home)),
         stdin=subprocess.PIPE,
@@ -252,6 +253,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
     """As without an agent: 128 + n, and every hook is ended."""
     os.mkfifo(claude.project.root / "running")
     claude.project.hooks({"command": "echo > running; sleep 300"})
+    approve(claude.project)
     process = subprocess.Popen(
         claude.project.command("fire", "--agent", "claude", "--home", str(claude.project.home)),
         stdin=subprocess.PIPE,
@@ -272,6 +274,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
 def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> None:
     """It is the only word that is left."""
     agent.project.hooks({"command": "echo no >&2; exit 2"})
+    approve(agent.project)
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *agent.project.command("fire", "--agent", agent.name, pre(agent)),
          "--home", str(agent.project.home)],
@@ -311,6 +314,7 @@ def test_the_project_is_where_the_agent_says(claude: Agent, tmp_path: Path) -> N
     (elsewhere / "coder.json").write_text(
         json.dumps({"hooks": [{"name": "other", "event": "pre_tool_use", "command": "echo other >&2; exit 2"}]})
     )
+    approve(claude.project, elsewhere)
     assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": str(elsewhere)}).reason == "other"
     for gone in ("/nowhere/at/all", "relative", ""):
         assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": gone}).reason is None
