@@ -293,7 +293,7 @@ class ForAgent:
 
 
 def _matters(fire: Fire, verdict: Verdict) -> bool:
-    """Tell whether a fire says anything, or is to be remembered: nothing that costs an import is needed for the others."""
+    """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
     if fire.chain is None:
         return False
     texts = verdict.message or verdict.additional_context or verdict.system_message
