@@ -9,6 +9,8 @@ import os
 
 from hookrun import agents, audit
 from hookrun import context as contexts
+from hookrun.agents.caller import caller, has_own_wiring
+from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -63,12 +65,14 @@ class ForAgent:
 
     def __init__(self, agent: Agent, options: Options, trouble: str) -> None:
         self.agent = agent
+        self.wired_as = agent.NAME
         self.options = options
         self.trouble = [trouble] if trouble else []
         self.command: Command | None = None
         self.event = native_of(agent, options.event)
         self.message = unread(agent, self.event)
         self.fires: list[tuple[Fire, Verdict]] = []
+        self.skipped: str | None = None
 
     def run(self) -> int:
         """Do it all and return the exit status."""
@@ -89,17 +93,28 @@ class ForAgent:
     def _open(self) -> None:
         options = self.options
         home = named_home(options.home) if options.home else account_home()
-        limits = self.agent.LIMITS
-        limit = limits.get(self.event, limits[""])
-        self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
+        self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.command.trusted = options.trust
+
+    def _limit(self) -> float:
+        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
+        limits = self.agent.LIMITS
+        return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
         command = self._command()
         payload = command.read(self.options.ctx)
+        name = caller(self.agent.NAME, payload)
+        if name != self.agent.NAME:
+            self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
+        if self.options.deadline is None:
+            command.deadline = command.started + self._limit()
         command.load(self._start(), self.options.config)
+        if name != self.wired_as and self._has_own_wiring(command):
+            self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+            return
         for call in self.message.calls:
             fire = self._prepared(command, call)
             if fire is None:
@@ -107,6 +122,18 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _has_own_wiring(self, command: Command) -> bool:
+        repository = command.found.repository if command.found is not None else None
+        project = repository or command.project()
+        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
+
+    def _answer_instead(self, name: str) -> None:
+        """Answer the agent that really calls: it runs the hooks in another one's settings."""
+        self.agent = agents.load(name)
+        self._command().agent = name
+        self.event = native_of(self.agent, self.event)
+        self.message = unread(self.agent, self.event)
 
     def _command(self) -> Command:
         if self.command is None:
@@ -161,7 +188,7 @@ class ForAgent:
 
     def _has_something_to_say(self) -> bool:
         problems = self.command.problems if self.command is not None else []
-        return bool(self.trouble or problems or any(fire.chain is not None for fire, _ in self.fires))
+        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
 
     def _made(self) -> Answer:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
@@ -174,7 +201,6 @@ class ForAgent:
 
     def _bounded(self, fire: Fire, said: Said) -> Said:
         """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said, lines
 
         if fire.event not in ENDS:
@@ -192,7 +218,6 @@ class ForAgent:
 
     def _troubled(self) -> Said:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said
 
         command = self.command
@@ -203,7 +228,12 @@ class ForAgent:
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in ENDS:
             return Said("block", text)
-        return Said(person=text if self._first_time(text) else None)
+        return Said(person=text if self._can_be_told() and self._first_time(text) else None)
+
+    def _can_be_told(self) -> bool:
+        """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
+        form = self.agent.FORMS.get(self.message.native)
+        return form is not None and not form.able.isdisjoint(("person", "context"))
 
     def _notice(self, names: list[str]) -> str | None:
         """Return what the person is told of degradations that this session has not seen yet."""
@@ -245,11 +275,11 @@ class ForAgent:
         error = audit.safe("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
-            if not fires and (error is not None or command.problems):
+            if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
             records: list[dict[str, object]] = []
             for fire, verdict in fires:
-                records += fire.records(verdict, exit=status, error=error, degraded=degraded)
+                records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
                 error, degraded = None, []
             if records:
                 command.keep(records)
@@ -261,3 +291,11 @@ class ForAgent:
         fire = Fire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
+
+
+def _matters(fire: Fire, verdict: Verdict) -> bool:
+    """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
+    if fire.chain is None:
+        return False
+    texts = verdict.message or verdict.additional_context or verdict.system_message
+    return bool(verdict.action != "continue" or texts or fire.event in ENDS)
