@@ -138,14 +138,14 @@ class Fire:
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
-        from hookrun.run.prepare import DEEPEST, Surroundings, depth
+        from hookrun.run.prepare import DEEPEST, Surroundings, depth, nested
         from hookrun.run.process import SLOW, Loop
         from hookrun.run.runner import Runner
         from hookrun.run.signals import catch, release
         from hookrun.run.start import keep_to_ourselves
 
         command = self.command
-        if depth() >= DEEPEST:
+        if depth() >= DEEPEST and (command.agent is None or nested()):
             return self._too_deep(Chain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
         keep_to_ourselves()
         around = Surroundings(
@@ -196,7 +196,10 @@ class Fire:
         finally:
             release()
         if trust is not None:
-            self._tell_of_trust(self.chain, trust)
+            try:
+                self._tell_of_trust(self.chain, trust)
+            except Exception as error:
+                command.problems.append(internal_error(error))
         return self.chain.combined()  # what has been refused so far stays refused
 
     def _too_deep(self, chain: Chain, deepest: int) -> Verdict:

@@ -7,8 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.model import STRANGERS
+from hookrun.run.prepare import Surroundings
+from hookrun.trust.change import change
+from hookrun.trust.examine import Examiner
+
+if TYPE_CHECKING:
+    from hookrun.trust.store import Approved
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
@@ -90,6 +101,19 @@ class Project:
         path.write_bytes(text.encode())
         path.chmod(mode)
         return f"./{name}"
+
+    def approve(self, at: Path | None = None) -> None:
+        """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
+        root, home = str(at or self.root), str(self.home)
+        compiled = cache.load(find(root, home))
+        examiner = Examiner(home, root, Surroundings({}, project=root, request_id="", home=home))
+        strangers = [hook for hook in compiled.hooks() if hook.layer in STRANGERS] if compiled is not None else []
+        if strangers:
+            with change(home) as decided:
+                for hook in strangers:
+                    approved: Approved = {"name": hook.name, "source": hook.source, "root": root, "time": 0.0}
+                    decided.approved[examiner.examine(hook).digest] = approved
+            examiner.keep()
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment in which nothing of the account's own is seen."""

@@ -11,6 +11,7 @@ import pytest
 
 from hookrun.config import cache, store
 from hookrun.config.find import find
+from hookrun.trust import identities
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
@@ -94,6 +95,18 @@ OF_THE_AGENT = {
 }
 """What the module about an agent shares with others."""
 
+FOR_TRUST = {
+    "hookrun.trust.check",
+    "hookrun.trust.digest",
+    "hookrun.trust.examine",
+    "hookrun.trust.files",
+    "hookrun.trust.identities",
+    "hookrun.trust.owners",
+    "hookrun.trust.store",
+    "hookrun.trust.switches",
+}
+"""What it adds that a hook of the project is asked for its approval, its digest known from before."""
+
 FOR_AN_ANSWER = {"hookrun.agents.answer", "hookrun.agents.degrade"}
 """What it adds that a hook had something to say."""
 
@@ -134,8 +147,9 @@ def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is compiled be kept however young the files are."""
+    """Let what is compiled, and the digests, be kept however young the files are."""
     monkeypatch.setattr(store, "YOUNG", -1)
+    monkeypatch.setattr(identities, "YOUNG", -1)
 
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
@@ -185,10 +199,13 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
     bare = modules(project, BARE)
     assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
+    own |= FOR_A_PROCESS | FOR_TRUST
     project.hooks({"command": "true"})
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_A_PROCESS) - bare
+    project.approve()
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
     project.hooks({"command": "exit 2"})
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_A_PROCESS | FOR_AN_ANSWER) - bare
+    project.approve()
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_AN_ANSWER) - bare
 
 
 def agents_modules(project: Project, name: str) -> set[str]:
@@ -218,5 +235,5 @@ def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list
 
 def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
     """The two lists of this file do not contradict each other."""
-    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_AN_ANSWER)
+    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_TRUST | FOR_AN_ANSWER)
     assert NEVER.isdisjoint(set().union(*OF_THE_AGENT.values()))

@@ -24,6 +24,12 @@ MOST_LINES = 200
 
 DEFAULTS = Hook(name="", events=()).to_dict()
 NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error", "name"})
+SAID_ABOVE = NOT_SHOWN | {
+    *("allowed_env", "description", "env_policy", "events", "kind", "matcher", "metadata", "on_failure", "target"),
+    *("unless", "when"),
+}
+"""Fields that have a line of their own; of the others each that is not at its default gets one."""
+
 DECLARATION = "declaration"
 
 
@@ -73,6 +79,9 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     inherits = project.around.env_policy(hook)
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
+    for name, value in sorted(hook.to_dict().items()):
+        if name not in SAID_ABOVE and value != DEFAULTS[name]:
+            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if found.examined.problem is not None:
         yield "problem", found.examined.problem
     if found.digest:

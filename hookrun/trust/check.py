@@ -67,7 +67,10 @@ class Approvals(Switches):
         return outcome
 
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
-        now = self.examiner.files(hook)
+        try:
+            now = self.examiner.files(hook)
+        except Exception:  # as in `examine`: what cannot be looked at is not what it was
+            return False
         return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
 
     def _why(self, hook: Hook) -> str:

@@ -7,7 +7,7 @@ from stat import S_ISREG
 
 from hookrun.fastjson import dumps
 from hookrun.model import Hook
-from hookrun.trust.files import within
+from hookrun.trust.files import BY_PATH, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,9 +98,12 @@ def digest(declared: str, files: Iterable[LocalFile], root: str, owners: Owners)
     contents: list[list[str]] = []
     for file in files:
         real = owners.walk(file.path)[0]
-        if within(real, real_root) or not real.startswith(SYSTEM):
+        inside = within(real, real_root)
+        if file.label.startswith(BY_PATH) and not inside:
+            continue  # the link of a virtual environment: which one is active is not the hook's
+        if inside or not real.startswith(SYSTEM):
             contents.append([file.label, sum_of(file)])
-        elif within(os.path.normpath(file.path), root) and not file.label.startswith("PATH:"):
+        elif within(os.path.normpath(file.path), root):
             contents.append([file.label, f"link to {real}"])
     made = sha256()
     made.update(dumps([declared, sorted(contents)]).encode("ascii"))

@@ -42,6 +42,12 @@ class Examiner:
 
     def examine(self, hook: Hook) -> Examined:
         """Return what the hook is now. What its files were before is believed only while their identities hold."""
+        try:
+            return self._examine(hook)
+        except Exception as error:  # whatever a stranger thinks of, it concerns this hook and no other
+            return Examined("", [], f"it cannot be looked at ({type(error).__name__}: {error})")
+
+    def _examine(self, hook: Hook) -> Examined:
         files = self.files(hook)
         if files is None:
             return Examined("", [], f"its files are more than {local.MOST_LOOKED_AT}: name fewer under files")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
 """What an interpreter runs, or reads to know what to run, when it is given a directory."""
 
+BY_PATH = "PATH:"
+"""How the label of a program begins that PATH has found in the project."""
+
 MOST_LOOKED_AT = 10_000
 """Files and directories that are looked at for the globs of one hook."""
 
@@ -82,7 +85,7 @@ def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) 
         yield word, expand(word, environment, cwd)
         if "/" not in word:
             for directory in on_path:
-                yield f"PATH:{word}", f"{directory}/{word}"
+                yield f"{BY_PATH}{word}", f"{directory}/{word}"
     if hook.kind == "python":
         yield from _modules(str(hook.target).partition(":")[0], cwd)
     looked_at = [0]

@@ -8,6 +8,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
 
 PATIENCE = 60
@@ -23,9 +25,16 @@ class Session:
 
 
 def at_terminal(
-    project: Project, *arguments: str, answers: tuple[str, ...] = (), env: dict[str, str] | None = None
+    project: Project,
+    *arguments: str,
+    answers: tuple[str, ...] = (),
+    env: dict[str, str] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Session:
-    """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `)."""
+    """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `).
+
+    `meanwhile` is what happens between the first question and its answer.
+    """
     master, terminal = os.openpty()
     process = subprocess.Popen(
         project.command(*arguments),
@@ -52,6 +61,8 @@ def at_terminal(
         screen += more
         if left and screen.count(b"[q]uit: ") > asked:
             asked += 1
+            if asked == 1 and meanwhile is not None:
+                meanwhile()
             os.write(master, left.pop(0).encode() + b"\n")
     os.close(master)
     assert not left, screen

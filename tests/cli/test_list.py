@@ -37,7 +37,7 @@ def test_hooks_in_running_order(project: Project) -> None:
         "30 s",
         "1",
         "continue",
-        "advise, always",
+        "advise, always, not approved",
         where,
     ]
     assert cells[3] == [
@@ -49,7 +49,7 @@ def test_hooks_in_running_order(project: Project) -> None:
         "2.5 s",
         "500",
         "block",
-        "-",
+        "not approved",
         where,
     ]
 
@@ -103,7 +103,7 @@ def test_json_has_every_field_and_no_secret(project: Project) -> None:
     assert (report["root"], report["problems"]) == (str(project.root), [])
     hooks = report["hooks"]
     assert isinstance(hooks, list)
-    assert set(hooks[0]) == set(Hook.__slots__)
+    assert set(hooks[0]) == {*Hook.__slots__, "trust", "paused"}
     assert hooks[0]["env"] == {"API_TOKEN": "***", "MODE": "fast"}
     assert (hooks[1]["target"], hooks[1]["headers"]) == ("https://***@h/x", {"X-Key": "***"})
     assert "s3cret" not in hookrun(project, "list").stdout

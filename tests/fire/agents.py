@@ -6,12 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from hookrun.cli import deciding
-from hookrun.cli import project as trust
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
 Json = dict[str, Any]
@@ -131,8 +126,11 @@ class Agent:
         return message
 
     def fire(self, message: object, *arguments: str, env: dict[str, str] | None = None, event: str = "") -> Told:
-        """Send a message and return the answer; with no HOME, or any other word of the environment, that counts."""
-        approve(self.project)
+        """Send a message and return the answer; with no HOME, or any other word of the environment, that counts.
+
+        The hooks of the project are approved before.
+        """
+        self.project.approve()
         stdin = message if isinstance(message, bytes) else json.dumps(message).encode()
         given = [event] if event else []
         command = self.project.command("fire", "--agent", self.name, *given, "--home", str(self.project.home))
@@ -145,14 +143,6 @@ class Agent:
             check=False,
         )
         return Told(self, done)
-
-
-def approve(project: Project, root: Path | None = None) -> None:
-    """Approve what a project declares now, as a person does: of hooks that nobody has approved others speak."""
-    asked = trust.Project(str(root or project.root), None, str(project.home))
-    for found in asked.hooks():
-        if found.digest:
-            deciding.approve(asked, found, {})
 
 
 class Told:

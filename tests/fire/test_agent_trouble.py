@@ -6,13 +6,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hookrun import agents as table
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, approve, says
+from tests.fire.agents import AGENTS, Agent, says
 
 NOTHING = (0, b"", "")
 
@@ -179,6 +180,49 @@ def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]
     assert agent.fire(agent.shell(), env=env, event=pre(agent)).reason == "guarded"
 
 
+def test_a_made_up_nesting_switches_no_guard_off(agent: Agent) -> None:
+    """That hooks run three deep is looked up among our ancestors: the variable alone may be a project's word."""
+    agent.project.user_hooks({"command": "echo guarded >&2; exit 2"})
+    told = agent.fire(agent.shell(), env={"HOOKRUN_CHAIN": "a;b;c;"}, event=pre(agent))
+    assert told.reason == "guarded"
+
+
+def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
+    """A hook that starts an agent which fires it again: the person is told, and nothing goes on for ever."""
+    project = claude.project
+    (project.root / "message.json").write_text(json.dumps(claude.shell()))
+    fire = " ".join(project.command("fire", "--agent", "claude", "--home", str(project.home)))
+    project.hooks({"command": f"echo x >> runs; {fire} < message.json >> inner; exit 0"})
+    assert claude.fire(claude.shell()).json == {}
+    assert (project.root / "runs").read_text() == "x\n" * 3
+    assert "hooks run within hooks 3 deep" in (project.root / "inner").read_text()
+
+
+def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
+    """What cannot be said well is said plainly."""
+    program = (
+        "import sys, hookrun.session\n"
+        "def broken(*given): raise MemoryError('no more')\n"
+        "hookrun.session.may_block = hookrun.session.first_time = broken\n"
+        "import hookrun.agents.said\n"
+        "hookrun.agents.said.said = broken\n"
+        "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    project.hooks({"command": "echo no >&2; exit 2"})
+    project.approve()
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(project.home)],
+        input=json.dumps(Agent("codex", project).shell()).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "no"
+    assert "MemoryError" in str(project.audit()[-1]["error"])
+
+
 def test_the_home_is_the_account_s(project: Project) -> None:
     """As the password database has it; HOME is not asked."""
     program = (
@@ -191,7 +235,7 @@ def test_the_home_is_the_account_s(project: Project) -> None:
     )
     project.user_hooks({"command": "echo guarded >&2; exit 2"})
     done = subprocess.run(
-        [os.path.realpath("/proc/self/exe"), "-c", program, str(project.home)],
+        [sys.executable, "-c", program, str(project.home)],
         input=json.dumps(Agent("claude", project).shell()).encode(),
         capture_output=True,
         cwd=project.root,
@@ -226,7 +270,7 @@ def test_copilot_sees_no_other_exit_status_than_0(copilot: Agent, number: signal
     project = copilot.project
     os.mkfifo(project.root / "running")
     project.hooks({"command": "echo > running; sleep 300"})
-    approve(project)
+    project.approve()
     process = subprocess.Popen(
         project.command("fire", "--agent", "copilot", "--home", str(project.home)),
         stdin=subprocess.PIPE,
@@ -253,7 +297,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
     """As without an agent: 128 + n, and every hook is ended."""
     os.mkfifo(claude.project.root / "running")
     claude.project.hooks({"command": "echo > running; sleep 300"})
-    approve(claude.project)
+    claude.project.approve()
     process = subprocess.Popen(
         claude.project.command("fire", "--agent", "claude", "--home", str(claude.project.home)),
         stdin=subprocess.PIPE,
@@ -274,7 +318,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
 def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> None:
     """It is the only word that is left."""
     agent.project.hooks({"command": "echo no >&2; exit 2"})
-    approve(agent.project)
+    agent.project.approve()
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *agent.project.command("fire", "--agent", agent.name, pre(agent)),
          "--home", str(agent.project.home)],
@@ -314,7 +358,7 @@ def test_the_project_is_where_the_agent_says(claude: Agent, tmp_path: Path) -> N
     (elsewhere / "coder.json").write_text(
         json.dumps({"hooks": [{"name": "other", "event": "pre_tool_use", "command": "echo other >&2; exit 2"}]})
     )
-    approve(claude.project, elsewhere)
+    claude.project.approve(elsewhere)
     assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": str(elsewhere)}).reason == "other"
     for gone in ("/nowhere/at/all", "relative", ""):
         assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": gone}).reason is None
@@ -372,7 +416,7 @@ def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
     from hookrun.agents.agent import Agent as Protocol
 
     wanted = [name for name in vars(Protocol) if name.isupper()]
-    assert len(wanted) == 13
+    assert len(wanted) == 14
     for name in table.AGENTS:
         module = table.load(name)
         assert [each for each in (*wanted, "read") if not hasattr(module, each)] == []

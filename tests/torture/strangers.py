@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 WAYS = ("agent", "library")
 """Who fires: an agent through `hookrun fire --agent`, or a program through `Engine.load()`."""
 
+GUARD = "#!/bin/sh\ncat >/dev/null\nexit 0\n"
+RAN = "touch ran; exit 0"
+"""A hook without objection, and one that leaves a trace."""
+
 NATIVE = {"pre_tool_use": "PreToolUse", "session_start": "SessionStart", "stop": "Stop"}
 
 PROGRAM = """
@@ -124,3 +128,17 @@ class Stranger:
         found = json.loads(done.stdout)
         assert all(each["digest"] for each in found), found
         return [each["digest"] for each in found]
+
+
+def declare_script(stranger: Stranger, text: str = GUARD, **more: object) -> Path:
+    """Declare a hook of one script and return the script's path."""
+    stranger.project.script("hooks/guard.sh", text)
+    stranger.project.hooks({"name": "guard", "command": "./hooks/guard.sh", **more})
+    return stranger.project.root / "hooks" / "guard.sh"
+
+
+def is_untrusted(stranger: Stranger, name: str = "guard", event: str = "pre_tool_use") -> bool:
+    """Fire; tell whether the hook failed as untrusted. What an attack would run leaves the file `ran`: it must not."""
+    answer = stranger.fire(event)
+    assert not (stranger.project.root / "ran").exists()
+    return answer.failures[name] == "untrusted"

@@ -335,3 +335,19 @@ def test_a_hook_has_the_account_as_its_home_when_an_agent_fires(agent: Stranger)
     agent.fire(env={"HOME": "/nonexistent"})
     assert (project.root / "home-seen").read_text() == f"{project.home}\n"
     assert os.environ.get("HOME") != str(project.home)
+
+
+def test_an_active_virtual_environment_asks_nothing(agent: Stranger, tmp_path: Path) -> None:
+    """Which interpreter PATH finds is not the hook's, unless it is a file of the project itself."""
+    project = agent.project
+    elsewhere = tmp_path / "pythons" / "python3"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("#!/bin/sh\ncat >/dev/null\n")
+    elsewhere.chmod(0o755)
+    project.script("guard.py", "")
+    project.hooks({"name": "guard", "command": "python3 guard.py"})
+    agent.approve()
+    (project.root / ".venv" / "bin").mkdir(parents=True)
+    (project.root / ".venv" / "bin" / "python3").symlink_to(elsewhere)
+    active = {"PATH": f"{project.root}/.venv/bin:{os.environ['PATH']}"}
+    assert agent.fire(env=active).failures == {"guard": None}
