@@ -122,20 +122,23 @@ def parse(text: str) -> tuple[Program | None, Fires]:
     match = FIRES.search(text)
     if match is None:
         raise ValueError(f"{text!r} does not fire hookrun")
-    begin = text.rfind("exec ", 0, match.start())
     try:
-        words = shlex.split(text[begin + len("exec ") if begin >= 0 else 0 :])
+        words = _words(text)
     except ValueError:
         return None, Fires(match.group(1))
-    words = [word.removesuffix(";") for word in words[: _end(words)]]
+    words = words[words.index("exec") + 1 :] if "exec" in words else words
+    words = words[: words.index(";")] if ";" in words else words
     fire = words.index("fire") if "fire" in words else len(words)
     program = Program(words[0], words[2]) if words[1:2] == ["-I"] and words[3:4] == ["fire"] else None
     return program, _fires(match.group(1), words[fire + 1 :])
 
 
-def _end(words: list[str]) -> int:
-    """Return how many of the words belong to the first command."""
-    return next((number + 1 for number, word in enumerate(words) if word.endswith(";")), len(words))
+def _words(text: str) -> list[str]:
+    """Return the words of a shell line; `;` is one. Raises ValueError where a quote is left open."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    return list(lexer)
 
 
 def _fires(agent: str, words: list[str]) -> Fires:
