@@ -73,10 +73,16 @@ def this_program() -> Program:
     The interpreter's link is not followed: it is what makes a virtual environment.
     """
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
-    program = Program(os.path.abspath(sys.executable), main)
+    program = Program(_interpreter(os.path.abspath(sys.executable)), main)
     for path in (program.python, program.main):
         _writable(path)
     return program
+
+
+def _interpreter(path: str) -> str:
+    """Return the name of an interpreter that is the same whether it was started as `python` or `python3`."""
+    name = os.path.join(os.path.dirname(path), "python3")
+    return name if os.path.exists(name) and os.path.samefile(name, path) else path
 
 
 def _writable(path: str) -> None:

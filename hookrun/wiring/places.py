@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import pwd
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookrun.config.find import NoHomeError, account_home
 from hookrun.wiring.targets import Plugin, Script, Settings
 
 if TYPE_CHECKING:
@@ -29,16 +29,11 @@ class Spot:
 
     @property
     def named_home(self) -> str | None:
-        """The home as the wired command has to name it; None where it is that of the account."""
-        return None if self.home == account_home() else self.home
-
-
-def account_home() -> str | None:
-    """Return the home of the account, which is what a fire takes whatever HOME says; None if it has none."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
-    except KeyError:
-        return None
+        """The home as the wired command has to name it; None where it is the account's, which a fire takes itself."""
+        try:
+            return None if self.home == account_home() else self.home
+        except NoHomeError:
+            return self.home
 
 
 def directory(wiring: Wiring, spot: Spot) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,23 +21,33 @@ if TYPE_CHECKING:
     from hookrun.agents.wiring import Wiring
     from hookrun.wiring.files import Existing
 
-MARK = "hookrun install"
-"""What a file that is ours as a whole says in its second line about who wrote it."""
+MARK = "Written by `hookrun install "
+"""What a file that is ours as a whole says about who wrote it."""
 
 SCRIPT = """\
 #!/bin/sh
-# Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away.
+# Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
 {line}
 """
+
+SETTINGS = "const HOOKRUN = "
+PLUGIN = """\
+// Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
+const HOOKRUN = {settings};
+{text}"""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is wired for an event: the command line, its words, and the agent's time limit for it in seconds."""
+    """What is wired for an event: the command line, its words, the agent's time limit for it in seconds.
+
+    `gone` is what the person is told where hookrun is not there any more.
+    """
 
     text: str
     argv: list[str]
     limit: float
+    gone: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +170,12 @@ class Script:
 
 
 class Plugin:
-    """A plugin of ours alone, that calls hookrun for all events."""
+    """A plugin of ours alone: a constant that says what to run at which events, and the agent's own text after it."""
 
     mode = 0o644
 
     def __init__(self, agent: str, path: str, text: str) -> None:
-        """Take for whom it is, and the text with its holders."""
+        """Take for whom it is, and the text that follows the constant."""
         self.path = path
         self._agent = agent
         self._text = text
@@ -174,16 +185,14 @@ class Plugin:
         _refuse_foreign(self.path, now)
         if not lines:
             return now.text()
-        first = next(iter(lines.values()))
-        values = {
-            "{argv}": json.dumps(first.argv),
-            "{limit}": str(int(first.limit * 1000)),
-            "{events}": json.dumps(sorted(lines)),
+        line = next(iter(lines.values()))
+        settings = {
+            "argv": [word for word in line.argv if word not in lines],
+            "events": list(lines),
+            "limit": int(line.limit * 1000),
+            "gone": line.gone,
         }
-        text = self._text
-        for holder, value in values.items():
-            text = text.replace(holder, value)
-        return text
+        return PLUGIN.format(agent=self._agent, settings=json.dumps(settings), text=self._text)
 
     def take_out(self, now: Existing, before: str | None) -> str | None:
         """Return None for a file of ours, the text for any other."""
@@ -191,7 +200,24 @@ class Plugin:
 
     def wired(self, now: Existing) -> list[Wired]:
         """Return the plugin's command for each of its events."""
-        raise NotImplementedError
+        text = now.text()
+        if now.data is None or MARK not in text:
+            return []
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.startswith(SETTINGS):
+                return self._read(line[len(SETTINGS) :].rstrip("; "), number)
+        return []
+
+    def _read(self, text: str, number: int) -> list[Wired]:
+        try:
+            settings = json.loads(text)
+            command_line, limit = shlex.join(settings["argv"]), settings["limit"] / 1000
+            return [Wired(event, command_line, limit, self.path, number) for event in settings["events"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise WiringError(
+                f"{self.path}:{number}:1: found something else than hookrun has written; "
+                f"remove the file and run `hookrun install {self._agent}`"
+            ) from error
 
 
 def _refuse_foreign(path: str, now: Existing) -> None:

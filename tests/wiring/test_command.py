@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,8 @@ def test_a_line_by_hand_has_no_program_that_is_known() -> None:
 def test_this_program_is_the_one_that_runs() -> None:
     """The running hookrun is named by its interpreter, links not followed, and its package's door."""
     program = this_program()
-    assert program.python == sys.executable
+    assert os.path.samefile(program.python, sys.executable)
+    assert os.path.dirname(program.python) == os.path.dirname(sys.executable)
     assert program.main.endswith("/hookrun/__main__.py")
     assert program.missing() is None
 
