@@ -22,6 +22,10 @@ SHARED = "user and project"
 """The scope of a file that both scopes have written to: what was there before either is not given back as it was."""
 
 
+UNKNOWN = "{}"
+"""What is taken to have stood in a file of which the ledger knows nothing: something, so that a file stays."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A file from `now` to `after`, its bytes then (None: no file).
@@ -64,20 +68,25 @@ def putting_in(
     """
     now = existing(target.path, within)
     after = now.encoded(target.put_in(now, lines))
-    entry = ledger.unchanged(now.path, now.data)
+    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
+    directories = known.directories if known is not None else files.missing_directories(now.path)
     if entry is not None:
-        original, directories = ledger.original(entry), entry.directories
+        original = ledger.original(entry)
         scope = scope if scope == entry.scope else SHARED
     else:
-        original, directories = _baseline(target, now), files.missing_directories(now.path)
+        original = _without(target, now, ledger) if now.data is not None and target.wired(now) else now.data
     return Change(now.path, now, after, agent, scope, target.mode, original, directories)
 
 
-def _baseline(target: Target, now: Existing) -> bytes | None:
-    """Return the file without hookrun: what is given back of a file that others have changed since install."""
-    if now.data is None or not target.wired(now):
-        return now.data
-    text = target.take_out(now, None)
+def _without(target: Target, now: Existing, ledger: Ledger) -> bytes | None:
+    """Return a file that others have changed since install without hookrun; None if nothing is left of it."""
+    known = ledger.entries.get(now.path)
+    if known is None:
+        before: str | None = UNKNOWN
+    else:
+        original = ledger.original(known)
+        before = None if original is None else original.decode("utf-8-sig", "replace")
+    text = target.take_out(now, before)
     return None if text is None else now.encoded(text)
 
 
@@ -87,19 +96,12 @@ def taking_out(target: Target, ledger: Ledger, *, agent: str, scope: str, within
     Raises WiringError.
     """
     now = existing(target.path, within)
-    known = ledger.entries.get(now.path)
-    directories = known.directories if known is not None else []
-    entry = ledger.unchanged(now.path, now.data)
+    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
     if entry is not None and entry.scope == scope:
         after = ledger.original(entry)
-    elif now.data is None:
-        after = None
     else:
-        original = ledger.original(known) if known is not None else None
-        before = None if known is not None and original is None else (original or b"{}").decode("utf-8-sig", "replace")
-        text = target.take_out(now, before)
-        after = None if text is None else now.encoded(text)
-    return Change(now.path, now, after, agent, scope, directories=directories)
+        after = None if now.data is None else _without(target, now, ledger)
+    return Change(now.path, now, after, agent, scope, directories=known.directories if known is not None else [])
 
 
 def write(change: Change) -> None:
