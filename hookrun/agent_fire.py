@@ -9,6 +9,7 @@ import os
 
 from hookrun import agents, audit
 from hookrun import context as contexts
+from hookrun.agents.caller import caller, has_own_wiring
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -63,12 +64,14 @@ class ForAgent:
 
     def __init__(self, agent: Agent, options: Options, trouble: str) -> None:
         self.agent = agent
+        self.wired_as = agent.NAME
         self.options = options
         self.trouble = [trouble] if trouble else []
         self.command: Command | None = None
         self.event = native_of(agent, options.event)
         self.message = unread(agent, self.event)
         self.fires: list[tuple[Fire, Verdict]] = []
+        self.skipped: str | None = None
 
     def run(self) -> int:
         """Do it all and return the exit status."""
@@ -90,18 +93,27 @@ class ForAgent:
         options = self.options
         named = options.probe or options.home
         home = named_home(named) if named else account_home()
+        self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+
+    def _limit(self) -> float:
+        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
         limits = self.agent.LIMITS
-        limit = limits.get(self.event, limits[""])
-        self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
+        return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
         command = self._command()
         payload = command.read(self.options.ctx)
+        name = caller(self.agent.NAME, payload)
+        if name != self.agent.NAME:
+            self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
-        if self._answered_by_the_users():
-            return
+        if self.options.deadline is None:
+            command.deadline = command.started + self._limit()
         self._load(command)
+        self.skipped = self._left_to(command)
+        if self.skipped is not None:
+            return
         for call in self.message.calls:
             fire = self._prepared(command, call)
             if fire is None:
@@ -110,19 +122,34 @@ class ForAgent:
             if command.interrupted:
                 return
 
-    def _answered_by_the_users(self) -> bool:
-        """Tell whether this is a project's wiring and the person's own is there for the event: no hook runs twice."""
-        if self.options.scope != "project" or self.command is None:
-            return False
-        from hookrun.wiring.present import wired_for_user
-
-        return wired_for_user(self.agent, self.message.native, self.command.home)
-
     def _load(self, command: Command) -> None:
         if self.options.probe is not None:
             command.load_user_layer()
         else:
             command.load(self._start(), self.options.config)
+
+    def _left_to(self, command: Command) -> str | None:
+        """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+            return f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+        if self.options.scope == "project":
+            from hookrun.wiring.present import wired_for_user
+
+            if wired_for_user(self.agent, self.message.native, command.home):
+                return f"{self.agent.TITLE} fires {self.message.native} through the person's own wiring"
+        return None
+
+    def _has_own_wiring(self, command: Command) -> bool:
+        repository = command.found.repository if command.found is not None else None
+        project = repository or command.project()
+        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
+
+    def _answer_instead(self, name: str) -> None:
+        """Answer the agent that really calls: it runs the hooks in another one's settings."""
+        self.agent = agents.load(name)
+        self._command().agent = name
+        self.event = native_of(self.agent, self.event)
+        self.message = unread(self.agent, self.event)
 
     def _command(self) -> Command:
         if self.command is None:
@@ -219,7 +246,12 @@ class ForAgent:
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in ENDS:
             return Said("block", text)
-        return Said(person=text if self._first_time(text) else None)
+        return Said(person=text if self._can_be_told() and self._first_time(text) else None)
+
+    def _can_be_told(self) -> bool:
+        """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
+        form = self.agent.FORMS.get(self.message.native)
+        return form is not None and not form.able.isdisjoint(("person", "context"))
 
     def _notice(self, names: list[str]) -> str | None:
         """Return what the person is told of degradations that this session has not seen yet."""
@@ -261,11 +293,11 @@ class ForAgent:
         error = audit.safe("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
-            if not fires and (error is not None or command.problems):
+            if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
             records: list[dict[str, object]] = []
             for fire, verdict in fires:
-                records += fire.records(verdict, exit=status, error=error, degraded=degraded)
+                records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
                 error, degraded = None, []
             if records:
                 command.keep(records)

@@ -37,12 +37,13 @@ def _count(project: Project) -> int:
 
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
-    """The person's wiring answers, the project's says nothing and keeps no record."""
+    """The person's wiring answers, the project's says nothing, runs nothing, and keeps a record of that."""
     user, ours = _both_wired(project, agent)
     message = before_tool(project, agent)
     done = run_line(project, ours, message)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert (_count(project), project.audit()) == (0, [])
+    assert _count(project) == 0
+    assert ["through the person's own wiring" in str(record["left_to"]) for record in project.audit()] == [True]
     run_line(project, user, message)
     assert _count(project) == 1
 
