@@ -31,11 +31,12 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
     found: list[tuple[str, dict[str, object]]] = []
     old: list[str] = []
     new: list[str] = []
-    for line in patch.splitlines():
-        kind = next((kind for kind in (ADD, UPDATE, DELETE, MOVE) if line.startswith(kind)), None)
+    for line in patch.replace("\r\n", "\n").rstrip("\n").split("\n"):
+        header = line.strip()  # Codex takes a header with white space before it for one, so that a guard must
+        kind = next((kind for kind in (ADD, UPDATE, DELETE, MOVE) if header.startswith(kind)), None)
         if kind is not None:
             _finish(found, old, new)
-            _begin(found, kind, line[len(kind) :].strip())
+            _begin(found, kind, header[len(kind) :])
         elif not line.startswith("***") and not line.startswith("@@"):
             if line[:1] != "+":
                 old.append(line[1:])
