@@ -93,7 +93,8 @@ class ForAgent:
 
     def _open(self) -> None:
         options = self.options
-        home = named_home(options.home) if options.home else account_home()
+        named = options.probe or options.home
+        home = named_home(named) if named else account_home()
         self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.command.trusted = options.trust
 
@@ -112,9 +113,9 @@ class ForAgent:
         self.message = self.agent.read(payload, self.event)
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
-        command.load(self._start(), self.options.config)
-        if name != self.wired_as and self._has_own_wiring(command):
-            self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+        self._load(command)
+        self.skipped = self._left_to(command)
+        if self.skipped is not None:
             return
         for call in self.message.calls:
             fire = self._prepared(command, call)
@@ -123,6 +124,23 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _load(self, command: Command) -> None:
+        if self.options.probe is not None:
+            command.load_user_layer()
+        else:
+            command.load(self._start(), self.options.config)
+
+    def _left_to(self, command: Command) -> str | None:
+        """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+            return f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+        if self.options.scope == "project":
+            from hookrun.wiring.present import wired_for_user
+
+            if wired_for_user(self.agent, self.message.native, command.home):
+                return f"{self.agent.TITLE} fires {self.message.native} through the person's own wiring"
+        return None
 
     def _has_own_wiring(self, command: Command) -> bool:
         repository = command.found.repository if command.found is not None else None
@@ -271,7 +289,7 @@ class ForAgent:
     def _load_settings(self, command: Command) -> None:
         """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
         try:
-            command.load(self._start(), self.options.config)
+            self._load(command)
         except Exception as error:
             self.trouble.append(internal_error(error))
 

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
+    "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
+    "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "pause": ("hookrun.cli.pause", "Let hooks not run for a while."),
     "resume": ("hookrun.cli.resume", "End a pause."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
     "trust": ("hookrun.cli.trust", "Show what a project's hooks run, and approve them."),
+    "uninstall": ("hookrun.cli.uninstall", "Take hookrun out of coding agents' settings."),
     "untrust": ("hookrun.cli.untrust", "Forget what was decided about a project's hooks."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
 }

@@ -1,0 +1,102 @@
+"""What the tests of the wiring share: where each agent's files are, and how they look to a person."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+SETTINGS = {
+    ("claude", "user"): ".claude/settings.json",
+    ("claude", "project"): ".claude/settings.json",
+    ("codex", "user"): ".codex/hooks.json",
+    ("codex", "project"): ".codex/hooks.json",
+    ("gemini", "user"): ".gemini/settings.json",
+    ("gemini", "project"): ".gemini/settings.json",
+    ("qwen", "user"): ".qwen/settings.json",
+    ("qwen", "project"): ".qwen/settings.json",
+    ("copilot", "user"): ".copilot/hooks/hookrun.json",
+    ("copilot", "project"): ".github/hooks/hookrun.json",
+    ("cline", "user"): ".cline/hooks/PreToolUse",
+    ("cline", "project"): ".cline/hooks/PreToolUse",
+    ("opencode", "user"): ".config/opencode/plugin/hookrun.js",
+    ("opencode", "project"): ".opencode/plugin/hookrun.js",
+}
+"""Agent and scope -> the file that wires its tool calls, from the home or the project."""
+
+BEFORE_TOOL = {
+    "claude": "PreToolUse",
+    "codex": "PreToolUse",
+    "gemini": "BeforeTool",
+    "qwen": "PreToolUse",
+    "copilot": "PreToolUse",
+    "cline": "PreToolUse",
+    "opencode": "tool.execute.before",
+}
+"""Agent -> its event before a tool call."""
+
+
+def settings_file(project: Project, agent: str, scope: str = "user") -> Path:
+    """Return the file that wires an agent's tool calls."""
+    return (project.home if scope == "user" else project.root) / SETTINGS[agent, scope]
+
+
+def tree(*directories: Path) -> dict[str, bytes | str | None]:
+    """Return every path below the directories: a file's bytes, where a link leads to, None for a directory.
+
+    What hookrun keeps for itself is left out.
+    """
+    found: dict[str, bytes | str | None] = {}
+    for directory in directories:
+        for path in sorted(directory.rglob("*")):
+            if ".local" in path.relative_to(directory).parts:
+                continue
+            if path.is_symlink():
+                found[str(path)] = str(path.readlink())
+            else:
+                found[str(path)] = None if path.is_dir() else path.read_bytes()
+    return found
+
+
+def wired_line(project: Project, agent: str, event: str, scope: str = "user") -> str:
+    """Return the command line that is wired for an event, as the agent runs it."""
+    path = settings_file(project, agent, scope)
+    if agent == "cline":
+        return path.with_name(event).read_text()
+    entry = json.loads(path.read_bytes())["hooks"][event][-1]
+    handler = entry if agent == "copilot" else entry["hooks"][-1]
+    return str(handler["bash" if agent == "copilot" else "command"])
+
+
+def run_line(project: Project, line: str, payload: object, **env: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a wired command line with a message on stdin, as an agent does."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(**env),
+        check=False,
+    )
+
+
+def before_tool(project: Project, agent: str, command: str = "ls") -> dict[str, object]:
+    """Return a message of an agent that is about to run a shell command, as small as one can be."""
+    cwd = str(project.root)
+    if agent == "cline":
+        call = {"id": "c1", "name": "run_commands", "input": {"commands": [command]}}
+        return {"hookName": "tool_call", "taskId": "s1", "workspaceRoots": [cwd], "tool_call": call}
+    tool = "run_shell_command" if agent in ("gemini", "qwen") else "Bash"
+    return {
+        "session_id": "s1",
+        "cwd": cwd,
+        "hook_event_name": BEFORE_TOOL[agent],
+        "tool_name": tool,
+        "tool_input": {"command": command},
+    }
