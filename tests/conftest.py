@@ -16,6 +16,7 @@ from hookrun.config.find import find
 from hookrun.model import STRANGERS
 from hookrun.run.prepare import Surroundings
 from hookrun.trust.change import change
+from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Project:
         if strangers:
             with change(home) as decided:
                 for hook in strangers:
-                    approved: Approved = {"name": hook.name, "source": hook.source, "root": root, "time": 0.0}
+                    source = place(hook.source, root, home)
+                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
                     decided.approved[examiner.examine(hook).digest] = approved
             examiner.keep()
 

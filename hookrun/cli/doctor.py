@@ -8,12 +8,18 @@ import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli import FAILED
+from hookrun.cli.declared import here
+from hookrun.cli.project import Project
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
 from hookrun.config.problem import printable
 from hookrun.doctor.case import PROBLEM, Case, Finding, look
 from hookrun.doctor.checks import examine
 from hookrun.doctor.prove import prove
+from hookrun.recipes.protect_hooks import missing
 from hookrun.wiring.command import this_program
+
+UNAPPROVED = ("new", "changed", "cannot be approved")
+"""The states of a hook that an agent does not run though nobody has switched it off."""
 
 EXAMPLES = """\b
 Examples:
@@ -41,6 +47,9 @@ def command(ctx: click.Context, names: tuple[str, ...], home: str | None, *, pro
         look(agent, where, this_program(), declared_events(agent, declared), declared.problems)
         for agent in agents(names or AGENTS)
     ]
+    unapproved, undecided = _unapproved(home)
+    for case in cases:
+        case.unapproved, case.undecided, case.unprotected = unapproved, undecided, missing(declared.hooks)
     examined = [(case, _findings(case, proving=proving)) for case in cases if names or case.is_here]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
@@ -51,6 +60,15 @@ def command(ctx: click.Context, names: tuple[str, ...], home: str | None, *, pro
         if not examined:
             click.echo(f"no agent that hookrun knows is here: {', '.join(AGENTS)}")
     ctx.exit(FAILED if wrong else 0)
+
+
+def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
+    """Return the hooks of the project that agents do not run for want of approval, and why that cannot be known."""
+    try:
+        hooks = Project(here(), None, home).hooks()
+    except click.ClickException as error:  # the store cannot be believed
+        return {}, error.message
+    return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
 def _findings(case: Case, *, proving: bool) -> list[Finding]:

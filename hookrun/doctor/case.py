@@ -42,7 +42,9 @@ class Case:
     """One agent here. `wired` is by scope; `unreadable` has what is wrong with the settings of a scope.
 
     `declared` are the events, by hookrun's names, with hooks that this agent fires; `problems` is what is wrong with
-    the declarations; `fired` is when each of hookrun's events was last fired by the agent.
+    the declarations; `fired` is when each of hookrun's events was last fired by the agent. `unapproved` are hooks
+    of the project that do not run for want of approval, and why, `undecided` why it cannot be known what is approved;
+    `unprotected` tells that no hook guards the hooks.
     """
 
     agent: Agent
@@ -54,6 +56,9 @@ class Case:
     wired: dict[str, list[Wired]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     fired: dict[str, str] = field(default_factory=dict)
+    unapproved: dict[str, str] = field(default_factory=dict)
+    undecided: str | None = None
+    unprotected: bool = False
 
     @property
     def all_wired(self) -> list[Wired]:

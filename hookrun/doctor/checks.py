@@ -60,6 +60,25 @@ def declarations(case: Case) -> Iterable[Finding]:
         yield Finding("declarations", PROBLEM, problem, "nobody knows which hooks it holds", "run `hookrun validate`")
 
 
+def approved(case: Case) -> Iterable[Finding]:
+    """Has a person approved the project's hooks?"""
+    if case.undecided is not None:
+        cause = "nothing counts as approved, so that no hook of a project runs"
+        yield Finding("approved", PROBLEM, case.undecided, cause, "correct it")
+    if case.unapproved:
+        names = ", ".join(f"{name} ({state})" for name, state in case.unapproved.items())
+        cause = "an agent runs a project's hooks only when a person has approved them: these fail as `untrusted`"
+        yield Finding("approved", PROBLEM, f"nobody has approved {names}", cause, "run `hookrun trust`")
+
+
+def protected(case: Case) -> Iterable[Finding]:
+    """Does a hook keep the agent from editing what guards it?"""
+    if case.unprotected and case.all_wired:
+        cause = "an agent that edits hooks, its own settings or what is approved has switched its guards off"
+        remedy = "declare the recipe protect-hooks in your own hooks: docs/trust.md has it ready"
+        yield Finding("protected", NOTE, "no hook keeps the agent from editing hooks", cause, remedy)
+
+
 def program(case: Case) -> Iterable[Finding]:
     """Is what the wired command runs still there, and is it this hookrun?"""
     for each in _one_of_each_command(case):
@@ -149,6 +168,8 @@ CHECKS: tuple[Check, ...] = (
     wired,
     behind,
     declarations,
+    approved,
+    protected,
     program,
     limits,
     switched_off,

@@ -19,7 +19,6 @@ from hookrun.trust.files import TooManyFilesError, files_of, within
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.config.cache import Compiled
     from hookrun.model import Hook
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
@@ -188,9 +187,8 @@ def _writes(words: list[str]) -> bool:
     )
 
 
-def missing(compiled: Compiled | None) -> bool:
+def missing(hooks: Iterable[Hook]) -> bool:
     """Tell whether no layer above the project declares this hook so that it counts: what `hookrun doctor` says."""
-    hooks = compiled.hooks() if compiled is not None else []
     return not any(
         hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
         for hook in hooks

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.recipes.protect_hooks import DECLARATION
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, tree, wired_line
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _declared(project: Project) -> None:
     project.hooks({"name": "a", "command": "true"})
+    project.approve()
 
 
 def _findings(project: Project, agent: str, *options: str) -> list[Finding]:
@@ -131,6 +133,7 @@ def test_wiring_that_has_fallen_behind(project: Project) -> None:
     finding = _found(project, "claude", "declared")
     assert finding["found"] == "hooks are declared for Stop, which is not wired"
     assert finding["remedy"] == "run `hookrun install claude`"
+    project.approve()
     hookrun(project, "install", "claude")
     assert hookrun(project, "doctor", "claude").status == 0
 
@@ -147,6 +150,24 @@ def test_declarations_that_cannot_be_read(project: Project) -> None:
     hookrun(project, "install", "claude")
     (project.root / "coder.json").write_text("{")
     assert _found(project, "claude", "declarations")["remedy"] == "run `hookrun validate`"
+
+
+def test_hooks_that_nobody_has_approved(project: Project) -> None:
+    """A hook of the project that is new or was changed does not run: it is named, with what to do."""
+    hookrun(project, "install", "claude")
+    project.hooks({"name": "a", "command": "echo changed"}, {"name": "b", "command": "true"})
+    found = _found(project, "claude", "approved")
+    assert (found["found"], found["remedy"]) == ("nobody has approved a (changed), b (new)", "run `hookrun trust`")
+    project.approve()
+    assert not [each for each in _findings(project, "claude") if each["check"] == "approved"]
+
+
+def test_no_hook_that_guards_the_hooks(project: Project) -> None:
+    """The recipe protect-hooks is missing until the user declares it; that is worth knowing, no problem."""
+    hookrun(project, "install", "claude")
+    assert "docs/trust.md" in _found(project, "claude", "protected", "note")["remedy"]
+    project.user_hooks(DECLARATION)
+    assert not [each for each in _findings(project, "claude") if each["check"] == "protected"]
 
 
 def test_a_program_that_is_gone(project: Project) -> None:
@@ -362,6 +383,7 @@ def test_an_audit_that_cannot_be_written(project: Project) -> None:
     shutil.rmtree(project.home / ".local")
     (project.home / ".local").write_text("no directory")
     assert _found(project, "claude", "home")["found"] == f"{project.home}/.local cannot be written"
+    assert f"{project.home}/.local" in _found(project, "claude", "approved")["found"]
 
 
 @pytest.mark.parametrize("agent", ALL)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache
+from hookrun.config.compile import examine
 from hookrun.config.find import find
 from hookrun.recipes.protect_hooks import DECLARATION, missing
 
@@ -119,7 +119,8 @@ def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
     """It is missing without a declaration, with one of the project's, and with one that only advises."""
 
     def is_missing() -> bool:
-        return missing(cache.load(find(str(project.root), str(project.home), managed=str(project.home / "none"))))
+        found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
+        return missing(examine(found).declarations.hooks)
 
     assert is_missing()
     project.hooks(DECLARATION)
