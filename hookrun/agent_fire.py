@@ -186,7 +186,7 @@ class ForAgent:
         return status
 
     def _said(self) -> tuple[Answer | None, bytes]:
-        """Return the answer and its bytes. No mistake of ours loses a refusal: what cannot be said well is said plainly."""
+        """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
         if not self._has_something_to_say():
             return None, b""
         try:
