@@ -279,7 +279,10 @@ class ForAgent:
         from hookrun.streams import say_plain
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        say_plain("\n".join([*lines, f"  left to another: {self.skipped}"] if self.skipped else lines))
+        problems = self.command.problems if self.command is not None else []
+        lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  left to another: {self.skipped}"] if self.skipped else []
+        say_plain("\n".join(lines))
 
     # --- what is kept
 
