@@ -205,7 +205,7 @@ class ForAgent:
         return status
 
     def _said(self) -> tuple[Answer | None, bytes]:
-        """Return the answer and its bytes. No mistake of ours loses a refusal: it is said plainly then."""
+        """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
         if not self._has_something_to_say():
             return None, b""
         try:
@@ -298,7 +298,10 @@ class ForAgent:
         from hookrun.streams import say_plain
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        say_plain("\n".join([*lines, f"  left to another: {self.skipped}"] if self.skipped else lines))
+        problems = self.command.problems if self.command is not None else []
+        lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  left to another: {self.skipped}"] if self.skipped else []
+        say_plain("\n".join(lines))
 
     # --- what is kept
 

@@ -50,6 +50,7 @@ def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent
     assert "coder.json" in told.person
     again = agent.fire(agent.shell(), event=pre(agent))
     assert (again.status, again.stdout, again.stderr) == NOTHING
+    assert "  trouble: " in agent.fire(agent.shell(), "--explain", event=pre(agent)).stderr
     assert all("coder.json" in str(record["problems"]) for record in agent.project.audit())
     other = json.loads(json.dumps(agent.shell()).replace('"s1"', '"s2"'))
     assert "hookrun itself is in trouble" in agent.fire(other, event=pre(agent)).person
