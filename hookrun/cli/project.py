@@ -53,7 +53,7 @@ class Project:
         named = settings.get("trusted_owners")
         self.owners = numbers(named) if isinstance(named, list) else []
         policy = settings.get("project_env_policy")
-        self.around = Surroundings({}, project=self.root, request_id="", project_env_policy=policy)
+        self.around = Surroundings({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._examiner = Examiner(self.home, self.root, self.around, self.owners)

@@ -101,8 +101,8 @@ def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
         old, new = before.get(name, ""), after.get(name, "")
         if old != new:
             yield f"    {name}"
-            for line in list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]:
-                yield f"    {line}"
+            lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+            yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
 
 
 def _cut(found: list[str]) -> Iterator[str]:

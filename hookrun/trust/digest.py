@@ -37,8 +37,11 @@ LARGEST = 256 << 20
 
 CHUNK = 1 << 20
 
-SYSTEM = ("/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/", "/System/")
-"""Where programs lie that come with the system and change with its updates."""
+SYSTEM = (
+    *("/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/", "/System/"),
+    *("/etc/", "/proc/", "/sys/"),
+)
+"""Where files lie that come with the system and change with it."""
 
 FOR_PEOPLE = frozenset({"description", "metadata"})
 """Fields that change nothing of what runs, when, or how."""

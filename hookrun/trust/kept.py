@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from hashlib import file_digest
 from typing import TYPE_CHECKING
 
 from hookrun.config.store import keep as keep_file
@@ -23,17 +24,22 @@ Texts = dict[str, str]
 
 
 def text_of(path: str) -> str:
-    """Return what stands in a file, or a line in brackets for what is no text, too large, or cannot be read."""
+    """Return what stands in a file; for what is no text, too large, or cannot be read, lines in brackets.
+
+    These have its digest, so that another file of the same size is seen to be another.
+    """
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST_FILE + 1)
-        if len(data) > LARGEST_FILE:
-            return f"[{os.path.getsize(path)} bytes: more than is shown]"
+            if len(data) <= LARGEST_FILE and b"\0" not in data:
+                return data.decode("utf-8", "backslashreplace")
+            file.seek(0)
+            digest = file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"[cannot be read: {error.strerror}]"
-    if b"\0" in data:
-        return f"[no text, {len(data)} bytes]"
-    return data.decode("utf-8", "backslashreplace")
+    if len(data) > LARGEST_FILE:
+        return f"[{os.path.getsize(path)} bytes: more than is shown]\n[sha256 {digest}]"
+    return f"[no text, {len(data)} bytes]\n[sha256 {digest}]"
 
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:

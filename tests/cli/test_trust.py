@@ -171,6 +171,18 @@ def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
     assert "[100000 bytes: more than is shown]" in hookrun(declared, "trust").stdout
 
 
+def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:
+    """Other bytes of the same number, in a file that is too large or no text, and other line ends: told as a change."""
+    guard = declared.root / "hooks" / "guard.sh"
+    for before, after in ((b"a\n" * 50_000, b"b\n" * 50_000), (b"\0a", b"\0b"), (b"a\n", b"a\r\n")):
+        guard.write_bytes(before)
+        hookrun(declared, "trust", "--yes", *digests(declared).values())
+        guard.write_bytes(after)
+        shown = hookrun(declared, "trust").stdout
+        assert "guard: changed" in shown
+        assert "+[sha256 " in shown or "only its line ends differ" in shown
+
+
 def test_a_project_without_hooks_has_nothing_to_decide(project: Project) -> None:
     """It says so, and that is well."""
     done = hookrun(project, "trust")
