@@ -228,7 +228,7 @@ class Fire:
         if command.agent is not None:
             from hookrun.trust.check import Approvals
 
-            return Approvals(command.home, command.project(), around, command.settings, command.trusted)
+            return Approvals(command.home, command.project(), around, command.settings, given=command.trusted)
         from hookrun import trust
 
         if not os.path.lexists(trust.directory(command.home)):

@@ -61,7 +61,13 @@ class Processes:
         if self._asked is None:
             services = self._services
             kind = Switches if services.trusted else Approvals
-            self._asked = kind(services.home or home_directory(), services.project, self._around, services.settings)
+            self._asked = kind(
+                services.home or home_directory(),
+                services.project,
+                self._around,
+                services.settings,
+                services.decisions.load,
+            )
         return self._asked
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hookrun import audit
 from hookrun.config.find import home_directory
 from hookrun.library.background import Background
+from hookrun.library.decisions import Decisions
 from hookrun.library.workers import LoopThread, Workers
 from hookrun.run.pool import Pool
 
@@ -32,6 +33,7 @@ class Services:
         self.settings: Mapping[str, object] = {}
         self.trusted = False
         self.problems: list[str] = []
+        self.decisions = Decisions()
         self.pool = Pool(max_processes)
         self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
         self.workers = Workers(MOST_THREADS)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from hookrun.model import STRANGERS, STRENGTH, Failure, Verdict
+from hookrun.trust import store as stores
 from hookrun.trust.switches import Switches
 from hookrun.verdict import read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
     from hookrun.run.prepare import Surroundings
     from hookrun.trust.files import LocalFile
+    from hookrun.trust.store import Store
 
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
 
@@ -29,9 +31,11 @@ class Approvals(Switches):
         root: str,
         around: Surroundings,
         settings: Mapping[str, object],
+        load: Callable[[str, Iterable[int]], Store] = stores.load,
+        *,
         given: Iterable[str] = (),
     ) -> None:
-        super().__init__(home, root, around, settings)
+        super().__init__(home, root, around, settings, load)
         listed = settings.get("trusted")
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, list[LocalFile]] = {}

@@ -10,12 +10,12 @@ from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
     from hookrun.run.prepare import Surroundings
     from hookrun.trust.examine import Examiner
-    from hookrun.trust.store import Pause, Refused
+    from hookrun.trust.store import Pause, Refused, Store
 
 
 class Switches:
@@ -24,7 +24,14 @@ class Switches:
     `off` is name -> why, of the hooks that would have run.
     """
 
-    def __init__(self, home: str, root: str, around: Surroundings, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        home: str,
+        root: str,
+        around: Surroundings,
+        settings: Mapping[str, object],
+        load: Callable[[str, Iterable[int]], Store] = stores.load,
+    ) -> None:
         self._home = home
         self._root = root
         self._around = around
@@ -33,7 +40,7 @@ class Switches:
         self.off: dict[str, str] = {}
         self._trouble: str | None = None
         try:
-            self._store = stores.load(home, self._owners)
+            self._store = load(home, self._owners)
         except stores.StoreError as error:
             self._store, self._trouble = stores.Store(), str(error)
 

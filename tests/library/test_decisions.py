@@ -1,0 +1,103 @@
+"""What a person decides while a program runs holds from the next fire on, though the store is not read on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.library import decisions
+from hookrun.library.decisions import Decisions
+from hookrun.trust import directory
+from hookrun.trust import store as stores
+from hookrun.trust.change import change
+from hookrun.trust.store import NAME, Store, StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give a home in which one thing is decided, for a process to which no file is too young to be believed."""
+    monkeypatch.setattr(decisions, "YOUNG", -1)
+    approve(str(tmp_path), "sha256:a")
+    return str(tmp_path)
+
+
+def approve(home: str, digest: str) -> None:
+    """Approve something, as another process does."""
+    with change(home) as store:
+        store.approved[digest] = {"name": "hook", "source": "coder.json", "root": "/srv/app", "time": 0.0}
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows by one each time that the store is read."""
+    times: list[str] = []
+    real = stores.load
+
+    def load(home: str, owners: tuple[int, ...]) -> Store:
+        times.append(home)
+        return real(home, owners)
+
+    monkeypatch.setattr(stores, "load", load)
+    return times
+
+
+def test_what_has_not_changed_is_read_once(home: str, read: list[str]) -> None:
+    """Any number of fires read the store once."""
+    known = Decisions()
+    assert [list(known.load(home).approved) for _ in range(3)] == [["sha256:a"]] * 3
+    assert len(read) == 1
+
+
+def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> None:
+    """A decision of another process is seen, also one that has taken the place of another of the same size."""
+    known = Decisions()
+    known.load(home)
+    with change(home) as store:
+        store.approved["sha256:b"] = store.approved.pop("sha256:a")
+    assert list(known.load(home).approved) == ["sha256:b"]
+
+
+def test_a_file_that_was_just_written_is_read_again(
+    home: str, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within two seconds two states of a file may have the same times."""
+    monkeypatch.setattr(decisions, "YOUNG", 3_600_000_000_000)
+    known = Decisions()
+    known.load(home)
+    known.load(home)
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize("what", ["the file", "its directory"])
+def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, what: str, tmp_path: Path) -> None:
+    """A change of who may write it counts as a change of it."""
+    known = Decisions()
+    known.load(home)
+    where = tmp_path / directory("")[1:]
+    (where / NAME if what == "the file" else where).chmod(0o777)
+    with pytest.raises(StoreError, match="write"):
+        known.load(home)
+
+
+def test_another_home_or_other_owners_are_another_store(home: str, read: list[str], tmp_path: Path) -> None:
+    """What was read for one home, or for one list of believed owners, is not taken for another."""
+    other = tmp_path / "other"
+    other.mkdir()
+    approve(str(other), "sha256:other")
+    known = Decisions()
+    assert list(known.load(home).approved) == ["sha256:a"]
+    assert list(known.load(str(other)).approved) == ["sha256:other"]
+    known.load(str(other), (0,))
+    assert len(read) == 3
+
+
+def test_a_store_that_is_removed_decides_nothing(home: str, tmp_path: Path) -> None:
+    """Without the file nothing is decided."""
+    known = Decisions()
+    known.load(home)
+    (tmp_path / directory("")[1:] / NAME).unlink()
+    assert known.load(home).approved == {}
