@@ -29,8 +29,15 @@ class Decisions:
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
         """Return what is decided, as `store.load` does. Raises StoreError."""
         owners = tuple(owners)
+        where = directory(home)
         try:
-            found, above = (os.lstat(path) for path in (f"{directory(home)}/{stores.NAME}", directory(home)))
+            above = os.lstat(where)
+        except FileNotFoundError:
+            return stores.Store()
+        except OSError:
+            return stores.load(home, owners)
+        try:
+            found = os.lstat(f"{where}/{stores.NAME}")
         except OSError:
             return stores.load(home, owners)
         state = (home, owners, *map(_identity, (found, above)))
