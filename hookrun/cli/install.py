@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
+from hookrun.cli.declared import here
+from hookrun.cli.project import Project
+from hookrun.cli.trust import TO_ASK, go_through
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
 from hookrun.config.problem import printable
 from hookrun.wiring import change, codex_trust, install
@@ -51,7 +54,10 @@ def command(
     all_events: bool,
     trust: bool,
 ) -> None:
-    """Let coding agents fire the hooks that are declared: writes hookrun into their settings."""
+    """Let coding agents fire the hooks that are declared: writes hookrun into their settings.
+
+    Hooks of the project that nobody has approved are shown then, and asked about where somebody can answer.
+    """
     where = spot(home)
     complete = True
     for agent in agents(names):
@@ -61,7 +67,26 @@ def command(
         except WiringError as error:
             click.echo(f"hookrun: {agent.NAME}: {printable(str(error))}", err=True)
             complete = False
+    if not dry_run:
+        _approve(home)
     ctx.exit(0 if complete else FAILED)
+
+
+def _approve(home: str | None) -> None:
+    """Ask about the project's hooks that nobody has approved, or say that they do not run before."""
+    try:
+        project = Project(here(), None, home)
+        undecided = [found for found in project.hooks() if found.state in TO_ASK]
+    except click.ClickException as error:  # what is decided cannot be read: the wiring is done all the same
+        click.echo(f"hookrun: {error.message}", err=True)
+        return
+    if undecided and sys.stdin.isatty() and sys.stdout.isatty():
+        go_through(project, undecided)
+    elif undecided:
+        names = printable(", ".join(found.hook.name for found in undecided))
+        click.echo(
+            f"hookrun: nobody has approved {names}: agents do not run them until you run `hookrun trust`", err=True
+        )
 
 
 class Install:

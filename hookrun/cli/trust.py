@@ -71,7 +71,7 @@ def command(
         for found in hooks:
             click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {printable(found.hook.name)}")
     else:
-        hooks = _go_through(project, hooks)
+        hooks = go_through(project, hooks)
     for problem in project.declarations.problems:
         click.echo(f"hookrun: {problem}", err=True)
     undecided = [found for found in hooks if found.state not in DECIDED]
@@ -123,7 +123,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
     return _again(project)
 
 
-def _go_through(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
+def go_through(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
     """Show every hook that is not decided about, and ask where somebody can answer."""
     if not hooks:
         click.echo(printable(f"no hooks are declared for {project.root}"))

@@ -46,6 +46,7 @@ TEXTS = [
 def _declared(project: Project) -> None:
     """Declare hooks for two events."""
     project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
+    project.approve()
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _declared(project: Project) -> None:
     project.hooks({"name": "a", "command": "true"})
+    project.approve()
 
 
 def _config(project: Project) -> Path:
