@@ -1,0 +1,125 @@
+"""The server of a scripted model: bound to loopback, to a port that the system picks, and to a number of requests."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from tests.live.model.api import Api
+from tests.live.model.chat import ChatCompletions
+from tests.live.model.gemini import Gemini
+from tests.live.model.messages import Messages
+from tests.live.model.responses import Responses
+from tests.live.model.script import Json, Turn
+
+APIS: tuple[Api, ...] = (Messages(), Responses(), ChatCompletions(), Gemini())
+"""Every API that the model speaks; the first that serves a request's path answers it."""
+
+REQUESTS = 200
+"""How many requests are answered; an agent that asks more often than that is going round in circles."""
+
+IDLE = 30.0
+"""Seconds that a connection may be silent before it is given up."""
+
+
+class ScriptedModel:
+    """A loopback server that gives one turn of its script per request, and the last one again when they are used up.
+
+    `requests` are the agent's turns as it sent them, `others` what else it asked (path and body). A context manager.
+    """
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self.requests: list[Json] = []
+        self.others: list[tuple[str, Json]] = []
+        self._api: Api = APIS[0]
+        self._turns = list(turns)
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base address, without a path."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, api: Api, path: str, request: Json) -> Turn | None:
+        """Return the turn to say now, and write the request down; None when too much was asked."""
+        with self._lock:
+            if len(self.requests) + len(self.others) >= REQUESTS:
+                return None
+            if not api.is_turn(request):
+                self.others.append((path, request))
+                return Turn("a title")
+            self._api = api
+            self.requests.append(request)
+            number = len(self.requests)
+            return self._turns[min(number, len(self._turns)) - 1].numbered(number)
+
+    def heard(self, index: int = -1) -> str:
+        """Return all that one request told the model, as text: the system prompt, the tools, every message."""
+        return json.dumps(self.requests[index], ensure_ascii=False)
+
+    def results(self) -> list[str]:
+        """Return what the model was told of each tool it asked for, in order, from the last request."""
+        return self._api.results(self.requests[-1]) if self.requests else []
+
+
+def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout = IDLE
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", "0")))
+            request: Json = json.loads(body or b"{}")
+            path = self.path.partition("?")[0]
+            api = next((each for each in APIS if each.serves(path)), None)
+            if api is None:
+                model.others.append((path, request))
+                self._send(404, "application/json", b"{}")
+            elif (beside := api.beside(path)) is not None:
+                model.others.append((path, request))
+                self._send(200, "application/json", json.dumps(beside).encode())
+            else:
+                self._say(api, path, request)
+
+        def _say(self, api: Api, path: str, request: Json) -> None:
+            turn = model.answer(api, path, request)
+            if turn is None:
+                self._send(400, "application/json", b'{"error": {"message": "the scripted model has been asked enough"}}')
+            elif api.streams(path, request):
+                self._send(200, "text/event-stream", b"".join(api.stream(request, turn)))
+            else:
+                self._send(200, "application/json", json.dumps(api.whole(request, turn)).encode())
+
+        def do_GET(self) -> None:
+            model.others.append((self.path, {}))
+            self._send(404, "application/json", b"{}")
+
+        do_HEAD = do_GET  # noqa: N815  # the server's name for it
+
+        def _send(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the server's name
+            """Say nothing: what was asked is written down."""
+
+    return Handler
