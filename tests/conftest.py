@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.summary import pytest_terminal_summary  # noqa: F401  # a hook of pytest's
+
 ROOT = Path(__file__).resolve().parent.parent
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 

@@ -1,4 +1,7 @@
-"""OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat-streaming): Qwen Code, Copilot, Cline, OpenCode."""
+"""OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat-streaming).
+
+Qwen Code, Copilot, Cline and OpenCode ask by it.
+"""
 
 from __future__ import annotations
 

@@ -28,17 +28,17 @@ IDLE = 30.0
 class ScriptedModel:
     """A loopback server that gives one turn of its script per request, and the last one again when they are used up.
 
-    `requests` are the agent's turns as it sent them, `others` what else it asked (path and body). A context manager.
+    `turns` may be given later: the address is known at once. `requests` are the agent's turns as it sent them, `others`
+    what else it asked (path and body). A context manager.
     """
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+        self.turns = turns
         self.requests: list[Json] = []
         self.others: list[tuple[str, Json]] = []
         self._api: Api = APIS[0]
-        self._turns = list(turns)
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -66,7 +66,7 @@ class ScriptedModel:
             self._api = api
             self.requests.append(request)
             number = len(self.requests)
-            return self._turns[min(number, len(self._turns)) - 1].numbered(number)
+            return self.turns[min(number, len(self.turns)) - 1].numbered(number)
 
     def heard(self, index: int = -1) -> str:
         """Return all that one request told the model, as text: the system prompt, the tools, every message."""
@@ -77,49 +77,52 @@ class ScriptedModel:
         return self._api.results(self.requests[-1]) if self.requests else []
 
 
-def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = IDLE
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", "0")))
-            request: Json = json.loads(body or b"{}")
-            path = self.path.partition("?")[0]
-            api = next((each for each in APIS if each.serves(path)), None)
-            if api is None:
-                model.others.append((path, request))
-                self._send(404, "application/json", b"{}")
-            elif (beside := api.beside(path)) is not None:
-                model.others.append((path, request))
-                self._send(200, "application/json", json.dumps(beside).encode())
-            else:
-                self._say(api, path, request)
+    def __init__(self, model: ScriptedModel) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.model = model
 
-        def _say(self, api: Api, path: str, request: Json) -> None:
-            turn = model.answer(api, path, request)
-            if turn is None:
-                self._send(400, "application/json", b'{"error": {"message": "the scripted model has been asked enough"}}')
-            elif api.streams(path, request):
-                self._send(200, "text/event-stream", b"".join(api.stream(request, turn)))
-            else:
-                self._send(200, "application/json", json.dumps(api.whole(request, turn)).encode())
 
-        def do_GET(self) -> None:
-            model.others.append((self.path, {}))
-            self._send(404, "application/json", b"{}")
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE
+    server: _Server
 
-        do_HEAD = do_GET  # noqa: N815  # the server's name for it
+    def do_POST(self) -> None:
+        model = self.server.model
+        request: Json = json.loads(self.rfile.read(int(self.headers.get("content-length", "0"))) or b"{}")
+        path = self.path.partition("?")[0]
+        api = next((each for each in APIS if each.serves(path)), None)
+        if api is None:
+            model.others.append((path, request))
+            self._send(404, {})
+        elif (beside := api.beside(path)) is not None:
+            model.others.append((path, request))
+            self._send(200, beside)
+        elif (turn := model.answer(api, path, request)) is None:
+            self._send(400, {"error": {"message": "the scripted model has been asked enough"}})
+        elif api.streams(path, request):
+            self._send(200, b"".join(api.stream(request, turn)))
+        else:
+            self._send(200, api.whole(request, turn))
 
-        def _send(self, status: int, kind: str, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
+    def do_GET(self) -> None:
+        self.server.model.others.append((self.path, {}))
+        self._send(404, {})
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the server's name
-            """Say nothing: what was asked is written down."""
+    do_HEAD = do_GET  # noqa: N815  # the server's name for it
 
-    return Handler
+    def _send(self, status: int, answer: Json | bytes) -> None:
+        """Send JSON, or the bytes of a stream."""
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("content-type", "text/event-stream" if isinstance(answer, bytes) else "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the server's name
+        """Say nothing: what was asked is written down."""

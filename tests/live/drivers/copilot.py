@@ -1,0 +1,52 @@
+"""Copilot CLI, headless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.live.driver import put
+from tests.live.installed import DIRECTORY
+from tests.live.model import Turn, use
+
+
+class Copilot:
+    """`copilot -p --allow-all-tools`, with chat completions.
+
+    It unpacks 100 MB of itself into the cache: once for all, at its installation, not once for each home.
+    """
+
+    name = "copilot"
+
+    def environment(self, url: str) -> Mapping[str, str]:
+        """Lead it to the model. To one of another maker's name it offers `create` and `edit`."""
+        return {
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            "COPILOT_MODEL": "claude-sonnet-4.5",
+            "COPILOT_OFFLINE": "true",
+            "XDG_CACHE_HOME": str(DIRECTORY / "cache"),
+        }
+
+    def settle(self, home: Path, url: str) -> None:
+        """Nothing is needed."""
+
+    def arguments(self, prompt: str) -> list[str]:
+        """One prompt, every tool and path allowed."""
+        return ["-p", prompt, "--allow-all-tools", "--allow-all-paths"]
+
+    def shell(self, command: str) -> Turn:
+        """Ask for bash."""
+        return use("bash", command=command, description="run it", mode="sync", initial_wait=10)
+
+    def write(self, path: Path, content: str) -> tuple[Turn, ...]:
+        """Ask for create."""
+        return (use("create", path=str(path), file_text=content),)
+
+    def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
+        """Ask for edit."""
+        return (use("edit", path=str(path), old_str=old, new_str=new),)
+
+    def wire(self, home: Path, commands: Mapping[str, str]) -> None:
+        """Use a file of the user's hooks."""
+        hooks = {event: [{"type": "command", "bash": command, "timeoutSec": 30}] for event, command in commands.items()}
+        put(home / ".copilot" / "hooks" / "wired.json", {"version": 1, "hooks": hooks})
