@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,3 +22,10 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
         pytest.skip(f"{name}: {reason}")
     with Agent(DRIVERS[name], Place(tmp_path)) as settled:
         yield settled
+
+
+@pytest.fixture
+def obeying(agent: Agent) -> Agent:
+    """Each agent in turn, with the hooks of `hooks.json` declared and wired: the same for all of them."""
+    agent.declare(*json.loads((Path(__file__).parent / "hooks.json").read_bytes())["hooks"])
+    return agent

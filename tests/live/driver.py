@@ -11,9 +11,13 @@ from tests.live.model import Json, Turn
 
 
 class Driver(Protocol):
-    """One agent: what it needs to run headless against a scripted model, and how that model calls its tools."""
+    """One agent: what it needs to run headless against a scripted model, and how that model calls its tools.
+
+    `name` is hookrun's for it, `before_a_tool` its own for the event before a tool.
+    """
 
     name: str
+    before_a_tool: str
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Return the variables that lead it to the model, beside HOME, TMPDIR and PATH."""

@@ -6,12 +6,16 @@ import json
 import os
 import signal
 import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from tests.live.driver import Driver
+from tests.live.driver import Driver, put
 from tests.live.installed import PINS, path
 from tests.live.model import Json, ScriptedModel, Turn
+
+HOOKRUN = Path(sys.executable).with_name("hookrun")
 
 LIMIT = 90.0
 """Seconds for one run; it takes one to five on an idle machine."""
@@ -127,6 +131,27 @@ class Agent:
     def name(self) -> str:
         """Its name, as hookrun has it."""
         return self.driver.name
+
+    def declare(self, *hooks: Mapping[str, object]) -> None:
+        """Declare hooks of the user's own, and wire hookrun for their events."""
+        put(self.place.hooks, {"hooks": list(hooks)})
+        self.install()
+
+    def install(self) -> None:
+        """Wire hookrun as a person does."""
+        events = {
+            "claude": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
+            "codex": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
+            "gemini": "SessionStart SessionEnd BeforeAgent BeforeTool AfterTool AfterAgent",
+            "qwen": "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop",
+            "copilot": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
+            "cline": "TaskStart PreToolUse PostToolUse TaskComplete",
+            "opencode": "",
+        }[self.name].split()
+        self.driver.wire(
+            self.place.home,
+            {event: f"{HOOKRUN} fire --agent {self.name} {event} --home {self.place.home}" for event in events},
+        )
 
     def run(self, *turns: Turn, prompt: str = "do it", **environment: str) -> Ran:
         """Run it on one prompt while its model says these turns. What it leaves running is ended with it."""

@@ -5,16 +5,6 @@ from __future__ import annotations
 from tests.live.model import say
 from tests.live.run import Agent
 
-BEFORE_A_TOOL = {
-    "claude": "PreToolUse",
-    "codex": "PreToolUse",
-    "gemini": "BeforeTool",
-    "qwen": "PreToolUse",
-    "copilot": "PreToolUse",
-    "cline": "PreToolUse",
-    "opencode": "tool.execute.before",
-}
-
 
 def test_its_tools_do_what_the_model_asks(agent: Agent) -> None:
     """A command is run, a file is made, a file is changed; the model hears of each, and the answer is printed."""
@@ -36,7 +26,7 @@ def test_its_tools_do_what_the_model_asks(agent: Agent) -> None:
 def test_a_command_that_is_wired_is_run(agent: Agent) -> None:
     """Before the tool: it finds nothing yet of what the tool will make."""
     home, project = agent.place.home, agent.place.project
-    agent.driver.wire(home, {BEFORE_A_TOOL[agent.name]: f"cat >/dev/null; ls '{project}' >'{home}/found'"})
+    agent.driver.wire(home, {agent.driver.before_a_tool: f"cat >/dev/null; ls '{project}' >'{home}/found'"})
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), say("done"))
     assert ran.files == {"made.txt": "hi\n"}, ran
     assert home.joinpath("found").read_text() == ""

@@ -13,6 +13,7 @@ class Claude:
     """`claude -p`, with the Messages API."""
 
     name = "claude"
+    before_a_tool = "PreToolUse"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model, and keep it from everybody else."""

@@ -13,6 +13,7 @@ class Cline:
     """`cline PROMPT`, with chat completions, without the daemon that it otherwise leaves running."""
 
     name = "cline"
+    before_a_tool = "PreToolUse"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Keep it to one process."""

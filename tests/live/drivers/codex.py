@@ -37,6 +37,7 @@ class Codex:
     """`codex exec`, with the Responses API. It keeps its helpers in no home below TMPDIR."""
 
     name = "codex"
+    before_a_tool = "PreToolUse"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Give the key that the settings name."""

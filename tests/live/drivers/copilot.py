@@ -17,6 +17,7 @@ class Copilot:
     """
 
     name = "copilot"
+    before_a_tool = "PreToolUse"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model. To one of another maker's name it offers `create` and `edit`."""

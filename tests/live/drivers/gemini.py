@@ -13,6 +13,7 @@ class Gemini:
     """`gemini -p --yolo`, with streamGenerateContent."""
 
     name = "gemini"
+    before_a_tool = "BeforeTool"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model."""

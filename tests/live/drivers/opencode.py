@@ -22,6 +22,7 @@ class OpenCode:
     """`opencode run`, with chat completions."""
 
     name = "opencode"
+    before_a_tool = "tool.execute.before"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Keep it from fetching anything."""

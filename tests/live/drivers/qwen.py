@@ -13,6 +13,7 @@ class Qwen:
     """`qwen -p --yolo`, with chat completions."""
 
     name = "qwen"
+    before_a_tool = "PreToolUse"
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model."""

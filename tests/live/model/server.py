@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -26,15 +27,17 @@ IDLE = 30.0
 
 
 class ScriptedModel:
-    """A loopback server that gives one turn of its script per request, and the last one again when they are used up.
+    """A loopback server that says one turn of its script per request, and the last one again when they are used up.
 
-    `turns` may be given later: the address is known at once. `requests` are the agent's turns as it sent them, `others`
-    what else it asked (path and body). A context manager.
+    `turns` may be given later: the address is known at once. `requests` are the agent's turns as it sent them,
+    `arrived` when they came (seconds of time.perf_counter), `others` what else it asked (path and body). A context
+    manager.
     """
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
         self.turns = turns
         self.requests: list[Json] = []
+        self.arrived: list[float] = []
         self.others: list[tuple[str, Json]] = []
         self._api: Api = APIS[0]
         self._lock = threading.Lock()
@@ -65,6 +68,7 @@ class ScriptedModel:
                 return Turn("a title")
             self._api = api
             self.requests.append(request)
+            self.arrived.append(time.perf_counter())
             number = len(self.requests)
             return self.turns[min(number, len(self.turns)) - 1].numbered(number)
 

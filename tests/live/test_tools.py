@@ -1,0 +1,98 @@
+"""What hooks say of a tool call is what happens: one file of declarations in canonical terms, every agent for real."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live.model import say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+
+
+def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
+    """It can do something else then: the session goes on."""
+    ran = obeying.run(obeying.driver.shell("echo forbidden > made.txt"), obeying.driver.shell("echo b > b.txt"), DONE)
+    assert ran.files == {"b.txt": "b\n"}, ran
+    assert "reason-of-no-forbidden" in ran.model.results()[0], ran
+    assert "all-is-done" in ran.stdout
+
+
+def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
+    """The model's own does not."""
+    ran = obeying.run(obeying.driver.shell("echo original > original.txt"), DONE)
+    assert ran.files == {"changed.txt": "changed\n"}, ran
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("echo delicate > made.txt", "reason-to-ask"),
+        ("echo needless > made.txt", "skipped by needless: reason-to-skip"),
+    ],
+)
+def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent, command: str, reason: str) -> None:
+    """There is nobody to ask."""
+    ran = obeying.run(obeying.driver.shell(command), DONE)
+    assert ran.files == {}, ran
+    assert reason in ran.model.results()[0], ran
+
+
+def test_stop_does_not_run_it(obeying: Agent) -> None:
+    """The turn ends, or the model hears why the call was refused."""
+    ran = obeying.run(obeying.driver.shell("echo fatal > made.txt"), DONE)
+    assert ran.files == {}, ran
+    assert len(ran.model.requests) == 1 or "reason-to-stop" in ran.model.results()[0], ran
+
+
+def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
+    """One that crashes, and one that hangs."""
+    crash, hang = "echo crash-and-go-on > crash.txt", "echo hang-and-go-on > hang.txt"
+    ran = obeying.run(obeying.driver.shell(crash), obeying.driver.shell(hang), DONE)
+    assert sorted(ran.files) == ["crash.txt", "hang.txt"], ran
+    failures = [(record["hook"], record["failure"]) for record in ran.audit if record.get("failure")]
+    assert failures == [("crashing-observer", "exit_code"), ("hanging-observer", "timeout")]
+
+
+@pytest.mark.parametrize(("way", "told"), [("crash", "some-trouble"), ("hang", "hanging-guard")])
+def test_guards_that_fail_refuse(obeying: Agent, way: str, told: str) -> None:
+    """And the model hears which one it was, and how it failed."""
+    ran = obeying.run(obeying.driver.shell(f"echo {way}-and-refuse > made.txt"), DONE)
+    assert ran.files == {}, ran
+    assert told in ran.model.results()[0], ran
+
+
+def test_written_and_changed_files_are_seen_by_their_path(obeying: Agent) -> None:
+    """As `write` or `edit` with an absolute file_path, before and after, and as `file_changed`."""
+    project = obeying.place.project
+    (project / "watched.txt").write_text("first\nsecond\n")
+    turns = (
+        *obeying.driver.write(project / "new.txt", "written\n"),
+        *obeying.driver.edit(project / "watched.txt", "second", "changed"),
+        DONE,
+    )
+    ran = obeying.run(*turns)
+    assert ran.files == {"new.txt": "written\n", "watched.txt": "first\nchanged\n"}, ran
+    expected = [("write", str(project / "new.txt")), ("edit", str(project / "watched.txt"))]
+    for event in ("pre_tool_use", "post_tool_use"):
+        seen = [(each["tool_name"], each["file_path"]) for each in ran.seen if each["event"] == event]
+        assert [each for each in seen if each[0] in ("write", "edit")] == expected, ran
+    changed = [each["file_path"] for each in ran.seen if each["event"] == "file_changed"]
+    assert changed == [path for _, path in expected], ran
+    assert "context-of-changed-file" in ran.heard
+
+
+def test_guarded_files_are_neither_written_nor_changed(obeying: Agent) -> None:
+    """By their path, whatever the agent calls its tools; the model hears why."""
+    guarded = obeying.place.project / "guarded"
+    guarded.mkdir()
+    (guarded / "old.txt").write_text("first\n")
+    edit = obeying.driver.edit(guarded / "old.txt", "first", "changed")
+    ran = obeying.run(*obeying.driver.write(guarded / "new.txt", "written\n"), *edit, DONE)
+    assert (guarded / "old.txt").read_text() == "first\n"
+    assert not (guarded / "new.txt").exists()
+    assert ["reason-of-guarded-files" in result for result in ran.model.results()] == [
+        True,
+        *[False] * (len(edit) - 1),
+        True,
+    ]
