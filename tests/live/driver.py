@@ -41,6 +41,18 @@ class Driver(Protocol):
         """Wire a shell command to each of these events, by the agent's own names, without hookrun."""
 
 
+class PatchingDriver(Driver, Protocol):
+    """An agent that, with a model of the GPT kind, changes files by `apply_patch` and by nothing else."""
+
+    def patch(self, files: str) -> Turn:
+        """Return the turn that applies a patch: what stands between its first line and its last."""
+
+
+def begin_and_end(files: str) -> str:
+    """Return a whole patch."""
+    return f"*** Begin Patch\n{files}*** End Patch"
+
+
 def put(path: Path, content: str | Json, mode: int = 0o644) -> None:
     """Write a file, and the directories above it; a mapping as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

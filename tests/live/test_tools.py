@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.live.drivers import PATCHING
 from tests.live.model import say
 from tests.live.run import Agent
 
@@ -96,3 +97,24 @@ def test_guarded_files_are_neither_written_nor_changed(obeying: Agent) -> None:
         *[False] * (len(edit) - 1),
         True,
     ]
+
+
+def test_files_that_a_patch_touches_are_seen_one_by_one(patching: Agent) -> None:
+    """One call of the agent's is a write and an edit, each with its path."""
+    project = patching.place.project
+    (project / "watched.txt").write_text("first\n")
+    patch = "*** Update File: watched.txt\n@@\n-first\n+changed\n*** Add File: new.txt\n+written\n"
+    ran = patching.run(PATCHING[patching.name].patch(patch), DONE)
+    assert ran.files == {"new.txt": "written\n", "watched.txt": "changed\n"}, ran
+    expected = [("edit", str(project / "watched.txt")), ("write", str(project / "new.txt"))]
+    for event in ("pre_tool_use", "post_tool_use"):
+        assert [(each["tool_name"], each["file_path"]) for each in ran.seen if each["event"] == event] == expected, ran
+    assert "context-of-changed-file" in ran.heard
+
+
+def test_a_patch_that_touches_a_guarded_file_is_refused_whole(patching: Agent) -> None:
+    """Whatever else it would have done; the model hears why."""
+    patch = "*** Add File: fine.txt\n+fine\n*** Add File: guarded/new.txt\n+written\n"
+    ran = patching.run(PATCHING[patching.name].patch(patch), DONE)
+    assert (ran.files, (ran.place.project / "guarded").exists()) == ({}, False), ran
+    assert "reason-of-guarded-files" in ran.heard, ran

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.live.driver import Driver
+from tests.live.driver import Driver, PatchingDriver
 from tests.live.drivers.claude import Claude
 from tests.live.drivers.cline import Cline
 from tests.live.drivers.codex import Codex
@@ -17,3 +17,8 @@ DRIVERS: Mapping[str, Driver] = {
     driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode())
 }
 """Every driver, by its agent's name."""
+
+PATCHING: Mapping[str, PatchingDriver] = {
+    driver.name: driver for driver in (Codex(), Copilot("gpt-5.5"), Cline("gpt-5.5"), OpenCode("gpt-5.5"))
+}
+"""Those that change files by patches, with a model that makes them do so."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import groups, put
+from tests.live.driver import begin_and_end, groups, put
 from tests.live.model import Call, Turn, use
 
 _CONFIG = """\
@@ -58,11 +58,15 @@ class Codex:
     def write(self, path: Path, content: str) -> tuple[Turn, ...]:
         """Ask for a patch that adds a file."""
         added = "".join(f"+{line}\n" for line in content.splitlines())
-        return (_patch(f"*** Add File: {path.name}\n{added}"),)
+        return (self.patch(f"*** Add File: {path.name}\n{added}"),)
 
     def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
         """Ask for a patch that replaces a line."""
-        return (_patch(f"*** Update File: {path.name}\n@@\n-{old}\n+{new}\n"),)
+        return (self.patch(f"*** Update File: {path.name}\n@@\n-{old}\n+{new}\n"),)
+
+    def patch(self, files: str) -> Turn:
+        """Ask for apply_patch, a tool that takes a text."""
+        return Turn("", (Call("apply_patch", begin_and_end(files)),))
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use the user's hooks.json, and trust what stands there: Codex passes over the rest in silence."""
@@ -72,10 +76,6 @@ class Codex:
             for event, command in commands.items():
                 name = _EVENTS[event]
                 config.write(f'\n[hooks.state."{hooks}:{name}:0:0"]\ntrusted_hash = "{_trusted(name, command)}"\n')
-
-
-def _patch(files: str) -> Turn:
-    return Turn("", (Call("apply_patch", f"*** Begin Patch\n{files}*** End Patch"),))
 
 
 def _trusted(event: str, command: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import put
+from tests.live.driver import begin_and_end, put
 from tests.live.installed import DIRECTORY
-from tests.live.model import Turn, use
+from tests.live.model import Call, Turn, use
 
 
 class Copilot:
@@ -19,11 +19,15 @@ class Copilot:
     name = "copilot"
     before_a_tool = "PreToolUse"
 
+    def __init__(self, model: str = "claude-sonnet-4.5") -> None:
+        """To a model with this name it offers `create` and `edit`, to a GPT `apply_patch`."""
+        self.model = model
+
     def environment(self, url: str) -> Mapping[str, str]:
-        """Lead it to the model. To one of another maker's name it offers `create` and `edit`."""
+        """Lead it to the model."""
         return {
             "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
-            "COPILOT_MODEL": "claude-sonnet-4.5",
+            "COPILOT_MODEL": self.model,
             "COPILOT_OFFLINE": "true",
             "XDG_CACHE_HOME": str(DIRECTORY / "cache"),
         }
@@ -46,6 +50,10 @@ class Copilot:
     def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
         """Ask for edit."""
         return (use("edit", path=str(path), old_str=old, new_str=new),)
+
+    def patch(self, files: str) -> Turn:
+        """Ask for apply_patch, a tool that takes a text."""
+        return Turn("", (Call("apply_patch", begin_and_end(files)),))
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use a file of the user's hooks."""

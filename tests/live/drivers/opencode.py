@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import put
+from tests.live.driver import begin_and_end, put
 from tests.live.installed import PINS
 from tests.live.model import Turn, use
 
@@ -24,6 +24,10 @@ class OpenCode:
     name = "opencode"
     before_a_tool = "tool.execute.before"
 
+    def __init__(self, model: str = "scripted") -> None:
+        """To a model with this name it offers `write` and `edit`, to a GPT `apply_patch`."""
+        self.model = model
+
     def environment(self, url: str) -> Mapping[str, str]:
         """Keep it from fetching anything."""
         return {
@@ -40,9 +44,10 @@ class OpenCode:
             "npm": "@ai-sdk/openai-compatible",
             "name": "scripted",
             "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
-            "models": {"scripted": {"name": "scripted"}},
+            "models": {self.model: {"name": self.model}},
         }
-        chosen = {"model": "scripted/scripted", "small_model": "scripted/scripted", "provider": {"scripted": provider}}
+        model = f"scripted/{self.model}"
+        chosen = {"model": model, "small_model": model, "provider": {"scripted": provider}}
         put(directory / "opencode.json", {"share": "disabled", **chosen})
         for name in ("package.json", "package-lock.json", "node_modules"):
             (directory / name).symlink_to(PINS["opencode-plugin"].directory / name)
@@ -65,6 +70,10 @@ class OpenCode:
             use("read", filePath=str(path)),
             use("edit", filePath=str(path), oldString=old, newString=new),
         )
+
+    def patch(self, files: str) -> Turn:
+        """Ask for apply_patch."""
+        return use("apply_patch", patchText=begin_and_end(files))
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write a plugin that runs the commands and obeys nothing."""
