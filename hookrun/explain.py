@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.match import shown, why_not
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from hookrun.fire import Fire
+    from hookrun.agents.agent import Agent
+    from hookrun.agents.answer import Answer
+    from hookrun.agents.message import Message
+    from hookrun.firing import Fire
     from hookrun.model import Hook, Run, Verdict
 
 
@@ -38,11 +42,24 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
     yield f"  verdict: {_said(verdict)}"
 
 
+def explain_answer(
+    agent: Agent, message: Message, fires: Sequence[tuple[Fire, Verdict]], answer: Answer | None, stdout: bytes
+) -> Iterator[str]:
+    """Yield the lines of the explanation of an agent's message that has been answered."""
+    yield f"{agent.TITLE}, {message.native}: {len(message.calls)} call(s)"
+    for fire, verdict in fires:
+        yield from explain(fire, verdict)
+    for name in answer.degraded if answer is not None else ():
+        yield f"  degraded: {name}: {DEGRADATIONS[name]}"
+    yield f"  told to {agent.TITLE}: {stdout.decode().strip() or 'nothing'}"
+
+
 def _files(fire: Fire) -> Iterator[str]:
-    files = fire.found.files if fire.found is not None else []
+    found = fire.command.found
+    files = found.files if found is not None else []
     if not files:
-        where = fire.found.cwd if fire.found is not None else None
-        root = fire.found.repository if fire.found is not None else None
+        where = found.cwd if found is not None else None
+        root = found.repository if found is not None else None
         yield f"  no declaration file for {where}" + (f" or above it up to {root}" if root else " (no repository)")
     for layer, path, _ in files:
         yield f"  {layer} declarations: {path}"

@@ -48,8 +48,10 @@ WITHOUT_HOOKS = {
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
+    "hookrun.firing",
     "hookrun.match",
     "hookrun.model",
+    "hookrun.streams",
     "select",
 }
 """What a fire loads where no hook applies, beyond what a bare Python has loaded."""

@@ -10,8 +10,8 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from hookrun import Engine, PreToolUse, Verdict
+from hookrun.agents.names import Names
 from hookrun.integrations.langchain import HookrunMiddleware
-from hookrun.integrations.names import Names
 
 engine = Engine()
 

@@ -57,12 +57,17 @@ def home_directory() -> str:
     home = os.environ.get("HOME", "")
     if os.path.isabs(home):
         return home.rstrip("/") or "/"
+    return account_home()
+
+
+def account_home() -> str:
+    """Return the home directory that the password database has for the account. Raises NoHomeError."""
     import pwd
 
     try:
-        return pwd.getpwuid(os.getuid()).pw_dir
+        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
-        why = f"HOME is not set, and the account {os.getuid()} has no home directory: set HOME, or give --home DIR"
+        why = f"the account {os.getuid()} has no home directory: give --home DIR, or set HOME where no agent fires"
         raise NoHomeError(why) from None
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from hookrun.agents import claude
+from hookrun.agents.answer import answer
+from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.message import unread
 from hookrun.events import canonical
 from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, Said, log, said, trouble
-from hookrun.integrations.claude_answers import answer
-from hookrun.integrations.claude_names import context_of
-from hookrun.integrations.tool_call import CHANGES_FILES
+from hookrun.integrations.answers import OnError, Said, lines, log, said, trouble
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
+    from hookrun.agents.message import Message
     from hookrun.library.engine import Engine
 
 OLDEST = (0, 2, 155)
@@ -43,8 +45,6 @@ MARGIN = 0.1
 """The part of them that is kept for saying the answer: hookrun decides about a late hook, not Claude."""
 LEAST = 0.01
 """Seconds that a second fire has where the first has used up all of them."""
-SYNTHESISED = {"file_changed": "PostToolUse"}
-"""Events that the SDK does not have -> Claude's event from which they are made."""
 
 
 def _check(version: str) -> None:
@@ -67,7 +67,8 @@ def hooks_for(
 
     Raises ValueError for one of `events` that the SDK cannot deliver; hooks of such events are named in the log.
     """
-    native = {name: each for each in _delivered() if (name := canonical(each)) is not None} | SYNTHESISED
+    native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
+    native |= {event: made[0] for event, made in claude.MADE_FROM.items()}
     wanted = _asked(events, native) if events is not None else _with_hooks(engine, native)
     callback = _Callback(engine, timeout * (1 - MARGIN), on_error)
     matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
@@ -113,26 +114,29 @@ class _Callback:
 
     async def __call__(self, data: HookInput, _tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
         payload = cast("dict[str, object]", data)
+        message = unread(claude, str(payload.get("hook_event_name")))
         try:
-            verdict = await self._verdict(payload)
+            message = claude.read(payload, "")
+            saids = await self._saids(message)
         except Exception as error:
-            event = canonical(str(payload.get("hook_event_name"))) or "unknown event"
-            verdict = said(trouble(event, f"{type(error).__name__}: {error}", self._on_error, error))
-        top, undelivered = answer(payload, verdict)
-        for each in undelivered:
-            log.warning("hookrun: nobody was told: %s", each)
-        if "continue" in top:
-            top["continue_"] = top.pop("continue")
-        return cast("HookJSONOutput", top)
+            saids = [said(trouble(message.event, f"{type(error).__name__}: {error}", self._on_error, error))]
+        found = answer(claude, message, saids)
+        for name in found.degraded:
+            if name.endswith("-> nothing"):
+                texts = lines(*(text for each in saids for text in (each.text, each.person)))
+                log.warning("hookrun: %s: %s: %s", message.native, DEGRADATIONS[name], texts)
+        if "continue" in found.data:
+            found.data["continue_"] = found.data.pop("continue")
+        return cast("HookJSONOutput", found.data)
 
-    async def _verdict(self, payload: dict[str, object]) -> Said:
+    async def _saids(self, message: Message) -> list[Said]:
         until = monotonic() + self._deadline
-        context = context_of(payload)
-        event = str(context.pop("event"))
-        verdict = await self._fire(event, context, until)
-        if event == "post_tool_use" and context.get("tool_name") in CHANGES_FILES:
-            verdict = verdict.and_then(await self._fire("file_changed", context, until))
-        return verdict
+        found = []
+        for call in message.calls:
+            if call.event is None:
+                raise ValueError(f"{message.native} is no event that hookrun knows")
+            found.append(await self._fire(call.event, call.fields, until))
+        return found
 
     async def _fire(self, event: str, context: dict[str, object], until: float) -> Said:
         deadline = max(until - monotonic(), LEAST)

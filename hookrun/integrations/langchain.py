@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from langchain.agents.middleware.types import ToolCallRequest
 
-    from hookrun.integrations.names import Names
+    from hookrun.agents.names import Names
     from hookrun.integrations.tool_loop import Approve
     from hookrun.library.engine import Engine
 

@@ -6,16 +6,14 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hookrun.agents.message import CHANGES_FILES
+from hookrun.agents.names import Names
 from hookrun.integrations.answers import Said, approval, lines, said
-from hookrun.integrations.names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from hookrun.library.result import Result
-
-CHANGES_FILES = frozenset({"write", "edit", "delete"})
-"""The tools after whose success `file_changed` is fired, by hookrun's names."""
 
 
 class ToolFailed(Exception):  # noqa: N818  # it says what happened to the tool
@@ -119,7 +117,7 @@ class _Call:
     def note(self, answer: Said) -> None:
         """Keep what an event has to say that comes too late to refuse anything: all of it is a note."""
         if answer.action == "ask":
-            answer = answer._replace(reason=approval(answer.reason))
+            answer.reason = approval(answer.reason)
         if answer.text:
             self.notes.append(answer.text)
 

@@ -18,9 +18,9 @@ import time
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+from hookrun.agents.names import Names
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, log
-from hookrun.integrations.names import Names
 from hookrun.integrations.tool_call import Ask, Ended, Fire, Run, ToolFailed, ToolOutcome, Wait, steps
 
 if TYPE_CHECKING:

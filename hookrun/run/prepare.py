@@ -294,5 +294,6 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    name = f"{project}\0{hook.layer}\0{hook.source}\0{hook.name}".encode("utf-8", "surrogatepass")
-    return f"{locks}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.lock"
+    from hookrun.private import label
+
+    return f"{locks}/{label(project, hook.layer, hook.source, hook.name)}.lock"

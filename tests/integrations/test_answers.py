@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hookrun import Engine, Result, Verdict
+from hookrun.agents.names import Names
 from hookrun.integrations.answers import Said, said, trouble
-from hookrun.integrations.names import Names
 
 
 def result(verdict: Verdict) -> Result:

@@ -204,7 +204,7 @@ def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: p
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
     engine.register(event, lambda _: Verdict.tell("by the way"), name="talker")
     ask(engine, payload(event))
-    assert f"{event} takes no text for the model: by the way" in caplog.text
+    assert f"{event}: no text reaches the model here: it is in the audit only: by the way" in caplog.text
 
 
 @pytest.mark.parametrize("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
@@ -405,7 +405,8 @@ class TestTrouble:
     ) -> None:
         """The person is told, the log is, and Claude goes on unless that was asked for."""
         engine.register("pre_tool_use", lambda _: None, name="one")
-        answer = ask(engine, payload("PreToolUse", session_id=5), on_error=on_error)
+        engine.close_sync()
+        answer = ask(engine, payload("PreToolUse"), on_error=on_error)
         assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == decided
         assert "hookrun itself is in trouble" in answer["systemMessage"]
         assert [record.levelno for record in caplog.records] == [logging.ERROR]

@@ -84,7 +84,7 @@ def test_without_its_package_an_integration_says_what_to_install(module: str, pa
     code = (
         "import sys\n"
         f"sys.modules[{package!r}] = None\n"
-        "import hookrun.integrations.tool_loop, hookrun.integrations.claude_names\n"
+        "import hookrun.integrations.tool_loop, hookrun.agents.claude\n"
         "try:\n"
         f"    import hookrun.integrations.{module}\n"
         "except ImportError as error:\n"
@@ -108,10 +108,3 @@ def test_a_claude_sdk_that_does_not_obey_is_not_taken() -> None:
         done = subprocess.run([sys.executable, "-c", code, version], capture_output=True, text=True, check=False)
         assert (done.returncode == 0) is taken, done.stderr
         assert taken or f"0.2.155 or later: pip install 'hookrun[claude-agent-sdk]' (found {version})" in done.stderr
-
-
-def test_claude_s_names_cost_nothing_more() -> None:
-    """The tables are there for the one-shot `fire` too: they load none of the modules that it keeps out."""
-    code = "import sys; import hookrun.integrations.claude_names; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert not {"json", "re", "typing", "dataclasses", "enum", "pathlib", "asyncio"} & set(done.stdout.split())

@@ -24,8 +24,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
+from hookrun.agents.names import Names
 from hookrun.integrations.langchain import HookrunMiddleware
-from hookrun.integrations.names import Names
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS: list[str] = []

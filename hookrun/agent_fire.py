@@ -1,0 +1,262 @@
+"""`hookrun fire --agent NAME`: the agent's own message in, the agent's own answer out.
+
+An agent's environment may be a project's word, so that nothing of it is believed but where the project is.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import agents, audit
+from hookrun import context as contexts
+from hookrun.agents.message import UnreadableError, native_of, unread
+from hookrun.config.find import NoHomeError, account_home
+from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
+from hookrun.streams import say, write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.agent import Agent
+    from hookrun.agents.answer import Answer
+    from hookrun.agents.message import Call
+    from hookrun.agents.said import Said
+    from hookrun.fire import Options
+    from hookrun.model import Verdict
+
+GO_ON, TROUBLE, REFUSED = 0, 1, 2
+"""Exit statuses. REFUSED is for a refusal that stdout does not take: it is the only word left."""
+
+MARGIN = 0.5
+"""Seconds of an agent's limit that are kept for ending hooks and saying so: hookrun decides about a late one."""
+
+
+def answer(name: str, options: Options, trouble: str) -> int:
+    """Answer the agent and return the exit status; `trouble` is what is wrong with the command line. Raises nothing."""
+    try:
+        agent = agents.load(name)
+    except agents.UnknownAgentError as error:
+        contexts.drain_stdin()
+        say(trouble or str(error))
+        return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
+    if agent.ALWAYS_ZERO:
+        _end_with_zero()
+    try:
+        return ForAgent(agent, options, trouble).run()
+    except KeyboardInterrupt:
+        return GO_ON if agent.ALWAYS_ZERO else 130
+    except Exception as error:  # nothing of ours ever refuses
+        say(internal_error(error))
+        return GO_ON
+
+
+def _end_with_zero() -> None:
+    """Let the signals that ask us to end do so without a word, where any other exit status than 0 is a refusal."""
+    import _signal  # type: ignore[import-not-found]  # see run/signals.py
+
+    for number in (1, 2, 15):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda _number, _frame: os._exit(GO_ON))
+
+
+class ForAgent:
+    """One message of an agent, from its bytes to the exit status."""
+
+    def __init__(self, agent: Agent, options: Options, trouble: str) -> None:
+        self.agent = agent
+        self.options = options
+        self.trouble = [trouble] if trouble else []
+        self.command: Command | None = None
+        self.event = native_of(agent, options.event)
+        self.message = unread(agent, self.event)
+        self.fires: list[tuple[Fire, Verdict]] = []
+
+    def run(self) -> int:
+        """Do it all and return the exit status."""
+        try:
+            self._open()
+            if self.trouble:
+                contexts.drain_stdin()
+            else:
+                self._fire()
+        except (TroubleError, NoHomeError, contexts.ContextError, UnreadableError) as error:
+            self.trouble.append(str(error))
+        except RecursionError:
+            self.trouble.append("the message is nested too deeply to be worked on")
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+        return self._answer()
+
+    def _open(self) -> None:
+        options = self.options
+        home = named_home(options.home) if options.home else account_home()
+        limits = self.agent.LIMITS
+        limit = limits.get(self.event, limits[""])
+        self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
+
+    def _fire(self) -> None:
+        """Read the message and fire each of its calls, in order, until a signal ends it."""
+        command = self._command()
+        payload = command.read(self.options.ctx)
+        self.message = self.agent.read(payload, self.event)
+        command.load(self._start(), self.options.config)
+        for call in self.message.calls:
+            fire = self._prepared(command, call)
+            if fire is None:
+                continue
+            self.fires.append((fire, fire.run(call.fields)))
+            if command.interrupted:
+                return
+
+    def _command(self) -> Command:
+        if self.command is None:
+            raise TroubleError("there is no home directory to look for declarations in")
+        return self.command
+
+    def _prepared(self, command: Command, call: Call) -> Fire | None:
+        """Return the fire of a call; None of one that we made up and nobody waits for."""
+        event = call.event or command.event(self.message.native)
+        if call.made and (command.compiled is None or not len(command.compiled.candidates(event))):
+            return None
+        return Fire(command, event)
+
+    def _start(self) -> str | None:
+        """Return where to look for the project: the agent's variable, else its message's word, else where we are.
+
+        Only directories count that are there.
+        """
+        named = [os.environ.get(name, "") for name in self.agent.VARIABLES]
+        for path in (*named, *self.message.roots):
+            if os.path.isabs(path) and os.path.isdir(path):
+                return os.path.normpath(path)
+        try:
+            return os.getcwd()
+        except OSError:
+            return None
+
+    # --- what is told
+
+    def _answer(self) -> int:
+        """Print the answer, keep the records, return the exit status."""
+        command = self.command
+        if command is not None and command.found is None:
+            self._load_settings(command)
+        interrupted = command.interrupted if command is not None else 0
+        answer = self._made() if self._has_something_to_say() else None
+        stdout = answer.stdout() if answer is not None else b""
+        error = write(1, stdout) if stdout else None
+        refused = answer is not None and not answer.said.goes_on
+        status = GO_ON
+        if error is not None:
+            say(f"the answer could not be written to stdout: {error}")
+            if answer is not None and refused:
+                say(answer.said.reason or "refused")
+                status = REFUSED
+        elif interrupted and not refused and not self.agent.ALWAYS_ZERO:
+            status = 128 + interrupted
+        if self.options.explain:
+            self._explain(answer, stdout)
+        self._audit(status, answer)
+        return status
+
+    def _has_something_to_say(self) -> bool:
+        problems = self.command.problems if self.command is not None else []
+        return bool(self.trouble or problems or any(fire.chain is not None for fire, _ in self.fires))
+
+    def _made(self) -> Answer:
+        """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
+        from hookrun.agents.answer import answer
+        from hookrun.agents.said import said
+
+        saids = [said(verdict, fire.chain.runs if fire.chain is not None else ()) for fire, verdict in self.fires]
+        saids = [self._bounded(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
+        return answer(self.agent, self.message, [*saids, self._troubled()], self._notice)
+
+    def _bounded(self, fire: Fire, said: Said) -> Said:
+        """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
+        from hookrun.agents.forms import ENDS
+        from hookrun.agents.said import Said, lines
+
+        if fire.event not in ENDS:
+            return said
+        from hookrun import session
+
+        home, which = fire.command.home, f"{fire.event} {fire.context.get('agent_id') or ''}"
+        if said.action != "block":
+            session.may_end(home, self.message.session_id, which)
+            return said
+        if session.may_block(home, self.message.session_id, which):
+            return said
+        told = f"it was kept from ending {session.MOST_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        return Said(person=lines(told, said.person), context=said.context)
+
+    def _troubled(self) -> Said:
+        """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
+        from hookrun.agents.forms import ENDS
+        from hookrun.agents.said import Said
+
+        command = self.command
+        texts = [*self.trouble, *(command.problems if command is not None else ())]
+        if not texts:
+            return Said()
+        text = f"hookrun itself is in trouble: {'; '.join(texts)}"
+        settings = command.settings if command is not None else {}
+        if settings.get("on_error") == "block" and self.message.event not in ENDS:
+            return Said("block", text)
+        return Said(person=text if self._first_time(text) else None)
+
+    def _notice(self, names: list[str]) -> str | None:
+        """Return what the person is told of degradations that this session has not seen yet."""
+        from hookrun.agents.degrade import DEGRADATIONS
+
+        new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
+        if not new:
+            return None
+        told = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
+        return f"hookrun: {self.agent.TITLE} cannot say all of this at {self.message.native}: {told}"
+
+    def _first_time(self, cause: str) -> bool:
+        from hookrun.session import first_time
+
+        home = self.command.home if self.command is not None else None
+        return home is None or first_time(home, self.message.session_id, cause)
+
+    def _load_settings(self, command: Command) -> None:
+        """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
+        try:
+            command.load(self._start(), self.options.config)
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+
+    def _explain(self, answer: Answer | None, stdout: bytes) -> None:
+        from hookrun.explain import explain_answer
+        from hookrun.streams import say_plain
+
+        say_plain("\n".join(explain_answer(self.agent, self.message, self.fires, answer, stdout)))
+
+    # --- what is kept
+
+    def _audit(self, status: int, answer: Answer | None) -> None:
+        """Keep a record of each fire. Nothing that goes wrong here changes the answer."""
+        command = self.command
+        if command is None:
+            return
+        degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
+        error = audit.safe("; ".join(self.trouble)) if self.trouble else None
+        try:
+            fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
+            if not fires and (error is not None or command.problems):
+                fires = [(self._unfired(command), None)]
+            records: list[dict[str, object]] = []
+            for fire, verdict in fires:
+                records += fire.records(verdict, exit=status, error=error, degraded=degraded)
+                error, degraded = None, []
+            if records:
+                command.keep(records)
+        except Exception as failed:
+            command.warnings.append(internal_error(failed))
+
+    def _unfired(self, command: Command) -> Fire:
+        """Return a fire that did not come to pass, for the record."""
+        fire = Fire(command, self.message.event)
+        fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
+        return fire

@@ -1,0 +1,115 @@
+"""Claude Code: its names, its messages, and what it obeys.
+
+Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.329) sent and did with each answer,
+measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) get and give the same.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents.forms import Form, after, before_tool, ending, permission, telling
+from hookrun.agents.hook_message import FIELDS, Shape
+from hookrun.agents.message import blocks, text_of
+from hookrun.agents.names import Names
+
+NAME = "claude"
+TITLE = "Claude Code"
+MEASURED = "2.1.329 and 2.1.197, headless"
+
+EVENTS = {
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "UserPromptSubmit": "user_prompt_submit",
+    "MessageDisplay": "assistant_response",
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "post_tool_use",
+    "PostToolUseFailure": "post_tool_failure",
+    "PermissionRequest": "permission_request",
+    "PermissionDenied": "tool_call_aborted",
+    "FileChanged": "file_changed",
+    "Stop": "stop",
+    "StopFailure": "error",
+    "SubagentStart": "subagent_start",
+    "SubagentStop": "subagent_stop",
+    "PreCompact": "pre_compact",
+    "PostCompact": "post_compact",
+    "Notification": "notification",
+}
+MADE_FROM = {"file_changed": ("PostToolUse",)}
+GUARDED = "PreToolUse"
+
+TOOLS = {
+    "Bash": "bash",
+    "PowerShell": "bash",
+    "Read": "read",
+    "Write": "write",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "NotebookEdit": "edit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "WebFetch": "web_fetch",
+    "WebSearch": "web_search",
+    "Agent": "task",
+    "Task": "task",
+}
+ARGUMENTS = {"NotebookEdit": {"notebook_path": "file_path", "new_source": "new_string"}}
+NAMES = Names(TOOLS, ARGUMENTS)
+
+VARIABLES = ("CLAUDE_PROJECT_DIR",)
+LIMITS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
+MOST = {"SessionEnd": 60.0}
+ALWAYS_ZERO = False
+
+NOTES = (
+    "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
+    "In `claude -p` an `ask` is a refusal with its reason.",
+    "It ends a turn itself after 8 blocks of `Stop` in a row.",
+    "Text for the model beyond 10,000 characters is put into a file of which it sees the beginning.",
+)
+
+RESPONSES = {
+    "Bash": ("stdout", "stderr"),
+    "PowerShell": ("stdout", "stderr"),
+    "Read": ("file.content",),
+    "Grep": ("content",),
+    "WebFetch": ("result",),
+    "Agent": ("content",),
+    "Task": ("content",),
+}
+"""A tool -> where in its response the text lies; of all other tools it is the whole response."""
+
+
+def response_text(tool: str, response: object) -> str:
+    """Return what a tool gave back as text: what RESPONSES points to, else all of it, as JSON."""
+    if isinstance(response, dict):
+        found = [text for path in RESPONSES.get(tool, ()) if (text := blocks(_at(response, path))) is not None]
+        if found:
+            return "\n".join(text for text in found if text)
+    return text_of(response)
+
+
+def _at(value: object, path: str) -> object:
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+read = Shape(
+    NAME, events=EVENTS, names=NAMES, fields={**FIELDS, "delta": "assistant_response"}, output=response_text
+).read
+
+FORMS = {
+    "PreToolUse": Form(
+        "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, person", before_tool
+    ),
+    "PermissionRequest": Form("allow, allow with arguments, ask, block, stop, person", permission),
+    "PostToolUse": Form("block, stop, context, person", after),
+    "PostToolUseFailure": Form("block, stop, context, person", after),
+    "UserPromptSubmit": Form("block, stop, context, person", after),
+    "SessionStart": Form("context, person", telling),
+    "Stop": Form("block, stop, person", ending),
+    "SubagentStop": Form("block, stop, person", ending),
+    "SubagentStart": Form("stop, context, person", telling),
+    "PreCompact": Form("block", after),
+    "Notification": Form("stop, context, person", telling),
+}

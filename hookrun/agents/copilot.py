@@ -1,0 +1,199 @@
+"""Copilot CLI: its names, its messages in two dialects, and what it obeys. Any exit status but 0 is a refusal to it.
+
+The name under which an event is wired chooses the dialect, `preToolUse` or `PreToolUse`; a message tells which it is.
+
+Source: what the CLI (1.0.102) sent and did with each answer, measured against a scripted model.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents.forms import Form
+from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
+from hookrun.agents.names import Names
+from hookrun.fastjson import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.forms import Answer
+    from hookrun.agents.said import Said
+
+NAME = "copilot"
+TITLE = "Copilot CLI"
+MEASURED = "1.0.102, `copilot -p`"
+
+EVENTS = {
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "UserPromptSubmit": "user_prompt_submit",
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "post_tool_use",
+    "PostToolUseFailure": "post_tool_failure",
+    "PermissionRequest": "permission_request",
+    "Stop": "stop",
+    "SubagentStart": "subagent_start",
+    "SubagentStop": "subagent_stop",
+    "PreCompact": "pre_compact",
+    "Notification": "notification",
+    "ErrorOccurred": "error",
+}
+CAMEL = {
+    "sessionStart": "SessionStart",
+    "sessionEnd": "SessionEnd",
+    "userPromptSubmitted": "UserPromptSubmit",
+    "preToolUse": "PreToolUse",
+    "postToolUse": "PostToolUse",
+    "postToolUseFailure": "PostToolUseFailure",
+    "permissionRequest": "PermissionRequest",
+    "agentStop": "Stop",
+    "subagentStart": "SubagentStart",
+    "subagentStop": "SubagentStop",
+    "preCompact": "PreCompact",
+    "notification": "Notification",
+    "errorOccurred": "ErrorOccurred",
+}
+"""An event's name in the camelCase dialect -> in the other."""
+
+MADE_FROM = {"file_changed": ("PostToolUse",)}
+GUARDED = "PreToolUse"
+
+PATH = {"path": "file_path"}
+WRITE = {**PATH, "file_text": "content"}
+EDIT = {**PATH, "old_str": "old_string", "new_str": "new_string"}
+TOOLS = {
+    "bash": "bash",
+    "Bash": "bash",
+    "powershell": "bash",
+    "view": "read",
+    "Read": "read",
+    "create": "write",
+    "Write": "write",
+    "edit": "edit",
+    "Edit": "edit",
+    "glob": "glob",
+    "Glob": "glob",
+    "grep": "grep",
+    "Grep": "grep",
+    "web_fetch": "web_fetch",
+    "WebFetch": "web_fetch",
+    "task": "task",
+    "Task": "task",
+}
+"""A tool -> hookrun's name. The second dialect has Claude's names for the tools, but not for their arguments."""
+ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
+NAMES = Names(TOOLS, ARGUMENTS)
+
+VARIABLES = ("COPILOT_PROJECT_DIR",)
+LIMITS = {"": 30.0}
+MOST: dict[str, float] = {}
+ALWAYS_ZERO = True
+
+NOTES = (
+    "`PostToolUse` comes for a shell command that fails too; its exit status is in the text.",
+    "In `copilot -p` an `ask` is a refusal with its reason.",
+    "It ends a turn itself after 8 blocks of `Stop` in a row.",
+    "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
+)
+
+FIELDS = {
+    "sessionId": "session_id",
+    "cwd": "working_dir",
+    "prompt": "user_prompt",
+    "transcriptPath": "transcript_path",
+    "stopReason": "stop_reason",
+    "initialPrompt": "initial_prompt",
+    "agentName": "agent_name",
+}
+TRANSLATED = frozenset(
+    {"hook_event_name", "hookName", "tool_name", "toolName", "tool_input", "toolInput", "toolArgs", "tool_result",
+     "toolResult", "error", "timestamp"}
+)  # fmt: skip
+
+
+def read(payload: dict[str, object], event: str) -> Message:
+    """Return what a message says, in either dialect. Raises UnreadableError without an event in it or in the wiring."""
+    given = payload.get("hook_event_name", payload.get("hookName", event))
+    if not isinstance(given, str) or not given:
+        raise UnreadableError(f"the event is {given!r}, expected it in the message or after --agent {NAME}")
+    native = CAMEL.get(given, given)
+    dialect = "" if "hook_event_name" in payload else "camel"
+    fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
+    call = Call(EVENTS.get(native), fields)
+    roots = [payload.get("cwd")]
+    if payload.get("error") is not None:
+        _take_error(call, payload["error"])
+    tool = payload.get("tool_name", payload.get("toolName"))
+    if not isinstance(tool, str):
+        return Message(native, [call], roots=roots, dialect=dialect)
+    args = _arguments(payload)
+    fields.update(tool_fields(NAMES, tool, args))
+    done = _take_result(call, payload)
+    own = one(NAMES, tool, args) if isinstance(args, dict) else None
+    return Message(native, with_changes([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect)
+
+
+def _arguments(payload: dict[str, object]) -> object:
+    """Return the arguments of a tool: older versions give them as a text of JSON."""
+    args = next((payload[name] for name in ("tool_input", "toolArgs", "toolInput") if name in payload), None)
+    if isinstance(args, str):
+        try:
+            return loads(args)
+        except ValueError:
+            return None
+    return args
+
+
+def _take_result(call: Call, payload: dict[str, object]) -> bool:
+    """Put a tool's result into the context; tell whether it was a success."""
+    result = payload.get("tool_result", payload.get("toolResult"))
+    if not isinstance(result, dict):
+        return False
+    text = result.get("text_result_for_llm", result.get("textResultForLlm"))
+    call.fields["tool_result_output"] = text if isinstance(text, str) else text_of(result)
+    return result.get("result_type", result.get("resultType")) == "success"
+
+
+def _take_error(call: Call, error: object) -> None:
+    said = error.get("message") if isinstance(error, dict) else error
+    if call.event == "post_tool_failure":
+        call.fields["tool_result_error"] = text_of(said)
+    else:
+        call.fields["error_info"] = {"error_message": text_of(said)}
+
+
+def _before_tool(said: Said, _message: Message) -> Answer:
+    answer: Answer = {}
+    if said.action in ("allow", "ask"):
+        answer["permissionDecision"] = said.action
+    elif said.action == "block":
+        answer["permissionDecision"] = "deny"
+    if said.reason:
+        answer["permissionDecisionReason"] = said.reason
+    if said.args is not None:
+        answer["modifiedArgs"] = said.args
+    if said.context:
+        answer["additionalContext"] = said.context
+    return answer
+
+
+def _permission(said: Said, _message: Message) -> Answer:
+    if said.action == "allow":
+        return {"behavior": "allow"}
+    return {"behavior": "deny", "message": said.reason} if said.action == "block" else {}
+
+
+def _answer(said: Said, _message: Message) -> Answer:
+    answer: Answer = {"decision": "block", "reason": said.reason} if said.action == "block" else {}
+    if said.context:
+        answer["additionalContext"] = said.context
+    return answer
+
+
+FORMS = {
+    "SessionStart": Form("context", _answer),
+    "UserPromptSubmit": Form("block, context", _answer),
+    "PreToolUse": Form("allow, allow with arguments, ask, ask with arguments, modify, block, context", _before_tool),
+    "PermissionRequest": Form("allow, ask, block", _permission),
+    "PostToolUse": Form("block, context", _answer),
+    "Stop": Form("block", _answer),
+    "SubagentStop": Form("block", _answer),
+}

@@ -1,0 +1,135 @@
+"""Gemini CLI: its names, its messages, and what it obeys.
+
+Source: what the CLI (0.61.0) sent and did with each answer, measured against a scripted model.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents.forms import Form, end_of_turn, with_person
+from hookrun.agents.hook_message import FIELDS, Shape, content_text
+from hookrun.agents.message import text_of
+from hookrun.agents.names import Names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.forms import Answer
+    from hookrun.agents.message import Message
+    from hookrun.agents.said import Said
+
+NAME = "gemini"
+TITLE = "Gemini CLI"
+MEASURED = "0.61.0, `gemini -p`"
+
+EVENTS = {
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "BeforeAgent": "user_prompt_submit",
+    "AfterAgent": "stop",
+    "BeforeModel": "before_inference",
+    "AfterModel": "after_inference",
+    "BeforeTool": "pre_tool_use",
+    "AfterTool": "post_tool_use",
+    "PreCompress": "pre_compact",
+    "Notification": "notification",
+}
+MADE_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
+GUARDED = "BeforeTool"
+
+TOOLS = {
+    "run_shell_command": "bash",
+    "read_file": "read",
+    "write_file": "write",
+    "replace": "edit",
+    "glob": "glob",
+    "grep_search": "grep",
+    "search_file_content": "grep",
+    "web_fetch": "web_fetch",
+    "google_web_search": "web_search",
+    "invoke_agent": "task",
+}
+
+
+class _Names(Names):
+    """The names of tools; those of an MCP server begin with `mcp_` only, and the first `_` ends the server's name."""
+
+    __slots__ = ()
+
+    def tool(self, name: str) -> str:
+        if name.startswith("mcp_") and not name.startswith("mcp__"):
+            server, mark, tool = name[4:].partition("_")
+            if mark:
+                return f"mcp__{server}__{tool}"
+        return super().tool(name)
+
+
+NAMES = _Names(TOOLS)
+
+VARIABLES = ("GEMINI_PROJECT_DIR",)
+LIMITS = {"": 60.0}
+MOST: dict[str, float] = {}
+ALWAYS_ZERO = False
+
+NOTES = (
+    "Its time limits are written in milliseconds.",
+    "`ask` would hang a run without a terminal for ever, and no message tells of what kind a run is: it is a refusal.",
+    "`AfterTool` comes for a shell command that fails too; its exit status is in the text.",
+    "`PreCompress` comes before every request to the model.",
+    "`web_fetch` has its address within `prompt`: there is no `url`.",
+)
+
+
+_read = Shape(
+    NAME,
+    events=EVENTS,
+    names=NAMES,
+    fields={**FIELDS, "prompt_response": "assistant_response"},
+    output=content_text,
+).read
+
+
+def read(payload: dict[str, object], event: str) -> Message:
+    """Return what a message says. A tool's response with an `error` is a failure. Raises UnreadableError."""
+    message = _read(payload, event)
+    call = message.calls[0]
+    server = payload.get("mcp_context")
+    if isinstance(server, dict) and message.tool is not None:
+        named = server.get("server_name"), server.get("tool_name")
+        if all(isinstance(name, str) for name in named):
+            call.fields["tool_name"] = f"mcp__{named[0]}__{named[1]}"
+    response = payload.get("tool_response")
+    if call.event == "post_tool_use" and isinstance(response, dict) and response.get("error") is not None:
+        error = response["error"]
+        said = error.get("message") if isinstance(error, dict) else error
+        call.fields["tool_result_error"] = text_of(said)
+        call.event = "post_tool_failure"
+        del message.calls[1:]
+    return message
+
+
+def _answer(said: Said, message: Message) -> Answer:
+    """All events: `decision` refuses or goes on, `continue: false` ends the turn."""
+    top: Answer = {}
+    if said.action == "block":
+        top = {"decision": "deny", "reason": said.reason}
+    elif said.action == "stop":
+        top = end_of_turn(said)
+    fields: Answer = {}
+    if said.args is not None:
+        fields["tool_input"] = said.args
+    if said.context:
+        fields["additionalContext"] = said.context
+    if fields:
+        top["hookSpecificOutput"] = {"hookEventName": message.native, **fields}
+    return with_person(said, top)
+
+
+FORMS = {
+    "SessionStart": Form("context, person", _answer),
+    "SessionEnd": Form("person", _answer),
+    "BeforeAgent": Form("block, stop, context, person", _answer),
+    "AfterAgent": Form("block, stop, person", _answer),
+    "BeforeTool": Form("modify, block, stop, person", _answer),
+    "AfterTool": Form("block, stop, context, person", _answer),
+    "PreCompress": Form("person", _answer),
+    "Notification": Form("person", _answer),
+}

@@ -1,0 +1,196 @@
+"""OpenCode, through a plugin of ours: it says what happened in a JSON object of our own making, and does as it is told.
+
+What the plugin sends: `hook` (the name of OpenCode's hook), what the hook was given as `input` and `output`, or as
+`event`, `directory`, `worktree`, and `parent`, the session whose subagent this is. What it is answered: ANSWER.
+
+Source: what OpenCode (1.18.33, 1.18.34) gave to plugins and did with what they did, measured against a scripted model.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents import patch
+from hookrun.agents.forms import Form
+from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
+from hookrun.agents.names import Names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.forms import Answer
+    from hookrun.agents.said import Said
+
+NAME = "opencode"
+TITLE = "OpenCode"
+MEASURED = "1.18.33 and 1.18.34, `opencode run`"
+
+EVENTS = {
+    "session.created": "session_start",
+    "session.deleted": "session_end",
+    "session.idle": "stop",
+    "session.error": "error",
+    "session.compacted": "post_compact",
+    "experimental.session.compacting": "pre_compact",
+    "experimental.text.complete": "assistant_response",
+    "chat.message": "user_prompt_submit",
+    "tool.execute.before": "pre_tool_use",
+    "tool.execute.after": "post_tool_use",
+    "permission.asked": "permission_request",
+    "file.edited": "file_changed",
+}
+OF_A_SUBAGENT = {"session.created": "subagent_start", "session.idle": "subagent_stop"}
+MADE_FROM = {
+    "file_changed": ("tool.execute.after",),
+    "subagent_start": ("session.created",),
+    "subagent_stop": ("session.idle",),
+}
+GUARDED = "tool.execute.before"
+
+PATH = {"filePath": "file_path"}
+TOOLS = {
+    "bash": "bash",
+    "read": "read",
+    "write": "write",
+    "edit": "edit",
+    "glob": "glob",
+    "grep": "grep",
+    "webfetch": "web_fetch",
+    "websearch": "web_search",
+    "task": "task",
+}
+ARGUMENTS = {
+    "read": PATH,
+    "write": PATH,
+    "edit": {**PATH, "oldString": "old_string", "newString": "new_string"},
+}
+NAMES = Names(TOOLS, ARGUMENTS)
+PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
+"""Its tools that take a patch -> the argument that is one."""
+
+VARIABLES: tuple[str, ...] = ()
+LIMITS = {"": 60.0}
+MOST: dict[str, float] = {}
+ALWAYS_ZERO = False
+
+NOTES = (
+    "It has plugins, no hooks: `hookrun install` writes one, which calls hookrun.",
+    "It sets a plugin no time limit: the 60 seconds are ours.",
+    "Text for the model at `tool.execute.before` is given to it with the tool's result.",
+    "Text for the model at `session.created` is given to it with the first prompt.",
+    'A prompt can only be refused by an error: the run ends with "Unexpected server error".',
+    "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is seen at the end of each text.",
+)
+
+ANSWER = {
+    "refuse": "the reason for which the plugin throws",
+    "args": "all arguments that the tool is to have instead",
+    "context": "text that the model is to be given",
+    "person": "text that the person is to be shown",
+    "go_on": "the next instruction: the session does not end",
+}
+"""What the plugin is answered, by the keys of the JSON object; an empty answer is none of them."""
+
+
+def read(payload: dict[str, object], event: str) -> Message:
+    """Return what the plugin says. Raises UnreadableError where it is not ours."""
+    happened = payload.get("event")
+    native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
+    if not isinstance(native, str) or not native:
+        raise UnreadableError(f"hook is {native!r}, expected the name of a hook of {TITLE}: is the plugin hookrun's?")
+    given = _object(payload.get("input"))
+    output = _object(payload.get("output"))
+    properties = _object(happened.get("properties")) if isinstance(happened, dict) else {}
+    fields = fields_of({}, {}, frozenset(), agent=NAME, event=native)
+    fields["payload"] = payload
+    _take_session(fields, payload, given, properties)
+    name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
+    call = Call(name or EVENTS.get(native), fields)
+    roots = [payload.get("worktree"), payload.get("directory")]
+    _take_texts(call, payload, output, properties)
+    tool = given.get("tool")
+    if not isinstance(tool, str):
+        return Message(native, [call], roots=roots)
+    args = given.get("args", output.get("args"))
+    fields.update(tool_fields(NAMES, tool, args), tool_use_id=given.get("callID"))
+    if call.event == "post_tool_use":
+        fields["tool_result_output"] = text_of(output.get("output"))
+    message = Message(native, with_changes([call]), roots=roots, tool=tool)
+    if isinstance(args, dict):
+        message.own = one(NAMES, tool, args)
+        text = args.get(PATCHES.get(tool, ""))
+        if isinstance(text, str):
+            return patch.in_files(message, text)
+    return message
+
+
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _take_session(
+    fields: dict[str, object], payload: dict[str, object], given: dict[str, object], properties: dict[str, object]
+) -> None:
+    info = _object(properties.get("info"))
+    session = given.get("sessionID") or properties.get("sessionID") or info.get("id")
+    parent = payload.get("parent")
+    fields["session_id"] = session if isinstance(session, str) else None
+    fields["root_session_id"] = parent if isinstance(parent, str) else fields["session_id"]
+    if isinstance(parent, str):
+        fields["agent_id"] = session
+    directory = payload.get("directory")
+    fields["working_dir"] = directory if isinstance(directory, str) else None
+
+
+def _take_texts(
+    call: Call, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
+) -> None:
+    """Put into the context what the event is about besides a tool."""
+    fields, event = call.fields, call.event
+    if event == "user_prompt_submit":
+        parts = output.get("parts")
+        texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        fields["user_prompt"] = "\n".join(text for text in texts if isinstance(text, str))
+    elif event == "assistant_response":
+        fields["assistant_response"] = text_of(output.get("text"))
+    elif event in ("stop", "subagent_stop"):
+        text = payload.get("text")
+        fields["assistant_response"] = text if isinstance(text, str) else None
+    elif event == "error":
+        fields["error_info"] = {"error_message": text_of(properties.get("error"))}
+    elif event == "file_changed":
+        fields["file_path"] = text_of(properties.get("file"))
+    elif event == "permission_request":
+        tool = str(properties.get("permission"))
+        fields.update(tool_fields(NAMES, tool, _object(properties.get("metadata"))))
+        fields["tool_use_id"] = _object(properties.get("tool")).get("callID")
+
+
+def _answer(said: Said, _message: Message) -> Answer:
+    """All that an event is able to say, under the keys of ANSWER."""
+    answer: Answer = {"refuse": said.reason} if said.action == "block" else {}
+    if said.args is not None:
+        answer["args"] = said.args
+    if said.context:
+        answer["context"] = said.context
+    if said.person:
+        answer["person"] = said.person
+    return answer
+
+
+def _ending(said: Said, _message: Message) -> Answer:
+    answer: Answer = {"go_on": said.reason} if said.action == "block" else {}
+    if said.person:
+        answer["person"] = said.person
+    return answer
+
+
+FORMS = {
+    "session.created": Form("context, person", _answer),
+    "session.idle": Form("block, person", _ending),
+    "session.error": Form("person", _answer),
+    "session.compacted": Form("person", _answer),
+    "experimental.session.compacting": Form("context, person", _answer),
+    "experimental.text.complete": Form("person", _answer),
+    "chat.message": Form("block, context, person", _answer),
+    "tool.execute.before": Form("modify, block, context, person", _answer),
+    "tool.execute.after": Form("context, person", _answer),
+    "permission.asked": Form("person", _answer),
+}

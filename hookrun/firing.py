@@ -1,0 +1,227 @@
+"""One fire: what is declared is loaded, what applies is run in order, what came of it is kept. Nobody is told yet.
+
+`Command` is one call of `hookrun fire` and what all its fires share; `Fire` is one event on one context.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+
+from hookrun import audit
+from hookrun import context as contexts
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.events import EVENTS, canonical
+from hookrun.model import Interrupted, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.config.cache import Compiled, Declared
+    from hookrun.config.find import Found
+    from hookrun.engine import Chain
+    from hookrun.model import Hook, Outcome
+
+
+class TroubleError(Exception):
+    """hookrun itself cannot work; the message says why and what to do."""
+
+
+class Command:
+    """One call of `hookrun fire`: the declarations in force, the time that is left, what is wrong, what is kept.
+
+    `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
+    environment may be a project's word: for an agent the switches HOOKRUN and HOOKRUN_SKIP do not count. `deadline` is
+    seconds from now. `problems` is what is wrong with declarations, a line each; `warnings` are for people only.
+    """
+
+    def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
+        self.started = monotonic()
+        self.deadline = self.started + deadline if deadline else float("inf")
+        self.home = home
+        self.agent = agent
+        self.off = agent is None and os.environ.get("HOOKRUN") == "0"
+        self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
+        self.settings: dict[str, object] = {}
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self.found: Found | None = None
+        self.compiled: Compiled | None = None
+        self.interrupted = 0
+        self.elsewhere = 0.0
+
+    def load(self, cwd: str | None, config: str | None = None) -> None:
+        """Load what is declared for a directory, None where it is gone; `config` stands in for the project's files."""
+        if cwd is None:
+            self.problems.append(
+                "the working directory does not exist any more: the project's hooks are unknown; fire from another"
+            )
+        if config is not None:
+            config = os.path.normpath(os.path.join(cwd or "/", config))
+        self.found = find(cwd, self.home, config=config)
+        self.compiled = cache.load(self.found)
+        if self.compiled is not None:
+            self.problems += self.compiled.problems
+            self.settings = self.compiled.settings
+
+    def read(self, source: str) -> dict[str, object]:
+        """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
+        if source != "-":
+            return contexts.from_file(source, self.deadline)
+        begun = monotonic()
+        try:
+            return contexts.from_stdin(self.deadline)
+        finally:
+            self.elsewhere += monotonic() - begun
+
+    def event(self, given: str) -> str:
+        """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
+        own = self.compiled.events if self.compiled is not None else []
+        event = canonical(given) or (given if given in own else None)
+        if event is not None:
+            return event
+        from difflib import get_close_matches
+
+        near = get_close_matches(given, [*EVENTS, *own], 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}."
+        msg = f"unknown event {given!r}: {hint} A program's own events are declared under hookrun.events"
+        raise TroubleError(msg)
+
+    def project(self) -> str:
+        """Return the project's root: where its declarations lie, else the repository, else where we are."""
+        if self.compiled is not None and self.compiled.root is not None:
+            return self.compiled.root
+        if self.found is not None:
+            return self.found.repository or self.found.cwd or "/"
+        return "/"
+
+    def keep(self, records: list[dict[str, object]]) -> None:
+        """Write records to the audit. Nothing that goes wrong here changes an answer."""
+        error = audit.write(self.home, records, self.settings.get("audit"))
+        if error is not None:
+            self.warnings.append(f"the audit could not be written: {error}")
+
+
+class Fire:
+    """One event on one context. `chain` is what the hooks did, None where none ran."""
+
+    def __init__(self, command: Command, event: str) -> None:
+        self.command = command
+        self.event = event
+        self.request_id = os.urandom(8).hex()
+        self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
+        self.candidates: Declared | None = None
+        self.chain: Chain | None = None
+
+    def run(self, data: Mapping[str, object]) -> Verdict:
+        """Run what applies to a context and return what it comes to. Raises TroubleError."""
+        compiled, found = self.command.compiled, self.command.found
+        cwd = found.cwd if found is not None else None
+        self.context = contexts.complete(data, self.event, self.request_id, cwd)
+        if compiled is None:
+            return Verdict()
+        self.candidates = compiled.candidates(self.event)
+        if not any(self.candidates.selects(i, self.context) for i in range(len(self.candidates))):
+            return Verdict()
+        return self._run_hooks(self.candidates)
+
+    def _run_hooks(self, candidates: Declared) -> Verdict:
+        from hookrun.engine import Chain
+        from hookrun.run.prepare import DEEPEST, Surroundings, depth
+        from hookrun.run.process import SLOW, Loop
+        from hookrun.run.runner import Runner
+        from hookrun.run.signals import catch, release
+        from hookrun.run.start import keep_to_ourselves
+
+        command = self.command
+        if depth() >= DEEPEST:
+            msg = f"hooks run within hooks {DEEPEST} deep: a hook starts what fires it again; no further hook is run"
+            raise TroubleError(msg)
+        keep_to_ourselves()
+        around = Surroundings(self.context, project=command.project(), request_id=self.request_id)
+        loop = Loop(
+            deadline=command.deadline,
+            wake=catch(),
+            on_slow=self._record_start,
+            slow_at=command.started + SLOW,
+        )
+        runner = Runner(
+            around, loop, locks=audit.directory(command.home) + "/locks", on_background_end=self._record_background
+        )
+
+        def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
+            begun = monotonic()
+            try:
+                return runner(jobs)
+            finally:
+                command.elsewhere += monotonic() - begun
+
+        skipped = {name.strip() for name in (command.skip or "").split(",")}
+        self.chain = Chain(
+            self.event,
+            self.context,
+            candidates,
+            off=lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else None,
+        )
+        try:
+            return self.chain.run(timed)
+        except Interrupted as interrupted:
+            command.interrupted = interrupted.signal
+        except ValueError as error:
+            command.problems.append(f"the context cannot be given to a hook: {error}")
+        except Exception as error:
+            command.problems.append(internal_error(error))
+        finally:
+            release()
+        return self.chain.combined()  # what has been refused so far stays refused
+
+    # --- what is kept
+
+    def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
+        """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
+        command = self.command
+        total = monotonic() - command.started
+        return audit.of_fire(
+            self.chain.runs if self.chain is not None else [],
+            self.context,
+            action=verdict.action if verdict is not None else None,
+            declared=len(self.candidates) if self.candidates is not None else 0,
+            ms=total * 1000,
+            own_ms=round((total - command.elsewhere) * 1000, 1),
+            problems=command.problems,
+            off=command.off,
+            skipped=command.skip,
+            interrupted=command.interrupted or None,
+            keep_context=command.settings.get("record_context"),
+            **more,
+        )
+
+    def _record_start(self) -> None:
+        """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
+        self.command.keep([audit.record("start", self.context, pid=os.getpid())])
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        self.command.keep([audit.of_background(hook, outcome, self.context)])
+
+
+def named_home(path: str) -> str:
+    """Return the absolute path of the directory that --home names. Raises TroubleError when there is none."""
+    try:
+        path = os.path.abspath(path)
+    except OSError:
+        msg = f"{path}: the working directory does not exist any more: give an absolute path"
+        raise TroubleError(msg) from None
+    if not os.path.isdir(path):
+        msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
+        raise TroubleError(msg)
+    return path
+
+
+def internal_error(error: Exception) -> str:
+    """Return what to say of a mistake of ours; HOOKRUN_DEBUG shows where it was made."""
+    if os.environ.get("HOOKRUN_DEBUG"):
+        sys.excepthook(type(error), error, error.__traceback__)
+    return f"internal error, please report it: {type(error).__name__}: {error}"
