@@ -139,18 +139,20 @@ class Agent:
 
     def install(self) -> None:
         """Wire hookrun as a person does."""
-        events = {
-            "claude": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
-            "codex": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
-            "gemini": "SessionStart SessionEnd BeforeAgent BeforeTool AfterTool AfterAgent",
-            "qwen": "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop",
-            "copilot": "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop",
-            "cline": "TaskStart PreToolUse PostToolUse TaskComplete",
-            "opencode": "",
-        }[self.name].split()
+        from hookrun import agents
+
+        module = agents.load(self.name)
+        wanted = set()
+        for hook in json.loads(self.place.hooks.read_text())["hooks"]:
+            e = hook["event"]
+            wanted |= {e} if isinstance(e, str) else set(e)
+        natives = {n for n, e in module.EVENTS.items() if e in wanted and n not in ("FileChanged", "TaskResume")}
+        for e in wanted:
+            natives |= set(module.MADE_FROM.get(e, ()))
+        for deadline_of in ():
+            pass
         self.driver.wire(
-            self.place.home,
-            {event: f"{HOOKRUN} fire --agent {self.name} {event} --home {self.place.home}" for event in events},
+            self.place.home, {n: f"{HOOKRUN} fire --agent {self.name} {n} --home {self.place.home}" for n in natives}
         )
 
     def run(self, *turns: Turn, prompt: str = "do it", **environment: str) -> Ran:

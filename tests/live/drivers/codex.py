@@ -58,11 +58,11 @@ class Codex:
     def write(self, path: Path, content: str) -> tuple[Turn, ...]:
         """Ask for a patch that adds a file."""
         added = "".join(f"+{line}\n" for line in content.splitlines())
-        return (self.patch(f"*** Add File: {path.name}\n{added}"),)
+        return (self.patch(f"*** Add File: {path}\n{added}"),)
 
     def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
         """Ask for a patch that replaces a line."""
-        return (self.patch(f"*** Update File: {path.name}\n@@\n-{old}\n+{new}\n"),)
+        return (self.patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n"),)
 
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch, a tool that takes a text."""
