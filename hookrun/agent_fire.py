@@ -9,6 +9,7 @@ import os
 
 from hookrun import agents, audit
 from hookrun import context as contexts
+from hookrun.agents.caller import caller, has_own_wiring
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -63,12 +64,14 @@ class ForAgent:
 
     def __init__(self, agent: Agent, options: Options, trouble: str) -> None:
         self.agent = agent
+        self.wired_as = agent.NAME
         self.options = options
         self.trouble = [trouble] if trouble else []
         self.command: Command | None = None
         self.event = native_of(agent, options.event)
         self.message = unread(agent, self.event)
         self.fires: list[tuple[Fire, Verdict]] = []
+        self.skipped: str | None = None
 
     def run(self) -> int:
         """Do it all and return the exit status."""
@@ -97,8 +100,16 @@ class ForAgent:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
         command = self._command()
         payload = command.read(self.options.ctx)
+        name = caller(self.agent.NAME, payload)
+        if name != self.agent.NAME:
+            self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
         command.load(self._start(), self.options.config)
+        if name != self.wired_as and has_own_wiring(
+            self.agent, self.message.native, home=command.home, project=command.project()
+        ):
+            self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+            return
         for call in self.message.calls:
             fire = self._prepared(command, call)
             if fire is None:
@@ -106,6 +117,13 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _answer_instead(self, name: str) -> None:
+        """Answer the agent that really calls: it runs the hooks in another one's settings."""
+        self.agent = agents.load(name)
+        self._command().agent = name
+        self.event = native_of(self.agent, self.event)
+        self.message = unread(self.agent, self.event)
 
     def _command(self) -> Command:
         if self.command is None:
@@ -202,7 +220,12 @@ class ForAgent:
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in ENDS:
             return Said("block", text)
-        return Said(person=text if self._first_time(text) else None)
+        return Said(person=text if self._can_be_told() and self._first_time(text) else None)
+
+    def _can_be_told(self) -> bool:
+        """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
+        form = self.agent.FORMS.get(self.message.native)
+        return form is not None and not form.able.isdisjoint(("person", "context"))
 
     def _notice(self, names: list[str]) -> str | None:
         """Return what the person is told of degradations that this session has not seen yet."""
@@ -244,11 +267,11 @@ class ForAgent:
         error = audit.safe("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
-            if not fires and (error is not None or command.problems):
+            if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
             records: list[dict[str, object]] = []
             for fire, verdict in fires:
-                records += fire.records(verdict, exit=status, error=error, degraded=degraded)
+                records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
                 error, degraded = None, []
             if records:
                 command.keep(records)

@@ -61,8 +61,12 @@ TOOLS = {
     "fetch_web_content": "web_fetch",
     "spawn_agent": "task",
 }
-ARGUMENTS = {EDITOR: {"path": "file_path", "old_text": "old_string", "new_text": "new_string"}}
-NAMES = Names(TOOLS, ARGUMENTS)
+AS_WRITE = "editor, making a file"
+ARGUMENTS = {
+    EDITOR: {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
+    AS_WRITE: {"path": "file_path", "new_text": "content"},
+}
+NAMES = Names({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
 
 STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
 """Its own tools that cannot run without an argument that has to be there."""
@@ -77,12 +81,12 @@ ALWAYS_ZERO = False
 
 NOTES = (
     "`run_commands` is fired as one `bash` for each command, and each can be changed on its own.",
-    "`editor` is a `write` where it has no text to replace: it makes the file, or puts lines into it.",
+    "`editor` is a `write` where it has neither a text to replace nor a line to insert at: it makes the file.",
     "`stop` before or after a tool ends the run; nobody is shown why.",
     "`UserPromptSubmit` and `PreCompact` did not come in any run.",
 )
 
-FIELDS = {"taskId": "session_id", "parent_agent_id": "parent_agent_id"}
+FIELDS = {"taskId": "session_id"}
 TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspaceInfo", "tool_call", "tool_result",
                         "preToolUse", "postToolUse", "turn", "error", "timestamp"})  # fmt: skip
 
@@ -95,6 +99,8 @@ def read(payload: dict[str, object], event: str) -> Message:
     native = HOOK_NAMES.get(given, given)
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
     roots = _roots(payload)
+    if payload.get("parent_agent_id") is None:
+        fields["agent_id"] = None  # in a context, the agent is a subagent
     fields["root_session_id"] = _text_in(payload.get("sessionContext"), "rootSessionId")
     fields["working_dir"] = next((root for root in roots if isinstance(root, str)), None)
     fields["assistant_response"] = _text_in(payload.get("turn"), "outputText")
@@ -129,8 +135,9 @@ def _about_tool(message: Message, about: dict[str, object]) -> Message:
     text = args if isinstance(args, str) else _text_in(args, "input")
     if tool == PATCH and text is not None:
         return patch.in_files(message, text)
-    if tool == EDITOR and isinstance(args, dict):
-        _as_write(call.fields)
+    if tool == EDITOR and isinstance(args, dict) and args.get("old_text") is None and args.get("insert_line") is None:
+        tool = AS_WRITE
+        call.fields.update(tool_name="write", tool_args=NAMES.arguments(tool, args))
     message.calls = with_changes([call])
     message.own = one(NAMES, tool, args) if isinstance(args, dict) else message.own
     return message
@@ -193,14 +200,6 @@ def _take_result(call: Call, output: object, error: object) -> None:
     call.event = "post_tool_failure"
     said = [text_of(part["error"]) for part in parts or () if part.get("error") is not None]
     call.fields["tool_result_error"] = "\n".join(said) or (text_of(error) if error is not None else text)
-
-
-def _as_write(fields: dict[str, object]) -> None:
-    """Make of an `editor` without a text to replace, and without a line to insert at, the `write` that it is."""
-    args = fields["tool_args"]
-    if isinstance(args, dict) and args.get("old_string") is None and args.get("insert_line") is None:
-        fields["tool_name"] = "write"
-        args["content"] = args.pop("new_string", None)
 
 
 def _before_tool(said: Said, message: Message) -> Answer:

@@ -1,6 +1,7 @@
 """Codex CLI: its names, its messages, and what it obeys. One key that it does not know voids a whole answer.
 
-Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; the schemas in it.
+Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; the schemas in its
+program, which tests/golden has.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from hookrun.agents import patch
 from hookrun.agents.forms import Form, after, before_tool, ending, permission, telling, with_person
 from hookrun.agents.hook_message import Shape
 from hookrun.agents.names import Names
+from hookrun.agents.said import Said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.message import Message
-    from hookrun.agents.said import Said
 
 NAME = "codex"
 TITLE = "Codex CLI"
@@ -74,10 +75,16 @@ def _person(said: Said, _message: Message) -> Answer:
     return with_person(said, {})
 
 
+def _before_tool(said: Said, message: Message) -> Answer:
+    """PreToolUse: new arguments count only beside an `allow`, which grants nothing here; no `allow` without them."""
+    told = said if said.args is None else Said("allow", None, said.context, said.person, said.args)
+    return before_tool(told, message)
+
+
 FORMS = {
     "SessionStart": Form("context, person", telling),
     "UserPromptSubmit": Form("block, context, person", after),
-    "PreToolUse": Form("modify, block, context, person", before_tool),
+    "PreToolUse": Form("modify, block, context, person", _before_tool),
     "PermissionRequest": Form("allow, ask, block, person", permission),
     "PostToolUse": Form("block, context, person", after),
     "SubagentStart": Form("context, person", telling),

@@ -1,0 +1,69 @@
+"""Who really calls: agents that also run the hooks in Claude Code's settings are told by their messages from Claude.
+
+A message of another agent is read and answered in that agent's words; where that agent has a wiring of its own for the
+event, it is left to that one, so that no hook runs twice.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.agent import Agent
+
+READERS = {"claude": ("copilot",)}
+"""Whose settings other agents read -> those agents."""
+
+WIRED_IN = {"copilot": ("{home}/.copilot/hooks", "{project}/.github/hooks")}
+"""An agent -> the directories in which its own wiring lies: files of JSON with `hooks`, an object of event and commands."""
+
+MARK = "--agent {agent}"
+"""What a command line of ours has in it."""
+
+
+def caller(wired_as: str, payload: dict[str, object]) -> str:
+    """Return the name of the agent that sent a message through the wiring of another; mostly it is the same one.
+
+    Copilot CLI gives every message a `timestamp` (Claude Code none of its own), and but for `Stop`, where it has a
+    `stop_reason`, no `transcript_path` (Claude Code always).
+    """
+    if "copilot" in READERS.get(wired_as, ()) and "timestamp" in payload:
+        if "transcript_path" not in payload or "stop_reason" in payload:
+            return "copilot"
+    return wired_as
+
+
+def has_own_wiring(agent: Agent, event: str, *, home: str, project: str) -> bool:
+    """Tell whether an agent would fire the event (its own name) through a wiring of its own, too.
+
+    A file that cannot be read counts for nothing: better a hook that runs twice than one that does not.
+    """
+    mark = MARK.format(agent=agent.NAME)
+    for template in WIRED_IN.get(agent.NAME, ()):
+        for path in _files(template.format(home=home, project=project)):
+            if _wires(path, agent, event, mark):
+                return True
+    return False
+
+
+def _files(directory: str) -> list[str]:
+    try:
+        return [f"{directory}/{name}" for name in sorted(os.listdir(directory)) if name.endswith(".json")]
+    except OSError:
+        return []
+
+
+def _wires(path: str, agent: Agent, event: str, mark: str) -> bool:
+    from hookrun.agents.message import native_of
+    from hookrun.fastjson import dumps, loads
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = loads(file.read())
+    except (OSError, ValueError):
+        return False
+    hooks = data.get("hooks") if isinstance(data, dict) else None
+    if not isinstance(hooks, dict) or (isinstance(data, dict) and data.get("disableAllHooks") is True):
+        return False
+    return any(native_of(agent, name) == event and mark in dumps(each) for name, each in hooks.items())

@@ -1,0 +1,210 @@
+"""What every recorded message is read as, and how every verdict is said at every event, made anew for the golden files.
+
+    python -m tests.golden.golden --update
+
+writes contexts/ and answers/ from what the code says now. What that changes is to be reviewed against what the agents
+were measured to do before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hookrun import agents
+from hookrun import context as contexts
+from hookrun.agents.answer import answer
+from hookrun.agents.message import Message, UnreadableError, native_of
+from hookrun.agents.said import Said
+
+HERE = Path(__file__).parent
+Json = dict[str, Any]
+
+RECORDED = {"copilot-pascal": "copilot"}
+"""A directory of payloads -> the agent, where it is called otherwise."""
+
+NEW: dict[str, object] = {"command": "echo new"}
+VERDICTS: dict[str, Said] = {
+    "continue": Said(),
+    "continue, context": Said(context="C"),
+    "continue, system_message": Said(person="P"),
+    "allow": Said("allow"),
+    "allow, modified_args": Said("allow", args=NEW),
+    "ask": Said("ask", "R"),
+    "ask, modified_args": Said("ask", "R", args=NEW),
+    "modify": Said("modify", context="C", args=NEW),
+    "skip": Said("skip", "skipped by guard: R"),
+    "block": Said("block", "R"),
+    "block, context, system_message": Said("block", "R", "C", "P"),
+    "stop": Said("stop", "R"),
+}
+"""What hooks can come to. R is a reason, C text for the model, P text for the person."""
+
+COMMON = {"session_id": "s1", "cwd": "/home/dev/shop", "transcript_path": "/home/dev/t.jsonl"}
+BASH = {"tool_name": "Bash", "tool_input": {"command": "echo hi"}}
+SHELL = {"tool_name": "run_shell_command", "tool_input": {"command": "echo hi"}}
+CLINE = {"taskId": "s1", "workspaceRoots": ["/home/dev/shop"]}
+ALSO: dict[str, dict[str, Json]] = {
+    "claude": {},
+    "codex": {
+        "PermissionRequest": {"hook_event_name": "PermissionRequest", **COMMON, **BASH},
+        "PreToolUse, apply_patch": {
+            "hook_event_name": "PreToolUse",
+            **COMMON,
+            "tool_name": "apply_patch",
+            "tool_input": {"command": "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch\n"},
+        },
+    },
+    "gemini": {},
+    "qwen": {
+        "PermissionRequest": {"hook_event_name": "PermissionRequest", **COMMON, **SHELL},
+        "PostToolUseFailure": {"hook_event_name": "PostToolUseFailure", **COMMON, **SHELL, "error": "E"},
+    },
+    "copilot": {
+        "PreToolUse, camelCase": {"toolName": "bash", "toolArgs": {"command": "echo hi"}, "sessionId": "s1"},
+    },
+    "cline": {
+        "PreToolUse, two commands": {
+            **CLINE,
+            "hookName": "tool_call",
+            "tool_call": {"id": "1", "name": "run_commands", "input": {"commands": ["echo 1", "echo 2"]}},
+        },
+        "PreToolUse, editor": {
+            **CLINE,
+            "hookName": "tool_call",
+            "tool_call": {"id": "1", "name": "editor", "input": {"path": "/home/dev/shop/a", "new_text": "x"}},
+        },
+        "PreToolUse, a server's tool": {
+            **CLINE,
+            "hookName": "tool_call",
+            "tool_call": {"id": "1", "name": "db__query", "input": {"sql": "x"}},
+        },
+    },
+    "opencode": {
+        "session.created": {
+            "hook": "event",
+            "event": {"type": "session.created", "properties": {"info": {"id": "s1"}}},
+        },
+        "session.idle, of a subagent": {
+            "hook": "event",
+            "event": {"type": "session.idle", "properties": {"sessionID": "s2"}},
+            "parent": "s1",
+        },
+    },
+}
+"""Messages that are in no recording, made after the agents' schemas: how the case is called -> the message."""
+
+
+def recorded(agent: str) -> dict[str, tuple[str, Json]]:
+    """Return every recorded message of an agent: where it lies -> the event in its wiring, and the message."""
+    found: dict[str, tuple[str, Json]] = {}
+    for directory in sorted((HERE / "payloads").iterdir()):
+        if RECORDED.get(directory.name, directory.name) != agent:
+            continue
+        for path in sorted(directory.glob("*.json")):
+            data = json.loads(path.read_text())
+            name = f"{directory.name}/{path.name}"
+            if path.name == "documented_events.json":
+                found |= {f"{name}#{event}": ("", each) for event, each in data.items()}
+            else:
+                found[name] = (_wired(path.name) if agent == "copilot" else "", _sent(agent, data))
+    return found
+
+
+def _wired(name: str) -> str:
+    """Return the event that a recording is named after: what its wiring would say."""
+    return next(part for part in name.split(".")[1:] if not part.isdigit())
+
+
+def _sent(agent: str, data: Json) -> Json:
+    """Return what hookrun is sent: for OpenCode what its plugin makes of what it was recorded to be given."""
+    if agent != "opencode":
+        return data
+    registered = data["registered_event"].removesuffix(".write")
+    return {"hook": registered, "directory": "/home/dev/oc/proj", **{k: data[k] for k in data if k in SENT}}
+
+
+SENT = ("input", "output", "event")
+
+
+def read(agent: str, event: str, data: Json) -> Message:
+    """Return what a message is read as."""
+    module = agents.load(agent)
+    return module.read(data, native_of(module, event) if event else "")
+
+
+def contexts_of(agent: str) -> Json:
+    """Return what hooks are given for each recorded message: only fields that are known, without what is always new."""
+    return {name: _contexts(agent, event, data) for name, (event, data) in recorded(agent).items()}
+
+
+def _contexts(agent: str, event: str, data: Json) -> object:
+    try:
+        message = read(agent, event, data)
+    except UnreadableError as error:
+        return str(error)
+    return [_context(call.event or f"({message.native})", call.fields, data) for call in message.calls]
+
+
+def _context(event: str, fields: dict[str, object], data: Json) -> Json:
+    assert fields["payload"] == data
+    whole = contexts.complete(fields, event, "r1", None)
+    always = ("payload", "request_id", "timestamp", "version")
+    return {name: value for name, value in whole.items() if value not in (None, {}) and name not in always}
+
+
+def answers_of(agent: str) -> Json:
+    """Return what is said to an agent for each verdict at each of its events, and what is degraded on the way."""
+    module = agents.load(agent)
+    cases: dict[str, Message] = {}
+    for event, data in recorded(agent).values():
+        try:
+            message = read(agent, event, data)
+        except UnreadableError:
+            continue
+        if message.calls and not message.dialect:
+            cases.setdefault(message.native, message)
+    for name, data in ALSO[agent].items():
+        cases[name] = read(agent, name.partition(",")[0], data)
+    for native in module.EVENTS:
+        cases.setdefault(native, read(agent, native, {"hook": native} if agent == "opencode" else COMMON))
+    return {name: _answers(agent, message) for name, message in sorted(cases.items())}
+
+
+def _answers(agent: str, message: Message) -> Json:
+    found = {}
+    for name, said in VERDICTS.items():
+        if said.args is not None and message.event not in ("pre_tool_use", "permission_request"):
+            continue
+        last = [Said() for call in message.calls if not call.made]
+        last[-1] = said.copy()
+        told = answer(agents.load(agent), message, last)
+        stdout = told.stdout()
+        found[name] = {"stdout": json.loads(stdout) if stdout else None}
+        if told.degraded:
+            found[name]["degraded"] = told.degraded
+    return found
+
+
+FILES = {"contexts": contexts_of, "answers": answers_of}
+"""The golden files: directory -> what makes that of an agent."""
+
+
+def text(directory: str, agent: str) -> str:
+    """Return what a golden file is to hold."""
+    return json.dumps(FILES[directory](agent), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write all golden files, if that is asked for."""
+    if sys.argv[1:] != ["--update"]:
+        sys.exit("usage: python -m tests.golden.golden --update")
+    for directory in FILES:
+        for agent in agents.AGENTS:
+            (HERE / directory / f"{agent}.json").write_text(text(directory, agent))
+
+
+if __name__ == "__main__":
+    main()
