@@ -6,6 +6,11 @@ import gc
 import os
 import sys
 
+if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`, wherever that lies
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    __import__("hookrun")  # this one, and no other
+    sys.path.append(sys.path.pop(0))  # its neighbours must not stand in for the interpreter's own modules
+
 
 def main() -> None:
     """Run the command line of this process and end it."""

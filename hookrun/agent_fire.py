@@ -91,7 +91,8 @@ class ForAgent:
 
     def _open(self) -> None:
         options = self.options
-        home = named_home(options.home) if options.home else account_home()
+        named = options.probe or options.home
+        home = named_home(named) if named else account_home()
         limits = self.agent.LIMITS
         limit = limits.get(self.event, limits[""])
         self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
@@ -104,7 +105,9 @@ class ForAgent:
         if name != self.agent.NAME:
             self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
-        command.load(self._start(), self.options.config)
+        if self._answered_by_the_users():
+            return
+        self._load(command)
         if name != self.wired_as and has_own_wiring(
             self.agent, self.message.native, home=command.home, project=command.project()
         ):
@@ -124,6 +127,20 @@ class ForAgent:
         self._command().agent = name
         self.event = native_of(self.agent, self.event)
         self.message = unread(self.agent, self.event)
+
+    def _answered_by_the_users(self) -> bool:
+        """Tell whether this is a project's wiring and the person's own is there for the event: no hook runs twice."""
+        if self.options.scope != "project" or self.command is None:
+            return False
+        from hookrun.wiring.present import wired_for_user
+
+        return wired_for_user(self.agent, self.message.native, self.command.home)
+
+    def _load(self, command: Command) -> None:
+        if self.options.probe is not None:
+            command.load_user_layer()
+        else:
+            command.load(self._start(), self.options.config)
 
     def _command(self) -> Command:
         if self.command is None:
@@ -246,7 +263,7 @@ class ForAgent:
     def _load_settings(self, command: Command) -> None:
         """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
         try:
-            command.load(self._start(), self.options.config)
+            self._load(command)
         except Exception as error:
             self.trouble.append(internal_error(error))
 

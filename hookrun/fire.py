@@ -32,6 +32,8 @@ Options:
   --deadline SECONDS  what has not answered by then is a timeout
   --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
   --agent NAME        claude, codex, gemini, qwen, copilot, cline or opencode; see docs/agents.md
+  --scope SCOPE       with --agent: project in a project's wiring, which is silent where the user's own answers
+  --probe DIR         with --agent: only what DIR declares as a home is in force, as in hookrun doctor --prove
   --explain           on stderr: every hook considered, why it ran or not, its answer, its time
   -h, --help          this text
 
@@ -49,7 +51,7 @@ Examples:
 class Options:
     """What the command line says."""
 
-    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home")
+    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "scope")
 
     def __init__(self) -> None:
         self.event = ""
@@ -58,10 +60,12 @@ class Options:
         self.config: str | None = None
         self.deadline: float | None = None
         self.home: str | None = None
+        self.probe: str | None = None
+        self.scope: str | None = None
         self.explain = False
 
 
-TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home"})
+TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope"})
 
 
 def parse_arguments(argv: list[str]) -> Options:

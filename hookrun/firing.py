@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import find
+from hookrun.config.find import find, find_user_layer
 from hookrun.events import EVENTS, canonical
 from hookrun.model import Interrupted, Verdict
 
@@ -61,8 +61,15 @@ class Command:
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
-        self.found = find(cwd, self.home, config=config)
-        self.compiled = cache.load(self.found)
+        self._compile(find(cwd, self.home, config=config))
+
+    def load_user_layer(self) -> None:
+        """Load what the home declares and nothing else."""
+        self._compile(find_user_layer(self.home))
+
+    def _compile(self, found: Found) -> None:
+        self.found = found
+        self.compiled = cache.load(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hookrun.agents.forms import Form
     from hookrun.agents.message import Message
     from hookrun.agents.names import Names
+    from hookrun.agents.wiring import Wiring
 
 
 class Agent(Protocol):
@@ -66,6 +67,10 @@ class Agent(Protocol):
     @property
     def NOTES(self) -> tuple[str, ...]:
         """What else people should know, for docs/agents.md, a sentence or two each."""
+
+    @property
+    def WIRING(self) -> Wiring:
+        """Where it reads its hooks, and how one is written there."""
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return what its message says. `event` is the one in its wiring, "" for none. Raises UnreadableError."""

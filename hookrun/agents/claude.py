@@ -11,6 +11,10 @@ from hookrun.agents.hook_message import FIELDS, Shape
 from hookrun.agents.message import blocks, text_of
 from hookrun.agents.names import Names
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.wiring import Wiring
+
 NAME = "claude"
 TITLE = "Claude Code"
 MEASURED = "2.1.329 and 2.1.197, headless"
@@ -112,4 +116,22 @@ FORMS = {
     "SubagentStart": Form("stop, context, person", telling),
     "PreCompact": Form("block", after),
     "Notification": Form("stop, context, person", telling),
+}
+
+WIRING: Wiring = {
+    "program": "claude",
+    "directory": ".claude",
+    "variable": "CLAUDE_CONFIG_DIR",
+    "user": "settings.json",
+    "project": ".claude/settings.json",
+    "form": "json",
+    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
+    "elsewhere": (".claude/settings.local.json",),
+    "settings": (
+        "/etc/claude-code/managed-settings.json",
+        ".claude/settings.local.json",
+        ".claude/settings.json",
+        "{directory}/settings.json",
+    ),
+    "off": {"disableAllHooks": True},
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.message import Arguments, Own
     from hookrun.agents.said import Said
+    from hookrun.agents.wiring import Wiring
 
 NAME = "cline"
 TITLE = "Cline CLI"
@@ -228,4 +229,13 @@ def _after_tool(said: Said, _message: Message) -> Answer:
 FORMS = {
     "PreToolUse": Form("modify, block, stop, context", _before_tool, _cost),
     "PostToolUse": Form("stop, context", _after_tool),
+}
+
+WIRING: Wiring = {
+    "program": "cline",
+    "directory": ".cline",
+    "user": "hooks/{event}",
+    "project": ".cline/hooks/{event}",
+    "form": "script",
+    "elsewhere": ("~/Documents/Cline/Hooks/{event}", ".clinerules/hooks/{event}"),
 }

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.message import Message
+    from hookrun.agents.wiring import Wiring
 
 NAME = "codex"
 TITLE = "Codex CLI"
@@ -92,4 +93,19 @@ FORMS = {
     "Stop": Form("block, person", ending),
     "PreCompact": Form("person", _person),
     "PostCompact": Form("person", _person),
+}
+
+WIRING: Wiring = {
+    "program": "codex",
+    "directory": ".codex",
+    "variable": "CODEX_HOME",
+    "user": "hooks.json",
+    "project": ".codex/hooks.json",
+    "form": "json",
+    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
+    "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
+    "settings": (".codex/config.toml", "{directory}/config.toml"),
+    "off": {"features.hooks": False, "features.codex_hooks": False},
+    "trust": "codex",
+    "shell": "login",
 }

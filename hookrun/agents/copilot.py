@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.said import Said
+    from hookrun.agents.wiring import Wiring
 
 NAME = "copilot"
 TITLE = "Copilot CLI"
@@ -202,4 +203,30 @@ FORMS = {
     "PostToolUse": Form("block, context", _answer),
     "Stop": Form("block", _answer),
     "SubagentStop": Form("block", _answer),
+}
+
+WIRING: Wiring = {
+    "program": "copilot",
+    "directory": ".copilot",
+    "user": "hooks/hookrun.json",
+    "project": ".github/hooks/hookrun.json",
+    "form": "json",
+    "nested": False,
+    "first": {"version": 1},
+    "handler": {"type": "command", "bash": "{command}", "timeoutSec": "{limit}"},
+    "elsewhere": (
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".github/copilot/settings.json",
+        ".github/copilot/settings.local.json",
+        "{directory}/settings.json",
+    ),
+    "settings": (
+        ".github/copilot/settings.local.json",
+        ".github/copilot/settings.json",
+        "{directory}/settings.json",
+        "{directory}/hooks/hookrun.json",
+    ),
+    "off": {"disableAllHooks": True},
+    "trust": "copilot",
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.message import Message
     from hookrun.agents.said import Said
+    from hookrun.agents.wiring import Wiring
 
 NAME = "gemini"
 TITLE = "Gemini CLI"
@@ -132,4 +133,18 @@ FORMS = {
     "AfterTool": Form("block, stop, context, person", _answer),
     "PreCompress": Form("person", _answer),
     "Notification": Form("person", _answer),
+}
+
+WIRING: Wiring = {
+    "program": "gemini",
+    "directory": ".gemini",
+    "user": "settings.json",
+    "project": ".gemini/settings.json",
+    "form": "jsonc",
+    "handler": {"name": "hookrun", "type": "command", "command": "{command}", "timeout": "{limit}"},
+    "per_second": 1000,
+    "elsewhere": ("/etc/gemini-cli/settings.json",),
+    "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
+    "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
+    "trust": "folders",
 }

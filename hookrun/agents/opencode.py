@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.said import Said
+    from hookrun.agents.wiring import Wiring
 
 NAME = "opencode"
 TITLE = "OpenCode"
@@ -193,4 +194,14 @@ FORMS = {
     "tool.execute.before": Form("modify, block, context, person", _answer),
     "tool.execute.after": Form("context, person", _answer),
     "permission.asked": Form("person", _answer),
+}
+
+WIRING: Wiring = {
+    "program": "opencode",
+    "directory": ".config/opencode",
+    "user": "plugin/hookrun.js",
+    "project": ".opencode/plugin/hookrun.js",
+    "form": "plugin",
+    "plugin": "",
+    "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hookrun.agents.forms import Answer
     from hookrun.agents.message import Message
     from hookrun.agents.said import Said
+    from hookrun.agents.wiring import Wiring
 
 NAME = "qwen"
 TITLE = "Qwen Code"
@@ -116,4 +117,16 @@ FORMS = {
     "Stop": Form("block, person", ending),
     "SubagentStop": Form("block, person", ending),
     "Notification": Form("person", telling),
+}
+
+WIRING: Wiring = {
+    "program": "qwen",
+    "directory": ".qwen",
+    "user": "settings.json",
+    "project": ".qwen/settings.json",
+    "form": "jsonc",
+    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
+    "settings": (".qwen/settings.json", "{directory}/settings.json"),
+    "off": {"disableAllHooks": True},
+    "trust": "folders if asked",
 }

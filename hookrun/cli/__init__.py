@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
+    "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
+    "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
+    "uninstall": ("hookrun.cli.uninstall", "Take hookrun out of coding agents' settings."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
 }
 """Name -> the module that holds it as `command`, and what it does in a sentence."""

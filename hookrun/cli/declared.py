@@ -36,10 +36,11 @@ def read(config: str | None, home: str | None) -> Examined:
         raise click.ClickException(message) from None
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
-    return examine(find(cwd, _home(home), config=config))
+    return examine(find(cwd, home_named(home), config=config))
 
 
-def _home(home: str | None) -> str:
+def home_named(home: str | None) -> str:
+    """Return the absolute path of the home that `--home` names, HOME without it."""
     if home is None:
         try:
             return home_directory()

@@ -85,9 +85,7 @@ def find(cwd: str | None, home: str, *, config: str | None = None, managed: str 
     found = Found(cwd, home)
     for name in LAYER_FILES:
         found.add("managed", f"{managed or MANAGED_DIRECTORY}/{name}")
-    user = config_directory(home)
-    for name in LAYER_FILES:
-        found.add("user", f"{user}/{name}")
+    _add_user_layer(found)
     if cwd is not None:
         directories = _up_to_repository(found, cwd)
         if config is None:
@@ -102,6 +100,19 @@ def find(cwd: str | None, home: str, *, config: str | None = None, managed: str 
         except OSError:
             found.files.append(("project", config, (0, 0, 0, 0, 0)))
     return found
+
+
+def find_user_layer(home: str) -> Found:
+    """Find what a home declares and nothing else: neither managed declarations nor a project's are in force."""
+    found = Found(None, home)
+    _add_user_layer(found)
+    return found
+
+
+def _add_user_layer(found: Found) -> None:
+    user = config_directory(found.home)
+    for name in LAYER_FILES:
+        found.add("user", f"{user}/{name}")
 
 
 def _up_to_repository(found: Found, cwd: str) -> list[str]:

@@ -32,7 +32,7 @@ MISTAKEN = {
 
 def parse(text: str) -> Parsed:
     """Return what the JSON text holds. Raises ParseError when it is not exactly one JSON value."""
-    parser = _Parser(text)
+    parser = Parser(text)
     start = parser.skip(0)
     parser.parsed.data, end = parser.value(start, (), 0)
     end = parser.skip(end)
@@ -41,14 +41,19 @@ def parse(text: str) -> Parsed:
     return parser.parsed
 
 
-class _Parser:
-    """One text and what is noted of it so far. A method takes an offset and returns the one after what it read."""
+class Parser:
+    """One text and what is noted of it so far. A method takes an offset and returns the one after what it read.
+
+    All of them raise ParseError for what does not belong there.
+    """
 
     def __init__(self, text: str) -> None:
+        """Begin with nothing parsed."""
         self.text = text
         self.parsed = Parsed()
 
     def skip(self, offset: int) -> int:
+        """Pass over space."""
         match = SPACE.match(self.text, offset)
         return match.end() if match else offset
 
@@ -66,6 +71,7 @@ class _Parser:
         raise ParseError(offset, shown(found), expected, MISTAKEN.get(found, advice))
 
     def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
+        """Read any value."""
         self.parsed.mark(path, offset, key_offset)
         char = self.text[offset : offset + 1]
         if char == '"':
@@ -86,6 +92,7 @@ class _Parser:
         return LITERALS[word.group()], word.end()
 
     def string(self, offset: int) -> tuple[str, int]:
+        """Read a string."""
         try:
             text, end = scanstring(self.text, offset + 1, True)  # noqa: FBT003  # strict: json.decoder has no keyword
         except json.JSONDecodeError as error:
@@ -96,6 +103,7 @@ class _Parser:
         return text, end
 
     def number(self, match: re.Match[str]) -> int | float:
+        """Return what a match of NUMBER says."""
         text = match.group()
         try:
             value = float(text) if match.group(1) or match.group(2) else int(text)
@@ -106,6 +114,7 @@ class _Parser:
         return value
 
     def elements(self, offset: int, path: KeyPath, depth: int) -> tuple[list[object], int]:
+        """Read a list."""
         items: list[object] = []
         offset = self.skip(offset + 1)
         while self.text[offset : offset + 1] != "]":
@@ -115,6 +124,7 @@ class _Parser:
         return items, offset + 1
 
     def members(self, offset: int, path: KeyPath, depth: int) -> tuple[dict[str, object], int]:
+        """Read an object."""
         items: dict[str, object] = {}
         offset = self.skip(offset + 1)
         while self.text[offset : offset + 1] != "}":

@@ -79,7 +79,7 @@ def place(text: str, offset: int) -> tuple[int, int]:
 
 def read(path: str) -> Document:
     """Return what the file holds: YAML if its name ends like that, JSON otherwise. Raises SourceError."""
-    text = _decode(path, _bytes(path))
+    text = decode(path, _bytes(path))
     blank = BLANK.match(text)
     if blank and blank.end() == len(text):
         raise _trouble(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
@@ -131,7 +131,8 @@ def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
     return _trouble(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
 
 
-def _decode(path: str, data: bytes) -> str:
+def decode(path: str, data: bytes) -> str:
+    """Return the bytes of a file as text, without a byte-order mark. Raises SourceError for what is not UTF-8."""
     advice = "save the file as UTF-8"
     if data.startswith(WIDE_MARKS):
         raise _trouble(path, "UTF-16 text", "UTF-8 text", advice)

@@ -149,8 +149,6 @@ class Agent:
         natives = {n for n, e in module.EVENTS.items() if e in wanted and n not in ("FileChanged", "TaskResume")}
         for e in wanted:
             natives |= set(module.MADE_FROM.get(e, ()))
-        for deadline_of in ():
-            pass
         self.driver.wire(
             self.place.home, {n: f"{HOOKRUN} fire --agent {self.name} {n} --home {self.place.home}" for n in natives}
         )

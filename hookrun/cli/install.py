@@ -1,0 +1,149 @@
+"""`hookrun install`: wires agents, so that they fire the hooks that are declared here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli import FAILED
+from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
+from hookrun.config.problem import printable
+from hookrun.wiring import change, codex_trust, install
+from hookrun.wiring.command import this_program
+from hookrun.wiring.files import WiringError
+from hookrun.wiring.install import Wish
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.places import SCOPES
+
+if TYPE_CHECKING:
+    from hookrun.agents.agent import Agent
+    from hookrun.wiring.change import Change
+    from hookrun.wiring.places import Spot
+
+EXAMPLES = """\b
+Examples:
+  hookrun install claude codex
+  hookrun install gemini --dry-run
+  hookrun install codex --trust          (without a terminal to ask on)
+
+Exit status: 0 the agents are wired, 1 one of them is not, or will not run the hooks yet.
+"""
+OTHER = {"user": "project", "project": "user"}
+
+
+@click.command(name="install", epilog=EXAMPLES)
+@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+@click.option("--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="In whose settings.")
+@click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
+@click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
+@click.option("--trust", is_flag=True, help="Codex: note that its hooks are trusted, without asking.")
+@home_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    scope: str,
+    home: str | None,
+    *,
+    dry_run: bool,
+    all_events: bool,
+    trust: bool,
+) -> None:
+    """Let coding agents fire the hooks that are declared: writes hookrun into their settings."""
+    where = spot(home)
+    complete = True
+    for agent in agents(names):
+        try:
+            work = Install(agent, scope, where, "every" if all_events else "declared")
+            complete &= work.show() if dry_run else work.run(trust=trust)
+        except WiringError as error:
+            click.echo(f"hookrun: {agent.NAME}: {printable(str(error))}", err=True)
+            complete = False
+    ctx.exit(0 if complete else FAILED)
+
+
+class Install:
+    """The wiring of one agent in one scope."""
+
+    def __init__(self, agent: Agent, scope: str, where: Spot, which: str) -> None:
+        """Find out which events there are to wire. Raises WiringError if there are none."""
+        self.agent = agent
+        self.wish = Wish(agent, scope, where, this_program())
+        declared = declared_events(agent, declarations(where))
+        self.unknown = install.unknown_to(agent, declared)
+        self.events = install.every_event(agent) if which == "every" else install.events_for(agent, declared)
+        if not self.events and not install.wired(self.wish):
+            raise WiringError(self._nothing_to_wire(declared))
+        self._refuse_twice(where)
+
+    def _nothing_to_wire(self, declared: list[str]) -> str:
+        if declared:
+            return f"{self.agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+        return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
+
+    def _refuse_twice(self, where: Spot) -> None:
+        """Refuse a second scope: most agents would run each hook twice."""
+        other = Wish(self.agent, OTHER[self.wish.scope], where, self.wish.program)
+        wired = install.wired(other)
+        if wired:
+            msg = (
+                f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
+                f"would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} --scope "
+                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
+                f"--scope {other.scope}`"
+            )
+            raise WiringError(msg)
+
+    def show(self) -> bool:
+        """Print what would change as a diff."""
+        ledger = Ledger(self.wish.spot.home)
+        changes = install.plan_install(self.wish, self.events, ledger)
+        if self.agent.NAME == codex_trust.AGENT:
+            changes.append(install.plan_trust(self.wish, changes[0], ledger))
+        shown = [each.diff() for each in changes if each.is_one]
+        click.echo("\n".join(shown) if shown else f"{self.agent.NAME}: nothing to change")
+        return True
+
+    def run(self, *, trust: bool) -> bool:
+        """Wire the agent; tell whether it will run the hooks. Raises WiringError."""
+        ledger = Ledger(self.wish.spot.home)
+        with ledger.locked():
+            changes = install.plan_install(self.wish, self.events, ledger)
+            for each in changes:
+                _write(each, ledger)
+            self._tell(changes)
+            if self.agent.NAME != codex_trust.AGENT:
+                return True
+            return self._trust(install.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+
+    def _tell(self, changes: list[Change]) -> None:
+        events = len({each.event for each in install.wired(self.wish)})
+        files = ", ".join(dict.fromkeys(each.path for each in changes))
+        state = "wired" if any(each.is_one for each in changes) else "is wired already, nothing changed"
+        count = f"{events} event{'s' if events != 1 else ''}"
+        click.echo(printable(f"{self.agent.NAME}: {state}: {count} in {files}"))
+        if self.unknown:
+            click.echo(f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there")
+
+    def _trust(self, needed: Change, ledger: Ledger, *, given: bool) -> bool:
+        """Write Codex's trust after asking; tell whether it is there."""
+        if not needed.is_one:
+            return True
+        question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
+        if given or (sys.stdin.isatty() and sys.stdout.isatty() and click.confirm(printable(question))):
+            _write(needed, ledger)
+            click.echo(printable(f"codex: its hooks are trusted: {needed.path}"))
+            return True
+        click.echo(
+            "hookrun: codex: skips these hooks in silence until they are trusted: "
+            "run `hookrun install codex --trust`, or say so in Codex with /hooks",
+            err=True,
+        )
+        return False
+
+
+def _write(each: Change, ledger: Ledger) -> None:
+    change.note(each, ledger)
+    change.write(each)

@@ -1,0 +1,73 @@
+"""`hookrun uninstall`: takes hookrun out of agents' settings; what else stands in them is as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli import FAILED
+from hookrun.cli.wiring import agents, home_option, spot
+from hookrun.config.problem import printable
+from hookrun.wiring import change, codex_trust, install
+from hookrun.wiring.command import this_program
+from hookrun.wiring.files import WiringError
+from hookrun.wiring.install import Wish
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.places import SCOPES
+
+if TYPE_CHECKING:
+    from hookrun.wiring.change import Change
+
+EXAMPLES = """\b
+Examples:
+  hookrun uninstall claude
+  hookrun uninstall codex --scope project --dry-run
+"""
+
+
+@click.command(name="uninstall", epilog=EXAMPLES)
+@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+@click.option("--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Out of whose settings.")
+@click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
+@home_option
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...], scope: str, home: str | None, *, dry_run: bool) -> None:
+    """Take hookrun out of coding agents' settings. What nobody changed since install is given back byte for byte."""
+    where = spot(home)
+    complete = True
+    for agent in agents(names):
+        try:
+            _uninstall(Wish(agent, scope, where, this_program()), dry_run=dry_run)
+        except WiringError as error:
+            click.echo(f"hookrun: {agent.NAME}: {printable(str(error))}", err=True)
+            complete = False
+    ctx.exit(0 if complete else FAILED)
+
+
+def _uninstall(wish: Wish, *, dry_run: bool) -> None:
+    ledger = Ledger(wish.spot.home)
+    if dry_run:
+        shown = [each.diff() for each in _plan(wish, ledger) if each.is_one]
+        click.echo("\n".join(shown) if shown else f"{wish.agent.NAME}: nothing to change")
+        return
+    with ledger.locked():  # in the other order than install: the last file in a directory that it made takes that along
+        changed = [each for each in reversed(_plan(wish, ledger)) if _taken_out(each, ledger)]
+    files = ", ".join(each.path for each in changed)
+    click.echo(printable(f"{wish.agent.NAME}: {f'taken out of {files}' if files else 'is not wired, nothing changed'}"))
+
+
+def _plan(wish: Wish, ledger: Ledger) -> list[Change]:
+    changes = install.plan_uninstall(wish, ledger)
+    if wish.agent.NAME == codex_trust.AGENT:
+        changes.append(install.plan_distrust(wish, changes[0], ledger))
+    return changes
+
+
+def _taken_out(each: Change, ledger: Ledger) -> bool:
+    """Write one file without hookrun; tell whether it changed."""
+    change.write(each)
+    known = ledger.entries.get(each.path)
+    if each.is_one or (known is not None and known.scope == each.scope):
+        ledger.forget(each.path)
+    return each.is_one

@@ -1,0 +1,106 @@
+"""What the checks of one agent look at: its wiring, its program, what is declared, and what it has fired."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookrun import audit
+from hookrun.wiring import install, installed
+from hookrun.wiring.files import WiringError
+from hookrun.wiring.install import Wish
+from hookrun.wiring.places import SCOPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.agents.agent import Agent
+    from hookrun.wiring.command import Program
+    from hookrun.wiring.installed import Installed
+    from hookrun.wiring.places import Spot
+    from hookrun.wiring.targets import Wired
+
+PROBLEM, NOTE, OK = "problem", "note", "ok"
+"""How a finding counts: hooks will not run as declared; worth knowing; all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check has found: how it counts, what is so, why that matters, and what to do (nothing if all is well)."""
+
+    check: str
+    level: str
+    found: str
+    cause: str = ""
+    remedy: str = ""
+
+
+@dataclass(slots=True)
+class Case:
+    """One agent here. `wired` is by scope; `unreadable` has what is wrong with the settings of a scope.
+
+    `declared` are the events, by hookrun's names, with hooks that this agent fires; `problems` is what is wrong with
+    the declarations; `fired` is when each of hookrun's events was last fired by the agent.
+    """
+
+    agent: Agent
+    spot: Spot
+    program: Program
+    declared: list[str]
+    problems: list[str]
+    installed: Installed | None
+    wired: dict[str, list[Wired]] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    fired: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all_wired(self) -> list[Wired]:
+        """The wiring of both scopes."""
+        return [each for wired in self.wired.values() for each in wired]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether there is anything of the agent on this machine: its program, its wiring, or settings of its own."""
+        return self.installed is not None or bool(self.all_wired) or bool(self.unreadable)
+
+    def wish(self, scope: str) -> Wish:
+        """Return what `hookrun install` would work with."""
+        return Wish(self.agent, scope, self.spot, self.program)
+
+
+def look(agent: Agent, spot: Spot, program: Program, declared: list[str], problems: list[str]) -> Case:
+    """Return the case of an agent; nothing of its own is run but, where nothing else tells its version, `--version`."""
+    case = Case(agent, spot, program, declared, problems, installed.find(agent.WIRING["program"]))
+    for scope in SCOPES:
+        try:
+            case.wired[scope] = install.wired(case.wish(scope))
+        except WiringError as error:
+            case.unreadable[scope] = str(error)
+    case.fired = last_fired(spot.home, agent.NAME)
+    return case
+
+
+def last_fired(home: str, agent: str) -> dict[str, str]:
+    """Return, for each of hookrun's events, when the agent last fired it, by the audit (RFC 3339, UTC)."""
+    path = audit.directory(home) + "/audit.jsonl"
+    fired: dict[str, str] = {}
+    for each in (f"{path}.1", path):
+        for record in _fires(each):
+            if record.get("agent") == agent:
+                fired[str(record.get("event"))] = str(record.get("time"))
+    return fired
+
+
+def _fires(path: str) -> Iterable[dict[str, object]]:
+    """Give the records of fires in one file of the audit; a line that is torn or foreign is passed over."""
+    if not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
+        for line in file:
+            if b'"kind":"fire"' in line:
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    continue

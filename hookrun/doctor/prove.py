@@ -1,0 +1,172 @@
+"""Proves a wiring: recorded messages go through the wired command as the agent would send them, to a probe of our own.
+
+None of the person's hooks can run: `--probe DIR` lets a fire see nothing but what is declared in that directory, which
+is a new one with the probe in it. Audit and cache of such a fire lie there as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from hookrun.agents.answer import answer
+from hookrun.agents.said import Said, said
+from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
+from hookrun.model import Verdict
+from hookrun.wiring import install
+from hookrun.wiring.command import FIRES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.agents.agent import Agent
+    from hookrun.agents.message import Message
+    from hookrun.wiring.targets import Wired
+
+REASON = "hookrun doctor: the probe refuses this, so that it is seen to be obeyed"
+PROBE = "hookrun-probe"
+PROBED = {
+    "hooks": [
+        {
+            "name": PROBE,
+            "event": "pre_tool_use",
+            "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"],
+        },
+        {
+            "name": PROBE + "-watches",
+            "event": ["session_start", "session_end", "user_prompt_submit", "post_tool_use", "stop"],
+            "args": ["/bin/sh", "-c", "exit 0"],
+        },
+    ]
+}
+"""What the probe's own declarations say: a tool call is refused, everything else is only seen."""
+
+PATIENCE = 60.0
+"""Seconds that a wired command may take at most, whatever limit its agent gives it."""
+
+
+def prove(case: Case) -> Iterable[Finding]:
+    """Send what was recorded of each wired event through its command, and tell what the agent would have done."""
+    payloads = recorded(case.agent.NAME)
+    unproven = []
+    for each in case.all_wired:
+        if each.event in payloads:
+            yield _proof(case, each, payloads[each.event])
+        else:
+            unproven.append(each.event)
+    if unproven:
+        yield Finding("proof", NOTE, f"not tried: {', '.join(unproven)}", "no message of it is recorded", "nothing")
+
+
+def recorded(agent: str) -> dict[str, dict[str, object]]:
+    """Return the messages of an agent that were recorded, by its own names of events."""
+    text = resources.files("hookrun.doctor").joinpath("payloads.json").read_text("utf-8")
+    data: dict[str, dict[str, dict[str, object]]] = json.loads(text)
+    return data.get(agent, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of the wired command: its exit status (None: it did not end), its output, and the hooks that ran."""
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    hooks: list[str]
+
+
+def _proof(case: Case, wired: Wired, payload: Mapping[str, object]) -> Finding:
+    with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as directory:
+        home, work = os.path.join(directory, "home"), os.path.join(directory, "work")
+        os.makedirs(os.path.join(home, ".config", "hookrun"))
+        os.mkdir(work)
+        with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
+            json.dump(PROBED, file)
+        message = _filled(payload, cwd=work, home=case.spot.home)
+        ran = _run(case, wired, json.dumps(message).encode(), home=home, work=work)
+        return _judged(case.agent, wired, message, ran)
+
+
+def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
+    """Return a recorded message with this place's paths in it."""
+    text = json.dumps(payload)
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", json.dumps(value)[1:-1])
+    filled: dict[str, object] = json.loads(text)
+    return filled
+
+
+def _run(case: Case, wired: Wired, message: bytes, *, home: str, work: str) -> Ran:
+    """Run the wired command in the agent's way: its shell, its variables, its working directory."""
+    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.WIRING.get("shell") == "login" else "/bin/sh"
+    command = _probing(wired.text, case.agent.NAME, home)
+    environment = {**os.environ, **dict.fromkeys(case.agent.VARIABLES, work)}
+    try:
+        done = subprocess.run(
+            [shell, "-c", command],
+            input=message,
+            capture_output=True,
+            cwd=work,
+            env=environment,
+            timeout=min(PATIENCE, wired.limit or install.limit(case.agent, wired.event)),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        return Ran(None, late.stdout or b"", late.stderr or b"", [])
+    return Ran(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
+
+
+def _probing(text: str, agent: str, home: str) -> str:
+    """Return the wired command line with `--probe`, and no other change."""
+    match = FIRES.search(text)
+    at = text.index(agent, match.start(1)) + len(agent) if match is not None else len(text)
+    return f"{text[:at]} --probe {home}{text[at:]}"
+
+
+def _hooks_that_ran(home: str) -> list[str]:
+    path = os.path.join(home, ".local", "state", "hookrun", "audit.jsonl")
+    try:
+        with open(path, "rb") as file:
+            records = [json.loads(line) for line in file]
+    except (OSError, ValueError):
+        return []
+    return [str(record.get("hook")) for record in records if record.get("kind") == "hook"]
+
+
+def _judged(agent: Agent, wired: Wired, payload: dict[str, object], ran: Ran) -> Finding:
+    """Compare what came with what the agent's tables say it has to be."""
+    where = f"{wired.event} through {wired.path}:{wired.line}"
+    message = agent.read(payload, wired.event)
+    refuses = any(call.event == "pre_tool_use" for call in message.calls)
+    verdict = said(Verdict("block", message=REASON)) if refuses else Said()
+    expected = _expected(agent, message, verdict)
+    if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
+        found = f"{where}: {_came(ran)}; expected {_shown(expected)}"
+        return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
+    if not refuses:
+        return Finding("proof", OK, f"{where}: the probe ran; {agent.TITLE} would have gone on")
+    told = answer(agent, message, [verdict])
+    how = f" ({', '.join(told.degraded)})" if told.degraded else ""
+    done = "would not have run the tool" if not told.said.goes_on else "would have run the tool"
+    return Finding("proof", OK, f"{where}: the probe refused; {agent.TITLE} {done}{how}: {_shown(expected)}")
+
+
+def _expected(agent: Agent, message: Message, verdict: Said) -> bytes:
+    told = answer(agent, message, [verdict])
+    return told.stdout()
+
+
+def _came(ran: Ran) -> str:
+    if ran.status is None:
+        return "it did not end in time"
+    probe = "the probe ran" if ran.hooks else "the probe did not run"
+    return f"{probe}, exit status {ran.status}, stdout {_shown(ran.stdout)}, stderr {_shown(ran.stderr)}"
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "replace").strip() or "nothing"

@@ -1,0 +1,143 @@
+"""Codex's trust of hooks: the digest of a definition, and the tables of config.toml in which it is noted.
+
+Measured with Codex CLI 0.169.0: a hook of the user or a project runs only if `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`
+in the user's config.toml has its digest as `trusted_hash`; all others are skipped in silence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from hookrun.config.parsed import ParseError
+from hookrun.wiring.entries import Found, ours
+from hookrun.wiring.files import WiringError
+from hookrun.wiring.targets import Wired, at_place
+from hookrun.wiring.toml_edit import Toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrun.wiring.entries import Form
+    from hookrun.wiring.files import Existing
+    from hookrun.wiring.json_edit import Json
+    from hookrun.wiring.targets import Line
+    from hookrun.wiring.toml_edit import TableKey
+
+AGENT = "codex"
+CONFIG = "config.toml"
+"""The file in Codex's directory that holds its trust, for hooks of the person and of projects alike."""
+
+STATE: TableKey = ("hooks", "state")
+TRUSTED_HASH = "trusted_hash"
+DEFAULT_TIMEOUT = 600
+SESSION_END_TIMEOUT = 1
+"""Seconds that Codex takes for a hook without a `timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What Codex wants to find in its config.toml before it runs one hook: a table, and the digest in it."""
+
+    key: TableKey
+    digest: str
+
+    def given(self, config: Toml) -> bool:
+        """Tell whether it is there."""
+        return config.at((*self.key, TRUSTED_HASH)) == self.digest
+
+    def switched_off(self, config: Toml) -> bool:
+        """Tell whether the person has switched the hook off."""
+        return config.at((*self.key, "enabled")) is False
+
+
+def needed(path: str, hooks: Json, form: Form) -> list[tuple[Found, Trust]]:
+    """Return our hooks in the file at `path`, each with the trust that it needs."""
+    return [
+        (found, Trust((*STATE, f"{path}:{_snake(found.event)}:{group}:{number}"), definition_digest(hooks, found)))
+        for found in ours(hooks, form, AGENT)
+        for _, _, group, _, number in [found.path]
+    ]
+
+
+def wanted(path: str, hooks: Json, form: Form) -> list[Trust]:
+    """Return what trust our hooks in the file at `path` need, under each name that its directory goes by."""
+    folder, name = os.path.split(path)
+    places = dict.fromkeys([path, os.path.join(os.path.realpath(folder), name)])
+    return [trust for place in places for _, trust in needed(place, hooks, form)]
+
+
+class Config:
+    """Codex's config.toml, of which the trust of our hooks is a part: `trusts` are to be in it, `stale` are not."""
+
+    mode = 0o600
+
+    def __init__(self, path: str, trusts: Sequence[Trust], stale: Sequence[Trust] = ()) -> None:
+        """Take what trust it is about."""
+        self.path = path
+        self._trusts = trusts
+        self._stale = [each for each in stale if each not in trusts]
+
+    def read(self, now: Existing) -> Toml:
+        """Return the file as TOML. Raises WiringError with the place of what is not valid."""
+        text = now.text()
+        try:
+            return Toml(text)
+        except ParseError as error:
+            raise WiringError(str(at_place(self.path, text, error))) from error
+
+    def put_in(self, now: Existing, lines: Mapping[str, Line]) -> str:  # noqa: ARG002  # the trusts say it all
+        """Return the text with the trust in it."""
+        config = self._without(self.read(now), self._stale)
+        try:
+            for trust in self._trusts:
+                config = config.put(trust.key, TRUSTED_HASH, trust.digest)
+        except ParseError as error:
+            raise WiringError(str(at_place(self.path, now.text(), error))) from error
+        return config.text
+
+    def take_out(self, now: Existing, before: str | None) -> str | None:
+        """Return the text without the trust; None if there was no file and nothing is left."""
+        text = self._without(self.read(now), [*self._trusts, *self._stale]).text
+        return text if before is not None or text.strip() else None
+
+    @staticmethod
+    def _without(config: Toml, trusts: Sequence[Trust]) -> Toml:
+        for trust in trusts:
+            if trust.given(config):
+                config = config.remove(trust.key)
+        return config
+
+    def wired(self, now: Existing) -> list[Wired]:
+        """Return the trust that is given."""
+        config = self.read(now)
+        given = [each for each in [*self._trusts, *self._stale] if each.given(config)]
+        return [Wired(each.key[-1], each.digest, None, self.path, 1) for each in given]
+
+
+def definition_digest(hooks: Json, found: Found) -> str:
+    """Return the digest that Codex makes of one hook: over its definition, not over its file or its script."""
+    handler = found.handler
+    default = SESSION_END_TIMEOUT if found.event == "SessionEnd" else DEFAULT_TIMEOUT
+    definition: dict[str, object] = {
+        "async": handler.get("async", False),
+        "command": handler.get("command"),
+        "timeout": handler.get("timeout", default),
+        "type": handler.get("type"),
+    }
+    if "statusMessage" in handler:
+        definition["statusMessage"] = handler["statusMessage"]
+    group = hooks.at(found.path[:3])
+    data: dict[str, object] = {"event_name": _snake(found.event), "hooks": [definition]}
+    if isinstance(group, dict) and "matcher" in group:
+        data["matcher"] = group["matcher"]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + sha256(text.encode()).hexdigest()
+
+
+def _snake(event: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()

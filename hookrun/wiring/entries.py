@@ -1,0 +1,136 @@
+"""hookrun's entries in a JSON file with hooks: found, put in, brought up to date, taken out, all others left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookrun.wiring.command import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.config.parsed import KeyPath
+    from hookrun.wiring.json_edit import Json
+
+TOP: KeyPath = ("hooks",)
+
+
+class FormError(Exception):
+    """What stands at `path` has not the form that the agent reads: `found` instead of `expected`."""
+
+    def __init__(self, path: KeyPath, found: object, expected: str) -> None:
+        """Keep the three."""
+        super().__init__(path, found, expected)
+        self.path = path
+        self.found = found
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a file holds hooks: under `hooks`, for each event a list, of groups with `hooks` (nested) or of handlers.
+
+    `command` is the handler's key for the command line, `first` what a new file begins with.
+    """
+
+    command: str = "command"
+    nested: bool = True
+    first: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One handler that fires hookrun: its event, its path in the file, and what it says."""
+
+    event: str
+    path: KeyPath
+    handler: dict[str, object]
+
+
+def ours(json: Json, form: Form, agent: str) -> list[Found]:
+    """Return the handlers that fire hookrun for this agent, in the order of the file."""
+    found = []
+    events = json.at(TOP)
+    for event in events if isinstance(events, dict) else ():
+        for path in _handlers(json, (*TOP, event), form):
+            handler = json.at(path)
+            if isinstance(handler, dict) and is_ours(handler.get(form.command), agent):
+                found.append(Found(event, path, handler))
+    return found
+
+
+def _handlers(json: Json, path: KeyPath, form: Form) -> list[KeyPath]:
+    """Return the paths of all handlers of an event, also of those that stand in groups where that is only tolerated."""
+    items = json.at(path)
+    paths: list[KeyPath] = []
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        group = item.get("hooks") if isinstance(item, dict) else None
+        if isinstance(group, list):
+            paths += [(*path, number, "hooks", each) for each in range(len(group))]
+        elif not form.nested:
+            paths.append((*path, number))
+    return paths
+
+
+def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
+    """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
+
+    Raises FormError where there is something else than the agent itself would read.
+    """
+    if not isinstance(json.data, dict):
+        raise FormError((), json.data, "an object with the agent's settings")
+    if json.blank or not json.data:
+        for key, value in form.first:
+            json = json.add((), value, key)
+    for event, handler in wanted.items():
+        present = [each for each in ours(json, form, agent) if each.event == event]
+        for surplus in reversed(present[1:]):
+            json = _without(json, surplus.path, form, None)
+        if not present:
+            json = _added(json, form, event, handler)
+        elif present[0].handler != handler:
+            json = json.set(present[0].path, handler)
+    return json
+
+
+def _added(json: Json, form: Form, event: str, handler: dict[str, object]) -> Json:
+    entry = {"hooks": [handler]} if form.nested else handler
+    events = json.at(TOP)
+    if "hooks" not in _object(json.data):
+        return json.add((), {event: [entry]}, "hooks")
+    if not isinstance(events, dict):
+        raise FormError(TOP, events, "an object with a list of hooks for each event")
+    if event not in events:
+        return json.add(TOP, [entry], event)
+    if not isinstance(events[event], list):
+        raise FormError((*TOP, event), events[event], "a list of hooks")
+    return json.add((*TOP, event), entry)
+
+
+def take_out(json: Json, form: Form, agent: str, before: Json | None) -> Json:
+    """Return the file without our handlers, and without what is empty then, unless it stood in the file `before`."""
+    for found in reversed(ours(json, form, agent)):
+        json = _without(json, found.path, form, before)
+    if before is None and json.data == dict(form.first):
+        for key, _ in reversed(form.first):
+            json = json.remove((key,))
+    return json
+
+
+def _without(json: Json, path: KeyPath, form: Form, before: Json | None) -> Json:
+    """Return the file without one handler, its group if that is empty then, its event, and `hooks`."""
+    json = json.remove(path)
+    if form.nested or len(path) > len(TOP) + 2:
+        if json.at(path[:-1]):
+            return json
+        json = json.remove(path[:-2])
+    for container in ((*TOP, str(path[1])), TOP):
+        if json.at(container) or (before is not None and before.at(container) is not None):
+            return json
+        json = json.remove(container)
+    return json
+
+
+def _object(data: object) -> dict[str, object]:
+    return data if isinstance(data, dict) else {}

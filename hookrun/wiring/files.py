@@ -1,0 +1,200 @@
+"""Reads files that belong to others, and writes them so that the old or the new one is there at any moment, whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from glob import escape, glob
+
+from hookrun.config.problem import Problem
+from hookrun.config.source import MAX_BYTES, SourceError, decode
+
+MARK = b"\xef\xbb\xbf"
+"""The byte-order mark of UTF-8, which some editors put before a text."""
+
+TEMPORARY = ".hookrun-{}.tmp"
+"""What a file is called until it is whole: no agent takes it for one of its own."""
+
+
+class WiringError(Exception):
+    """Something of an agent's cannot be read or written; the message says where, what was found, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A file as it is now: the place it really lies at, its bytes, None if there is no file, and its mode."""
+
+    path: str
+    data: bytes | None
+    mode: int | None = None
+
+    def text(self) -> str:
+        """Return what it holds without a byte-order mark; nothing if there is no file. Raises WiringError."""
+        try:
+            return decode(self.path, self.data or b"")
+        except SourceError as error:
+            raise WiringError(str(error)) from error
+
+    def encoded(self, text: str) -> bytes:
+        """Return a text as bytes, with a byte-order mark before it if the file has one."""
+        return (MARK if self.data is not None and self.data.startswith(MARK) else b"") + text.encode()
+
+
+def existing(path: str, within: str | None = None) -> Existing:
+    """Return the file that is written when `path` is: where it is a symbolic link, what that leads to.
+
+    Raises WiringError for what is no file or cannot be read, and where it lies outside of the directory `within`.
+    """
+    real = os.path.realpath(path)
+    if within is not None and not (real + "/").startswith(os.path.realpath(within).rstrip("/") + "/"):
+        raise WiringError(
+            f"{path}: found a symbolic link out of the project, to {real}, expected a file in it; "
+            "put a file in its place, or wire the agent with --scope user"
+        )
+    try:
+        fd = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if isinstance(error, NotADirectoryError):
+            raise _trouble(real, "a file in the place of a directory above it", "a directory") from error
+        return Existing(real, None)
+    except OSError as error:
+        raise _trouble(real, f"an unreadable file ({error.strerror})", "one that can be read") from error
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise _trouble(real, "no regular file", "a file with settings")
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1)
+    finally:
+        os.close(fd)
+    if len(data) > MAX_BYTES:
+        raise _trouble(real, f"more than {MAX_BYTES >> 20} MiB", "settings of sensible size")
+    return Existing(real, data, stat.S_IMODE(status.st_mode))
+
+
+def _trouble(path: str, found: str, expected: str) -> WiringError:
+    return WiringError(str(Problem(path, 1, 1, "", found, expected, "look at what lies there")))
+
+
+def missing_directories(path: str) -> list[str]:
+    """Return the directories above a file that are not there yet, the uppermost first."""
+    missing: list[str] = []
+    directory = os.path.dirname(path)
+    while not os.path.isdir(directory):
+        missing.insert(0, directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+def write(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Put a file in the place of `path` at once, with its mode and owner, or `mode` less the umask for a new one.
+
+    `path` is no symbolic link; its directory is there. A process that is killed meanwhile leaves the old or the new
+    file, and perhaps a temporary one that the next write takes away. Raises WiringError.
+    """
+    directory = os.path.dirname(path)
+    try:
+        _sweep(directory)
+        temporary = os.path.join(directory, TEMPORARY.format(os.urandom(6).hex()))
+        try:
+            _write_new(temporary, data, mode, _status(path))
+            os.replace(temporary, path)
+        except BaseException:
+            _unlink(temporary)
+            raise
+        _sync(directory)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove(path: str, directories: list[str]) -> None:
+    """Remove a file, and those of the directories, given from the uppermost on, that are empty now.
+
+    Raises WiringError.
+    """
+    try:
+        _unlink(path)
+        for directory in reversed(directories):
+            if not _removed_if_empty(directory):
+                break
+        above = os.path.dirname(path)
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        _sync(above)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _removed_if_empty(directory: str) -> bool:
+    try:
+        os.rmdir(directory)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
+            return error.errno == errno.ENOENT
+        raise
+    return True
+
+
+def make_directories(directories: list[str]) -> None:
+    """Make the directories, the uppermost first. Raises WiringError."""
+    for directory in directories:
+        try:
+            os.mkdir(directory)
+            _sync(os.path.dirname(directory))
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unwritable(directory, error) from error
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _write_new(path: str, data: bytes, mode: int, like: os.stat_result | None) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600 if like is not None else mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if like is not None:
+            own = os.fstat(fd)
+            if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+                os.fchown(fd, like.st_uid, like.st_gid)
+            os.fchmod(fd, stat.S_IMODE(like.st_mode))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _sweep(directory: str) -> None:
+    """Take away what a write that was killed has left."""
+    for path in glob(os.path.join(escape(directory), TEMPORARY.format("*"))):
+        _unlink(path)
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def _sync(directory: str) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _unwritable(path: str, error: OSError) -> WiringError:
+    where = error.filename if isinstance(error.filename, str) else path
+    return WiringError(
+        f"{where}: cannot be written ({error.strerror}); nothing else was changed; mend that, run it again"
+    )

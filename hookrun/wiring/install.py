@@ -1,0 +1,153 @@
+"""Works out what wires an agent, or takes its wiring away: which events, which command lines, which files change."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookrun.wiring import codex_trust, command
+from hookrun.wiring.change import Change, putting_in, taking_out
+from hookrun.wiring.command import Answer, Fires
+from hookrun.wiring.files import existing
+from hookrun.wiring.places import directory, targets
+from hookrun.wiring.targets import Line, Settings, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.agents.agent import Agent
+    from hookrun.wiring.command import Program
+    from hookrun.wiring.ledger import Ledger
+    from hookrun.wiring.places import Spot
+    from hookrun.wiring.targets import Target, Wired
+
+LONGEST = 600.0
+"""Seconds that an agent is told to wait for hookrun: the hooks' own timeouts decide before that, or the deadline."""
+
+MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
+"""From so many seconds of the agent's limit on -> how many seconds sooner hookrun's deadline is."""
+
+
+def limit(agent: Agent, event: str) -> float:
+    """Return the seconds that an agent is told to wait at an event: as many as it can be told, up to LONGEST."""
+    return min(LONGEST, agent.MOST.get(event, agent.MOST.get("", LONGEST)))
+
+
+def deadline(seconds: float) -> float:
+    """Return hookrun's deadline in seconds for an agent's limit: by that it has answered and ended its hooks."""
+    return seconds - next(margin for least, margin in MARGINS if seconds >= least)
+
+
+def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
+    """Return the agent's events, by its names, that have to be wired for hookrun's events `declared`."""
+    wanted = set(declared)
+    made = {native for event, natives in agent.MADE_FROM.items() if event in wanted for native in natives}
+    return [
+        native
+        for native, event in agent.EVENTS.items()
+        if native in made or (event in wanted and event not in agent.MADE_FROM)
+    ]
+
+
+def every_event(agent: Agent) -> list[str]:
+    """Return all events of the agent that can be wired."""
+    return events_for(agent, set(agent.EVENTS.values()))
+
+
+def unknown_to(agent: Agent, declared: Iterable[str]) -> list[str]:
+    """Return those of hookrun's events that the agent has nothing for."""
+    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    return sorted(set(declared) - known)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be wired: an agent, in a scope of a home and project, by a program."""
+
+    agent: Agent
+    scope: str
+    spot: Spot
+    program: Program
+
+    @property
+    def within(self) -> str | None:
+        """The directory that the agent's file may not lead out of."""
+        return self.spot.project if self.scope == "project" else None
+
+    def line(self, event: str) -> Line:
+        """Return what is wired for an event."""
+        seconds = limit(self.agent, event)
+        fires = Fires(self.agent.NAME, event, deadline(seconds), self.scope, self.spot.named_home)
+        text = command.line(self.program, fires, gone(self.agent, event, self.program))
+        return Line(text, command.argv(self.program, fires), seconds, gone_text(self.agent, self.program))
+
+    def targets(self, events: Iterable[str]) -> list[Target]:
+        """Return the files that these events are wired in."""
+        return targets(self.agent.NAME, self.agent.WIRING, self.scope, self.spot, events)
+
+
+def gone_text(agent: Agent, program: Program) -> str:
+    """Return what the person is told when hookrun is not where it was."""
+    mend = f"put it back, or run `hookrun install {agent.NAME}`"
+    return f"hookrun is not at {program.main} any more, no hook has run: {mend}"
+
+
+def gone(agent: Agent, event: str, program: Program) -> Answer:
+    """Return what an agent is told at an event when hookrun is not where it was: go on, and tell the person."""
+    from hookrun.agents.answer import answer
+    from hookrun.agents.message import unread
+    from hookrun.agents.said import Said
+
+    text = gone_text(agent, program)
+    told = answer(agent, unread(agent, event), [Said(person=text)]).stdout().decode()
+    return Answer(told) if told else Answer(stderr=text)
+
+
+def wired(wish: Wish) -> list[Wired]:
+    """Return what of hookrun an agent has in a scope. Raises WiringError where its settings cannot be read."""
+    return [each for target in wish.targets(every_event(wish.agent)) for each in target.wired(existing(target.path))]
+
+
+def plan_install(wish: Wish, events: Iterable[str], ledger: Ledger) -> list[Change]:
+    """Return the changes that wire these events, and bring up to date what is wired already. Raises WiringError."""
+    already = [each.event for each in wired(wish)]
+    every = [event for event in wish.agent.EVENTS if event in {*events, *already}]
+    lines = {event: wish.line(event) for event in every}
+    return [
+        putting_in(target, lines, ledger, agent=wish.agent.NAME, scope=wish.scope, within=wish.within)
+        for target in wish.targets(every)
+    ]
+
+
+def plan_uninstall(wish: Wish, ledger: Ledger) -> list[Change]:
+    """Return the changes that take all wiring of an agent in a scope away. Raises WiringError."""
+    return [
+        taking_out(target, ledger, agent=wish.agent.NAME, scope=wish.scope, within=wish.within)
+        for target in wish.targets(every_event(wish.agent))
+    ]
+
+
+def codex_config(wish: Wish, hooks: Change) -> codex_trust.Config:
+    """Return Codex's config.toml with what trust our hooks need after a change of their file, and needed before it."""
+    target = next(each for each in wish.targets([]) if isinstance(each, Settings))
+    before, after = (
+        codex_trust.wanted(target.path, read_json(target.path, _text(data), "json"), target.form)
+        for data in (hooks.now.data, hooks.after)
+    )
+    where = os.path.join(directory(wish.agent.WIRING, wish.spot), codex_trust.CONFIG)
+    return codex_trust.Config(where, after, before)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8-sig")
+
+
+def plan_trust(wish: Wish, hooks: Change, ledger: Ledger) -> Change:
+    """Return the change of config.toml that lets Codex run what its hooks are then. Raises WiringError."""
+    return putting_in(codex_config(wish, hooks), {}, ledger, agent=wish.agent.NAME, scope=wish.scope, within=None)
+
+
+def plan_distrust(wish: Wish, hooks: Change, ledger: Ledger) -> Change:
+    """Return the change of config.toml that takes the trust of our hooks away. Raises WiringError."""
+    return taking_out(codex_config(wish, hooks), ledger, agent=wish.agent.NAME, scope=wish.scope, within=None)

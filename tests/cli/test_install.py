@@ -1,0 +1,347 @@
+"""`hookrun install` and `uninstall` through the real command: what is written where, and that all of it goes again."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, settings_file, tree
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+FOREIGN = {"type": "command", "command": "./mine.sh", "timeout": 5}
+PEOPLE_WRITE = {
+    "nothing but an object": b"{}",
+    "an empty file": b"",
+    "spaces": b"\n  \n",
+    "foreign hooks": json.dumps(
+        {"z": 1, "hooks": {"Stop": [{"hooks": [FOREIGN]}], "PreToolUse": [{"matcher": "Bash", "hooks": [FOREIGN]}]}},
+        indent=4,
+    ).encode(),
+    "one line": b'{"b":[1,2],"a":{"x":null}}',
+    "tabs and no last line end": b'{\n\t"b": true,\n\t"a": "\\u00e9"\n}',
+    "CRLF": b'{\r\n  "theme": "dark",\r\n  "hooks": {}\r\n}\r\n',
+    "a byte-order mark": b'\xef\xbb\xbf{\n  "theme": "dark"\n}\n',
+    "empty lists": b'{"hooks": {"PreToolUse": [], "Stop": [{"hooks": []}]}}\n',
+    "everything crooked": b' {  "a"  :1 ,\n\n\n "hooks" :\n{ "Stop": [\n] } }\n\n\n',
+}
+WITH_COMMENTS = {
+    "comments": b'// mine\n{\n  "a": 1, // of a\n  /* hooks: */\n  "hooks": { // none yet\n  }\n}\n// end',
+    "trailing commas": b'{\n  "a": [1, 2,],\n  "hooks": {"Stop": [],},\n}\n',
+}
+IN_JSON = ("claude", "codex", "gemini", "qwen")
+TEXTS = [
+    *((agent, name, text) for agent in IN_JSON for name, text in PEOPLE_WRITE.items()),
+    *((agent, name, text) for agent in ("gemini", "qwen") for name, text in WITH_COMMENTS.items()),
+]
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    """Declare hooks for two events."""
+    project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_without_a_file_before_there_is_none_after(project: Project, scope: str) -> None:
+    """Installed and taken out, in every agent, nothing is left: no file, no directory; twice installed is once."""
+    before = tree(project.home, project.root)
+    done = hookrun(project, "install", *ALL, "--scope", scope, "--trust")
+    assert (done.status, done.stderr) == (0, "")
+    wired = tree(project.home, project.root)
+    assert all(settings_file(project, agent, scope).exists() for agent in ALL)
+    again = hookrun(project, "install", *ALL, "--scope", scope, "--trust")
+    assert again.stdout.count("is wired already, nothing changed") == len(ALL)
+    assert tree(project.home, project.root) == wired
+    out = hookrun(project, "uninstall", *ALL, "--scope", scope)
+    assert (out.status, out.stderr) == (0, "")
+    assert tree(project.home, project.root) == before
+
+
+@pytest.mark.parametrize(("agent", "text"), [text[::2] for text in TEXTS], ids=[f"{a}, {n}" for a, n, _ in TEXTS])
+def test_what_people_write_comes_back_byte_for_byte(project: Project, agent: str, text: bytes) -> None:
+    """Whatever stood in the settings, uninstall gives it back to the byte."""
+    path = settings_file(project, agent)
+    path.parent.mkdir()
+    path.write_bytes(text)
+    path.chmod(0o640)
+    done = hookrun(project, "install", agent, "--trust")
+    assert (done.status, done.stderr) == (0, "")
+    assert path.read_bytes() != text
+    assert b"fire --agent " + agent.encode() in path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize("agent", IN_JSON)
+def test_only_what_is_ours_is_taken_out_of_what_others_changed(project: Project, agent: str) -> None:
+    """Where somebody has written into the settings since, that stays, and so do foreign hooks and comments."""
+    path = settings_file(project, agent)
+    path.parent.mkdir()
+    path.write_bytes(PEOPLE_WRITE["foreign hooks"])
+    hookrun(project, "install", agent, "--trust")
+    text = path.read_text()
+    path.write_text(text.replace('"z": 1,', '"z": 1,\n    "model": "new",'))
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert path.read_bytes() == PEOPLE_WRITE["foreign hooks"].replace(b'"z": 1,', b'"z": 1,\n    "model": "new",')
+
+
+def test_foreign_hooks_keep_their_place_before_ours(project: Project) -> None:
+    """Ours are the last of an event, so that nothing foreign moves."""
+    path = settings_file(project, "claude")
+    path.parent.mkdir()
+    path.write_bytes(PEOPLE_WRITE["foreign hooks"])
+    hookrun(project, "install", "claude")
+    hooks = json.loads(path.read_bytes())["hooks"]
+    assert hooks["PreToolUse"][0] == {"matcher": "Bash", "hooks": [FOREIGN]}
+    assert "fire --agent claude PreToolUse" in hooks["PreToolUse"][1]["hooks"][0]["command"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_a_link(project: Project, exists: bool) -> None:
+    """What a link leads to is written, made, and given back; the link itself is not touched."""
+    path = settings_file(project, "claude")
+    path.parent.mkdir()
+    (project.home / "dotfiles").mkdir()
+    target = project.home / "dotfiles" / "claude.json"
+    path.symlink_to("../dotfiles/claude.json")
+    if exists:
+        target.write_bytes(PEOPLE_WRITE["CRLF"])
+    before = tree(project.home)
+    assert hookrun(project, "install", "claude").status == 0
+    assert path.is_symlink()
+    assert b"fire --agent claude" in target.read_bytes()
+    assert hookrun(project, "uninstall", "claude").status == 0
+    assert tree(project.home) == before
+
+
+def test_a_projects_link_out_of_it_is_not_followed(project: Project) -> None:
+    """A project's settings that are really somebody else's file are left alone, and the error says whose."""
+    (project.root / ".claude").mkdir()
+    (project.home / "precious.json").write_text("{}")
+    (project.root / ".claude" / "settings.json").symlink_to(project.home / "precious.json")
+    done = hookrun(project, "install", "claude", "--scope", "project")
+    assert done.status == 1
+    assert f"a symbolic link out of the project, to {project.home}/precious.json" in done.stderr
+    assert (project.home / "precious.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "message"),
+    [
+        ("claude", b'{\n  "a": 1,\n}\n', ':2:9: found "," before "}"'),
+        ("claude", b"// mine\n{}", ":1:1: found a comment"),
+        ("codex", b'{"hooks": []}', ":1:11: hooks: found [] (a list)"),
+        ("gemini", b'{\n  "a" 1\n}', ':2:7: found "1"'),
+        ("qwen", b'{"hooks": {"Stop": {}}}', ":1:20: hooks.Stop: found {} (an object)"),
+        ("claude", b'{"a": "\xff"}', ":1:8: found the byte 0xff"),
+        ("claude", b"[]", ":1:1: found [] (a list)"),
+        ("claude", "{}".encode("utf-16"), ":1:1: found UTF-16 text"),
+    ],
+)
+def test_settings_that_are_not_valid_are_left_alone(project: Project, agent: str, text: bytes, message: str) -> None:
+    """The error shows file, line and column, and not a byte is changed."""
+    path = settings_file(project, agent)
+    path.parent.mkdir()
+    path.write_bytes(text)
+    before = tree(project.home)
+    for command in ("install", "uninstall") if text != b"[]" and b"hooks" not in text else ("install",):
+        done = hookrun(project, command, agent)
+        assert done.status == 1
+        assert f"{path}{message}" in done.stderr
+        assert tree(project.home) == before
+
+
+def test_one_agents_trouble_does_not_keep_the_others_from_being_wired(project: Project) -> None:
+    """Each agent is wired for itself; the exit status says that one could not be."""
+    path = settings_file(project, "claude")
+    path.parent.mkdir()
+    path.write_text("{")
+    done = hookrun(project, "install", "claude", "gemini")
+    assert done.status == 1
+    assert "gemini: wired: 2 events" in done.stdout
+
+
+def test_a_dry_run_shows_a_diff_and_writes_nothing(project: Project) -> None:
+    """What would change is a unified diff, of installing and of taking out; not even a directory is made."""
+    before = tree(project.home, project.root)
+    done = hookrun(project, "install", "claude", "codex", "--dry-run", "--trust")
+    assert done.status == 0
+    assert f"+++ {settings_file(project, 'claude')}" in done.stdout
+    assert f"+++ {project.home}/.codex/config.toml" in done.stdout
+    assert tree(project.home, project.root) == before
+    assert not (project.home / ".local").exists()
+    hookrun(project, "install", "claude")
+    wired = tree(project.home)
+    done = hookrun(project, "uninstall", "claude", "--dry-run")
+    assert f"--- {settings_file(project, 'claude')}" in done.stdout
+    assert tree(project.home) == wired
+    assert hookrun(project, "install", "claude", "--dry-run").stdout == "claude: nothing to change\n"
+
+
+def _wired_events(project: Project, agent: str) -> list[str]:
+    listed = hookrun(project, "agents", "--json").json["agents"]
+    assert isinstance(listed, list)
+    return next(list(each["wired"].get("user", [])) for each in listed if each["agent"] == agent)
+
+
+def test_only_declared_events_are_wired_and_none_is_taken_away(project: Project) -> None:
+    """Events come with the declarations; a later install adds to them, in another project too."""
+    hookrun(project, "install", "claude")
+    assert _wired_events(project, "claude") == ["PreToolUse", "Stop"]
+    project.hooks({"name": "c", "event": "session_start", "command": "true"})
+    hookrun(project, "install", "claude")
+    assert sorted(_wired_events(project, "claude")) == ["PreToolUse", "SessionStart", "Stop"]
+
+
+def test_all_events(project: Project) -> None:
+    """`--all-events` wires what the agent has, declared or not; Claude's FileChanged, which never comes, is not."""
+    hookrun(project, "install", "claude", "--all-events")
+    events = _wired_events(project, "claude")
+    assert {"PreToolUse", "SessionStart", "SessionEnd", "Notification"} < set(events)
+    assert "FileChanged" not in events
+
+
+def test_an_event_that_is_made_of_another_wires_that(project: Project) -> None:
+    """`file_changed` is made from what comes after a tool."""
+    project.hooks({"name": "f", "event": "file_changed", "command": "true"})
+    hookrun(project, "install", "claude")
+    assert _wired_events(project, "claude") == ["PostToolUse"]
+
+
+def test_events_that_an_agent_does_not_have_are_told(project: Project) -> None:
+    """A hook that can never run in an agent is named when that is wired."""
+    project.hooks({"name": "s", "event": ["subagent_start", "stop"], "command": "true"})
+    done = hookrun(project, "install", "gemini")
+    assert "gemini: has no event for subagent_start: such hooks never run there" in done.stdout
+    project.hooks({"name": "s", "event": "subagent_start", "command": "true"})
+    done = hookrun(project, "install", "qwen", "gemini", "cline")
+    assert done.status == 1
+    assert "cline: Cline CLI has no event for subagent_start: there is nothing to wire" in done.stderr
+
+
+def test_hooks_for_other_agents_or_switched_off_do_not_count(project: Project) -> None:
+    """What this agent would not fire is no reason to wire an event."""
+    project.hooks(
+        {"name": "a", "command": "true", "agents": ["codex"]},
+        {"name": "b", "event": "stop", "command": "true", "mode": "off"},
+        {"name": "c", "event": "session_start", "command": "true", "agents": ["claude"]},
+    )
+    hookrun(project, "install", "claude")
+    assert _wired_events(project, "claude") == ["SessionStart"]
+
+
+def test_a_hook_that_is_declared_wrongly_counts(project: Project) -> None:
+    """It fails when its event comes, and may block: that event is wired."""
+    project.hooks({"name": "a", "command": "true", "timeout": "soon"})
+    hookrun(project, "install", "claude")
+    assert _wired_events(project, "claude") == ["PreToolUse"]
+
+
+def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:
+    """No declaration, no event: said, and not done."""
+    (project.root / "coder.json").unlink()
+    done = hookrun(project, "install", "claude")
+    assert done.status == 1
+    assert "no hooks are declared here" in done.stderr
+    assert not settings_file(project, "claude").exists()
+
+
+@pytest.mark.parametrize(("first", "second"), [("user", "project"), ("project", "user")])
+@pytest.mark.parametrize("agent", ALL)
+def test_a_second_scope_is_refused(project: Project, agent: str, first: str, second: str) -> None:
+    """One wiring serves every project: another one would run each hook twice."""
+    assert hookrun(project, "install", agent, "--scope", first, "--trust").status == 0
+    wired = tree(project.home, project.root)
+    done = hookrun(project, "install", agent, "--scope", second, "--trust")
+    assert done.status == 1
+    assert "expected one scope only" in done.stderr
+    assert f"hookrun uninstall {agent} --scope {first}" in done.stderr
+    assert tree(project.home, project.root) == wired
+
+
+@pytest.mark.parametrize("agent", ["cline", "opencode"])
+def test_a_foreign_file_in_the_place_of_ours_is_left_alone(project: Project, agent: str) -> None:
+    """Where a file is to be ours alone and is somebody else's, nothing is written, nor taken away."""
+    path = settings_file(project, agent)
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\necho mine\n")
+    before = tree(project.home)
+    done = hookrun(project, "install", agent)
+    assert done.status == 1
+    assert f"{path}:1:1: found a file that hookrun has not written" in done.stderr
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert tree(project.home) == before
+
+
+def test_scripts_are_executable(project: Project) -> None:
+    """Cline's hooks are files that it runs."""
+    hookrun(project, "install", "cline")
+    assert os.access(settings_file(project, "cline"), os.X_OK)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])
+def test_time_limits_are_the_agents_own_and_above_the_deadline(project: Project, agent: str) -> None:
+    """The limit is written in the agent's unit, and hookrun's deadline is below it."""
+    project.hooks({"name": "e", "event": "session_end", "command": "true"})
+    hookrun(project, "install", agent, "--trust")
+    hooks = json.loads(settings_file(project, agent).read_bytes())["hooks"]["SessionEnd"][0]
+    handler = hooks if agent == "copilot" else hooks["hooks"][0]
+    limit = handler["timeoutSec" if agent == "copilot" else "timeout"]
+    seconds = {"claude": 60, "codex": 3, "gemini": 600, "qwen": 600, "copilot": 600}[agent]
+    assert limit == seconds * (1000 if agent == "gemini" else 1)
+    command = handler["bash" if agent == "copilot" else "command"]
+    deadline = {60: "55", 3: "2", 600: "595"}[seconds]
+    assert f"SessionEnd --deadline {deadline} " in command
+
+
+def test_the_home_is_named_where_it_is_not_the_accounts(project: Project) -> None:
+    """A fire for an agent does not believe HOME: where that is another, the wired command names it."""
+    hookrun(project, "install", "claude")
+    assert (
+        f" --home {project.home};"
+        in json.loads(settings_file(project, "claude").read_bytes())["hooks"]["Stop"][0]["hooks"][0]["command"]
+    )
+
+
+def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> None:
+    """CLAUDE_CONFIG_DIR and CODEX_HOME are followed, unless a home is named."""
+    other = project.home / "elsewhere"
+    hookrun(project, "install", "claude", CLAUDE_CONFIG_DIR=str(other))
+    assert (other / "settings.json").exists()
+    hookrun(project, "uninstall", "claude", CLAUDE_CONFIG_DIR=str(other))
+    assert not other.exists()
+    hookrun(project, "install", "claude", "--home", str(project.home), CLAUDE_CONFIG_DIR=str(other))
+    assert settings_file(project, "claude").exists()
+    assert not other.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("install", "claud"), 'unknown agent "claud": did you mean claude?'),
+        (("install",), "Missing argument 'AGENT...'"),
+        (("uninstall", "xyz"), 'unknown agent "xyz": expected one of claude, codex'),
+        (("install", "claude", "--home", "/nowhere/at/all"), "--home /nowhere/at/all is no directory"),
+        (("install", "claude", "--scope", "world"), "'world' is not one of 'user', 'project'"),
+    ],
+)
+def test_wrong_usage_is_told(project: Project, arguments: tuple[str, ...], message: str) -> None:
+    """What was meant is said, and the status is 1."""
+    done = hookrun(project, *arguments)
+    assert done.status == 1
+    assert message in done.stderr
+
+
+def test_every_agent_has_its_event(project: Project) -> None:
+    """The wiring of each agent says which event it is for."""
+    hookrun(project, "install", *ALL, "--trust")
+    for agent, event in BEFORE_TOOL.items():
+        assert event in _wired_events(project, agent)

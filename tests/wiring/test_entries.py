@@ -1,0 +1,98 @@
+"""hookrun's handlers among foreign ones: put in once, brought up to date in place, taken out alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrun.wiring.entries import Form, FormError, ours, put_in, take_out
+from hookrun.wiring.json_edit import Json
+from tests.wiring.texts import written
+
+NESTED, FLAT = Form(), Form("bash", nested=False, first=(("version", 1),))
+COMMAND = "exec /v/bin/python -I /v/hookrun/__main__.py fire --agent claude Stop --deadline 595"
+WANTED = {
+    event: {"type": "command", "command": COMMAND.replace("Stop", event), "timeout": 600}
+    for event in ("PreToolUse", "Stop")
+}
+
+
+@given(written(comments=True), st.sampled_from([{}, {"Odd": WANTED["Stop"]}, WANTED]))
+def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
+    """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""
+    before = Json(text, "jsonc")
+    put = put_in(put_in(before, NESTED, "claude", first), NESTED, "claude", WANTED)
+    assert {found.event: found.handler for found in ours(put, NESTED, "claude")} == {**first, **WANTED}
+    again = put_in(put, NESTED, "claude", WANTED)
+    assert again.text == put.text
+    out = take_out(put, NESTED, "claude", before)
+    assert out.data == before.data
+    assert "".join(out.text.split()) == "".join(text.split())
+
+
+def test_an_old_handler_is_replaced_where_it_stands() -> None:
+    """A handler of another hookrun is brought up to date in its place, between foreign ones; a second one goes."""
+    text = """{
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"type": "command", "command": "first"}]},
+      {"hooks": [{"type": "command", "command": "hookrun fire --agent claude"}], "note": 1},
+      {"hooks": [{"type": "command", "command": "last"}, {"type": "command", "command": "hookrun fire --agent claude"}]}
+    ]
+  }
+}
+"""
+    new = WANTED["Stop"]
+    put = put_in(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    hooks = put.at(("hooks", "Stop"))
+    assert hooks == [
+        {"hooks": [{"type": "command", "command": "first"}]},
+        {"hooks": [new], "note": 1},
+        {"hooks": [{"type": "command", "command": "last"}]},
+    ]
+    assert take_out(put, NESTED, "claude", Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
+
+
+def test_another_agents_handler_is_foreign() -> None:
+    """What fires hookrun for another agent is left where it is."""
+    text = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookrun fire --agent qwen"}]}]}}'
+    assert ours(Json(text, "json"), NESTED, "claude") == []
+    assert take_out(Json(text, "json"), NESTED, "claude", None).text == text
+
+
+def test_flat_entries_and_a_file_of_ones_own() -> None:
+    """Copilot's form: handlers without groups, in a file that begins with a version and is gone when they are."""
+    handler: dict[str, object] = {"type": "command", "bash": "hookrun fire --agent copilot Stop", "timeoutSec": 600}
+    put = put_in(Json("", "json"), FLAT, "copilot", {"Stop": handler})
+    assert put.data == {"version": 1, "hooks": {"Stop": [handler]}}
+    assert take_out(put, FLAT, "copilot", None).data == {}
+    foreign = put.add(("hooks", "Stop"), {"type": "command", "bash": "mine"})
+    assert take_out(foreign, FLAT, "copilot", None).data == {
+        "version": 1,
+        "hooks": {"Stop": [{"type": "command", "bash": "mine"}]},
+    }
+
+
+def test_empty_lists_that_were_there_stay() -> None:
+    """What was empty before install is not taken for what install has emptied."""
+    text = '{"hooks": {"Stop": [], "PreToolUse": [{"hooks": []}]}}'
+    before = Json(text, "json")
+    assert take_out(put_in(before, NESTED, "claude", WANTED), NESTED, "claude", before).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("[]", ()),
+        ('{"hooks": []}', ("hooks",)),
+        ('{"hooks": null}', ("hooks",)),
+        ('{"hooks": {"Stop": {}}}', ("hooks", "Stop")),
+        ('{"hooks": {"Stop": "x"}}', ("hooks", "Stop")),
+    ],
+)
+def test_another_form_is_refused(text: str, path: tuple[str, ...]) -> None:
+    """Where the agent itself could not read hooks, nothing is put in, and the error says where."""
+    with pytest.raises(FormError) as caught:
+        put_in(Json(text, "json"), NESTED, "claude", WANTED)
+    assert caught.value.path == path

@@ -1,0 +1,147 @@
+"""An install that is killed between any two calls of the system leaves whole files, and can be taken back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.conftest import Project
+
+KILLED = 77
+OLD = b'{\n  "theme": "dark", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}\n}'
+CONFIG = b'model = "m" # mine\n'
+DRIVER = """
+import os, sys
+from hookrun.cli import run
+
+# Everything is imported before the count begins: what is killed is the work, not the start.
+run(["install", "codex", "--trust", "--home", sys.argv[1], "--dry-run"])
+calls = ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "rmdir", "close")
+
+def killed_at(home, number):
+    left = [number]
+    def counted(function):
+        def call(*arguments, **more):
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(77)
+            return function(*arguments, **more)
+        return call
+    for name in calls:
+        setattr(os, name, counted(getattr(os, name)))
+    os._exit(run([sys.argv[2], "codex", *sys.argv[3:5], "--home", home]))
+
+number = 0
+while True:
+    home = os.path.join(sys.argv[5], str(number))
+    child = os.fork()
+    if child == 0:
+        killed_at(home, number)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(number, status, file=sys.stderr)
+    if status != 77:
+        sys.exit(status)
+    number += 1
+"""
+"""Runs a command again and again, in another home each time, and ends it at its N-th call of the system."""
+
+MOST = 160
+"""Homes that are made: the command has to be done within so many calls."""
+
+
+def _homes(project: Project, tmp_path: Path, *, wired: bool) -> Path:
+    """Make homes with settings in them, each for one try, wired or not yet."""
+    homes = tmp_path / "homes"
+    for number in range(MOST):
+        directory = homes / str(number) / ".codex"
+        directory.mkdir(parents=True)
+        (directory / "hooks.json").write_bytes(OLD)
+        (directory / "config.toml").write_bytes(CONFIG)
+    if wired:
+        subprocess.run(
+            [sys.executable, "-c", INSTALL_ALL, str(homes)],
+            cwd=project.root,
+            env=project.environment(),
+            capture_output=True,
+            check=True,
+        )
+    return homes
+
+
+INSTALL_ALL = """
+import os, sys
+from hookrun.cli import run
+for name in os.listdir(sys.argv[1]):
+    assert run(["install", "codex", "--trust", "--home", os.path.join(sys.argv[1], name)]) == 0
+"""
+
+
+def _drive(project: Project, homes: Path, command: str, *options: str) -> int:
+    """Run the driver; return how many homes it has been through."""
+    padded = [*options, "--scope", "user"][:2]
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, str(project.home), command, *padded, str(homes)],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return len([line for line in done.stderr.splitlines() if line.endswith(b" 77")])
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    project.hooks({"name": "a", "command": "true"})
+
+
+def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
+    """Each file is the old or the new one; installing again completes it; taking it out gives the old ones back."""
+    homes = _homes(project, tmp_path, wired=False)
+    tried = _drive(project, homes, "install", "--trust", "--trust")
+    assert 20 < tried < MOST
+    new_hooks, new_config = _both(homes / str(tried))
+    seen = set()
+    for number in range(tried):
+        hooks, config = _both(homes / str(number))
+        assert hooks == OLD or _is_wired(hooks)
+        assert config == CONFIG or config.startswith(CONFIG + b"\n[hooks.state.")
+        seen.add((hooks == OLD, config == CONFIG))
+    assert seen == {(True, True), (False, True), (False, False)}
+    assert _is_wired(new_hooks)
+    assert new_config != CONFIG
+    for number in range(0, tried, 7):
+        home = homes / str(number)
+        assert hookrun(project, "install", "codex", "--trust", "--home", str(home)).status == 0
+        assert hookrun(project, "uninstall", "codex", "--home", str(home)).status == 0
+        assert _both(home) == (OLD, CONFIG)
+        assert sorted(path.name for path in (home / ".codex").iterdir()) == ["config.toml", "hooks.json"]
+
+
+def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
+    """The same on the way out: each file is with hookrun or without, and a second uninstall ends it."""
+    homes = _homes(project, tmp_path, wired=True)
+    tried = _drive(project, homes, "uninstall")
+    assert 10 < tried < MOST
+    for number in range(tried):
+        hooks, config = _both(homes / str(number))
+        assert hooks == OLD or _is_wired(hooks)
+        assert config == CONFIG or config.startswith(CONFIG + b"\n[hooks.state.")
+    for number in range(0, tried, 7):
+        home = homes / str(number)
+        assert hookrun(project, "uninstall", "codex", "--home", str(home)).status == 0
+        assert _both(home) == (OLD, CONFIG)
+
+
+def _both(home: Path) -> tuple[bytes, bytes]:
+    return (home / ".codex" / "hooks.json").read_bytes(), (home / ".codex" / "config.toml").read_bytes()
+
+
+def _is_wired(hooks: bytes) -> bool:
+    data = json.loads(hooks)
+    return data["theme"] == "dark" and len(data["hooks"]["Stop"]) == 1 and "PreToolUse" in data["hooks"]

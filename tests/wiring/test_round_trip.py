@@ -1,0 +1,131 @@
+"""Install, then uninstall, on settings of every kind: the very bytes are there again, and what others have changed."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookrun.agents import load
+from hookrun.wiring import change, install
+from hookrun.wiring.command import this_program
+from hookrun.wiring.files import MARK, existing
+from hookrun.wiring.install import Wish
+from hookrun.wiring.json_edit import Json
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.places import Spot, path
+from tests.wiring.test_toml_edit import texts
+from tests.wiring.texts import written
+
+EVENTS = {"claude": ["PreToolUse", "Stop"], "codex": ["PreToolUse", "Stop"], "gemini": ["BeforeTool", "AfterAgent"]}
+
+
+class Machine:
+    """A home and a project, with one agent."""
+
+    def __init__(self, directory: str, agent: str) -> None:
+        self.home = Path(directory) / "home"
+        self.home.mkdir()
+        self.wish = Wish(load(agent), "user", Spot(str(self.home), directory, {}), this_program())
+        self.settings = Path(path(self.wish.agent.WIRING, "user", self.wish.spot))
+        self.settings.parent.mkdir(parents=True)
+
+    def install(self, events: list[str]) -> list[change.Change]:
+        """Wire these events, and let Codex trust them."""
+        ledger = Ledger(str(self.home))
+        with ledger.locked():
+            changes = install.plan_install(self.wish, events, ledger)
+            for each in changes:
+                self._write(each, ledger)
+            if self.wish.agent.NAME == "codex":
+                changes.append(install.plan_trust(self.wish, changes[0], ledger))
+                self._write(changes[1], ledger)
+        return changes
+
+    @staticmethod
+    def _write(each: change.Change, ledger: Ledger) -> None:
+        change.note(each, ledger)
+        change.write(each)
+
+    def uninstall(self) -> None:
+        """Take hookrun out."""
+        ledger = Ledger(str(self.home))
+        with ledger.locked():
+            changes = install.plan_uninstall(self.wish, ledger)
+            if self.wish.agent.NAME == "codex":
+                changes.append(install.plan_distrust(self.wish, changes[0], ledger))
+            for each in reversed(changes):
+                change.write(each)
+                ledger.forget(each.path)
+
+
+@given(st.sampled_from(["claude", "gemini"]), st.data(), st.booleans())
+def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark: bool) -> None:
+    """In one step or two, with a byte-order mark or none: what was there is there again; a second install is none."""
+    text = (MARK if mark else b"") + data.draw(written(comments=agent == "gemini")).encode()
+    first, both = data.draw(st.sampled_from([EVENTS[agent][:1], EVENTS[agent]])), EVENTS[agent]
+    with tempfile.TemporaryDirectory() as directory:
+        machine = Machine(directory, agent)
+        machine.settings.write_bytes(text)
+        machine.install(first)
+        machine.install(both)
+        wired = machine.settings.read_bytes()
+        assert {each.event for each in install.wired(machine.wish)} == set(both)
+        assert not any(each.is_one for each in machine.install(both))
+        assert machine.settings.read_bytes() == wired
+        machine.uninstall()
+        assert machine.settings.read_bytes() == text
+
+
+@given(written(comments=True), st.sampled_from(["before", "after"]))
+def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
+    """A member that somebody adds after install, or between two installs, is there after uninstall, and all else."""
+    with tempfile.TemporaryDirectory() as directory:
+        machine = Machine(directory, "gemini")
+        machine.settings.write_bytes(text.encode())
+        machine.install(EVENTS["gemini"][:1])
+        changed = Json(machine.settings.read_bytes().decode(), "jsonc").add((), {"theirs": [1]}, "added since")
+        machine.settings.write_bytes(changed.text.encode())
+        if when == "before":
+            machine.install(EVENTS["gemini"])
+        machine.uninstall()
+        left = Json(machine.settings.read_bytes().decode(), "jsonc")
+        assert left.data == {**_members(text), "added since": {"theirs": [1]}}
+        assert left.text.count("//") >= text.count("//")
+
+
+def _members(text: str) -> dict[str, object]:
+    data = Json(text, "jsonc").data
+    assert isinstance(data, dict)
+    return data
+
+
+@given(written(comments=False), texts())
+def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> None:
+    """Hooks and trust go in and out together; foreign trust, comments and line ends stay."""
+    with tempfile.TemporaryDirectory() as directory:
+        machine = Machine(directory, "codex")
+        trust = machine.settings.parent / "config.toml"
+        machine.settings.write_bytes(hooks.encode())
+        trust.write_bytes(config.encode())
+        machine.install(EVENTS["codex"])
+        assert trust.read_bytes().startswith(config.encode())
+        assert trust.read_bytes() != config.encode()
+        machine.uninstall()
+        assert machine.settings.read_bytes() == hooks.encode()
+        assert trust.read_bytes() == config.encode()
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode"])
+def test_without_a_ledger_what_is_ours_goes_all_the_same(agent: str, tmp_path: Path) -> None:
+    """Where nobody knows any more what was there before, hookrun is taken out, and nothing else is there to lose."""
+    machine = Machine(str(tmp_path), agent)
+    machine.install(install.every_event(machine.wish.agent))
+    Path(Ledger(str(machine.home)).path).unlink()
+    machine.uninstall()
+    assert install.wired(machine.wish) == []
+    now = existing(str(machine.settings))
+    assert now.data is None or Json(now.text(), "json").data in ({}, {"version": 1})
