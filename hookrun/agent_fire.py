@@ -10,6 +10,7 @@ import os
 from hookrun import agents, audit
 from hookrun import context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
+from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -93,9 +94,12 @@ class ForAgent:
         options = self.options
         named = options.probe or options.home
         home = named_home(named) if named else account_home()
+        self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+
+    def _limit(self) -> float:
+        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
         limits = self.agent.LIMITS
-        limit = limits.get(self.event, limits[""])
-        self.command = Command(home, deadline=options.deadline or limit - MARGIN, agent=self.agent.NAME)
+        return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
@@ -107,10 +111,10 @@ class ForAgent:
         self.message = self.agent.read(payload, self.event)
         if self._answered_by_the_users():
             return
+        if self.options.deadline is None:
+            command.deadline = command.started + self._limit()
         self._load(command)
-        if name != self.wired_as and has_own_wiring(
-            self.agent, self.message.native, home=command.home, project=command.project()
-        ):
+        if name != self.wired_as and self._has_own_wiring(command):
             self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
             return
         for call in self.message.calls:
@@ -120,6 +124,11 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _has_own_wiring(self, command: Command) -> bool:
+        repository = command.found.repository if command.found is not None else None
+        project = repository or command.project()
+        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
 
     def _answer_instead(self, name: str) -> None:
         """Answer the agent that really calls: it runs the hooks in another one's settings."""
@@ -195,7 +204,7 @@ class ForAgent:
 
     def _has_something_to_say(self) -> bool:
         problems = self.command.problems if self.command is not None else []
-        return bool(self.trouble or problems or any(fire.chain is not None for fire, _ in self.fires))
+        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
 
     def _made(self) -> Answer:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
@@ -208,7 +217,6 @@ class ForAgent:
 
     def _bounded(self, fire: Fire, said: Said) -> Said:
         """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said, lines
 
         if fire.event not in ENDS:
@@ -226,7 +234,6 @@ class ForAgent:
 
     def _troubled(self) -> Said:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said
 
         command = self.command
@@ -300,3 +307,11 @@ class ForAgent:
         fire = Fire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
+
+
+def _matters(fire: Fire, verdict: Verdict) -> bool:
+    """Tell whether a fire says anything, or is to be remembered: nothing that costs an import is needed for the others."""
+    if fire.chain is None:
+        return False
+    texts = verdict.message or verdict.additional_context or verdict.system_message
+    return bool(verdict.action != "continue" or texts or fire.event in ENDS)

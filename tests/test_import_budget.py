@@ -11,6 +11,7 @@ import pytest
 
 from hookrun.config import cache, store
 from hookrun.config.find import find
+from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -69,6 +70,31 @@ FOR_A_PROCESS = {
     "hookrun.verdict",
 }
 """What one hook that is a process adds."""
+
+FOR_AN_AGENT = {
+    "hookrun.agent_fire",
+    "hookrun.agents",
+    "hookrun.agents.caller",
+    "hookrun.agents.forms",
+    "hookrun.agents.message",
+    "hookrun.agents.names",
+    "hookrun.agents.said",
+}
+"""What it adds that an agent fires, beside the module about that agent and what that shares with others."""
+
+OF_THE_AGENT = {
+    "claude": {"hookrun.agents.hook_message"},
+    "codex": {"hookrun.agents.hook_message", "hookrun.agents.patch"},
+    "gemini": {"hookrun.agents.hook_message"},
+    "qwen": {"hookrun.agents.hook_message"},
+    "copilot": {"_signal"},
+    "cline": {"hookrun.agents.patch"},
+    "opencode": {"hookrun.agents.patch"},
+}
+"""What the module about an agent shares with others."""
+
+FOR_AN_ANSWER = {"hookrun.agents.answer", "hookrun.agents.degrade"}
+"""What it adds that a hook had something to say."""
 
 NEVER = {
     "re", "json", "subprocess", "pathlib", "dataclasses", "typing", "enum", "signal", "logging", "asyncio", "click",
@@ -152,6 +178,35 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     assert loaded_by_fire(project, "--ctx", "ctx.json", "--deadline", "20") <= WITHOUT_HOOKS | FOR_A_PROCESS
 
 
+@pytest.mark.parametrize("agent", OF_THE_AGENT)
+def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, agent: str) -> None:
+    """Without a hook that applies exactly these, with one what runs it; and what says the answer, if there is one."""
+    own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
+    bare = modules(project, BARE)
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
+    project.hooks({"command": "true"})
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_A_PROCESS) - bare
+    project.hooks({"command": "exit 2"})
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_A_PROCESS | FOR_AN_ANSWER) - bare
+
+
+def agents_modules(project: Project, name: str) -> set[str]:
+    """Return the modules that are loaded at the end of an agent's fire, from a cache that was filled before it."""
+    project.audit_path.parent.mkdir(parents=True, exist_ok=True)
+    cache.load(find(str(project.root), str(project.home)))
+    agent = Agent(name, project)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRE, "--agent", name, agent.events["pre"], "--home", str(project.home)],
+        input=json.dumps(agent.shell()).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert done.stderr == b""
+    return set((project.root / "modules").read_text().split())
+
+
 @pytest.mark.parametrize("hooks", [[], [{"command": "true"}]], ids=["no hook", "one hook"])
 def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list[dict[str, object]]) -> None:
     """None of the modules that were measured as dear is there, unless the bare interpreter has it already."""
@@ -162,4 +217,5 @@ def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list
 
 def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
     """The two lists of this file do not contradict each other."""
-    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS)
+    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_AN_ANSWER)
+    assert NEVER.isdisjoint(set().union(*OF_THE_AGENT.values()))

@@ -16,7 +16,7 @@ READERS = {"claude": ("copilot",)}
 """Whose settings other agents read -> those agents."""
 
 WIRED_IN = {"copilot": ("{home}/.copilot/hooks", "{project}/.github/hooks")}
-"""An agent -> the directories in which its own wiring lies: files of JSON with `hooks`, an object of event and commands."""
+"""An agent -> the directories of its own wiring: files of JSON with `hooks`, an object of events and commands."""
 
 MARK = "--agent {agent}"
 """What a command line of ours has in it."""
@@ -28,10 +28,8 @@ def caller(wired_as: str, payload: dict[str, object]) -> str:
     Copilot CLI gives every message a `timestamp` (Claude Code none of its own), and but for `Stop`, where it has a
     `stop_reason`, no `transcript_path` (Claude Code always).
     """
-    if "copilot" in READERS.get(wired_as, ()) and "timestamp" in payload:
-        if "transcript_path" not in payload or "stop_reason" in payload:
-            return "copilot"
-    return wired_as
+    copilots = "timestamp" in payload and ("transcript_path" not in payload or "stop_reason" in payload)
+    return "copilot" if copilots and "copilot" in READERS.get(wired_as, ()) else wired_as
 
 
 def has_own_wiring(agent: Agent, event: str, *, home: str, project: str) -> bool:

@@ -89,7 +89,7 @@ NOTES = (
 
 FIELDS = {"taskId": "session_id"}
 TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspaceInfo", "tool_call", "tool_result",
-                        "preToolUse", "postToolUse", "turn", "error", "timestamp"})  # fmt: skip
+                        "preToolUse", "postToolUse", "userPromptSubmit", "turn", "error", "timestamp"})  # fmt: skip
 
 
 def read(payload: dict[str, object], event: str) -> Message:
@@ -104,6 +104,7 @@ def read(payload: dict[str, object], event: str) -> Message:
         fields["agent_id"] = None  # in a context, the agent is a subagent
     fields["root_session_id"] = _text_in(payload.get("sessionContext"), "rootSessionId")
     fields["working_dir"] = next((root for root in roots if isinstance(root, str)), None)
+    fields["user_prompt"] = _text_in(payload.get("userPromptSubmit"), "prompt")
     fields["assistant_response"] = _text_in(payload.get("turn"), "outputText")
     if payload.get("error") is not None:
         fields["error_info"] = {"error_message": text_of(payload["error"])}

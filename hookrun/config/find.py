@@ -57,7 +57,10 @@ def home_directory() -> str:
     home = os.environ.get("HOME", "")
     if os.path.isabs(home):
         return home.rstrip("/") or "/"
-    return account_home()
+    try:
+        return account_home()
+    except NoHomeError as error:
+        raise NoHomeError(f"HOME is not set, and {error}: or set HOME") from None
 
 
 def account_home() -> str:
@@ -67,8 +70,7 @@ def account_home() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
-        why = f"the account {os.getuid()} has no home directory: give --home DIR, or set HOME where no agent fires"
-        raise NoHomeError(why) from None
+        raise NoHomeError(f"the account {os.getuid()} has no home directory: give --home DIR") from None
 
 
 def config_directory(home: str) -> str:

@@ -15,6 +15,10 @@ RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIG
 """What Python, or whoever started hookrun, may have set to be ignored: every signal that can be."""
 
 
+_before: dict[int, object] = {}
+"""What each of them did before they were caught; not Python's own answer to INT: what is left to do needs none."""
+
+
 def catch() -> int:
     """Make the ending signals readable from the returned descriptor instead; those ignored stay ignored."""
     _signal.signal(
@@ -25,17 +29,19 @@ def catch() -> int:
     os.set_blocking(write_end, False)
     _signal.set_wakeup_fd(write_end)
     for number in ENDING:
-        if _signal.getsignal(number) != _signal.SIG_IGN:
+        before = _signal.getsignal(number)
+        if before != _signal.SIG_IGN:
+            _before[number] = _signal.SIG_DFL if before is _signal.default_int_handler else before
             _signal.signal(number, lambda _number, _frame: None)
     return read_end
 
 
 def release() -> None:
-    """Let the ending signals end us again."""
+    """Let the ending signals do again what they did before."""
     _signal.set_wakeup_fd(-1)
-    for number in ENDING:
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, _signal.SIG_DFL)
+    for number, before in _before.items():
+        _signal.signal(number, before)
+    _before.clear()
 
 
 def restore() -> None:

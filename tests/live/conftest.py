@@ -47,3 +47,11 @@ def _need(driver: Driver, request: pytest.FixtureRequest) -> None:
     request.node.user_properties.append(("agent", driver.name))
     if reason := absent(driver.name):
         pytest.skip(f"{driver.name}: {reason}")
+
+
+@pytest.fixture
+def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Copilot, which runs the hooks in Claude's settings too."""
+    _need(DRIVERS["copilot"], request)
+    with Agent(DRIVERS["copilot"], Place(tmp_path)) as settled:
+        yield settled

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Self
 
 from tests.live.driver import Driver, put
-from tests.live.installed import PINS, path
+from tests.live.installed import PINS, ROOT, path
 from tests.live.model import Json, ScriptedModel, Turn
 
-HOOKRUN = Path(sys.executable).with_name("hookrun")
+PACKAGE = ROOT / "hookrun"
 
 LIMIT = 90.0
 """Seconds for one run; it takes one to five on an idle machine."""
@@ -97,6 +97,11 @@ class Ran:
         """Every record of hookrun's audit."""
         return _lines(self.place.audit)
 
+    @property
+    def degraded(self) -> set[str]:
+        """What was said in another way, or not at all, by the names of hookrun's published table."""
+        return {str(name) for record in self.audit for name in record.get("degraded", ())}
+
     def __repr__(self) -> str:
         """Tell all that helps to see why a test failed."""
         told = [f"exit {self.status}, files {self.files}, {len(self.model.requests)} requests"]
@@ -137,21 +142,19 @@ class Agent:
         put(self.place.hooks, {"hooks": list(hooks)})
         self.install()
 
-    def install(self) -> None:
-        """Wire hookrun as a person does."""
-        from hookrun import agents
-
-        module = agents.load(self.name)
-        wanted = set()
-        for hook in json.loads(self.place.hooks.read_text())["hooks"]:
-            e = hook["event"]
-            wanted |= {e} if isinstance(e, str) else set(e)
-        natives = {n for n, e in module.EVENTS.items() if e in wanted and n not in ("FileChanged", "TaskResume")}
-        for e in wanted:
-            natives |= set(module.MADE_FROM.get(e, ()))
-        self.driver.wire(
-            self.place.home, {n: f"{HOOKRUN} fire --agent {self.name} {n} --home {self.place.home}" for n in natives}
+    def install(self, *options: str, name: str | None = None, package: Path = PACKAGE) -> None:
+        """Wire hookrun as a person does who is not asked anything: this one, or a copy of it."""
+        agent = name or self.name
+        trust = ("--trust",) if agent == "codex" else ()
+        done = subprocess.run(
+            [sys.executable, "-I", package / "__main__.py", "install", agent, *trust, *options],
+            cwd=self.place.project,
+            env=self.place.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def run(self, *turns: Turn, prompt: str = "do it", **environment: str) -> Ran:
         """Run it on one prompt while its model says these turns. What it leaves running is ended with it."""

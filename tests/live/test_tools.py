@@ -10,19 +10,28 @@ from tests.live.run import Agent
 
 DONE = say("all-is-done")
 
+UNCHANGEABLE = {"qwen"}
+"""Agents whose calls cannot be changed."""
+
+MODIFIED = {"modify -> block"}
+
 
 def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
     """It can do something else then: the session goes on."""
     ran = obeying.run(obeying.driver.shell("echo forbidden > made.txt"), obeying.driver.shell("echo b > b.txt"), DONE)
     assert ran.files == {"b.txt": "b\n"}, ran
-    assert "reason-of-no-forbidden" in ran.model.results()[0], ran
+    assert "reason-of-no-forbidden" in ran.heard, ran
     assert "all-is-done" in ran.stdout
 
 
 def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
-    """The model's own does not."""
+    """The model's own does not; where a call cannot be changed it is refused, and the model told what may run."""
     ran = obeying.run(obeying.driver.shell("echo original > original.txt"), DONE)
-    assert ran.files == {"changed.txt": "changed\n"}, ran
+    if obeying.name in UNCHANGEABLE:
+        assert (ran.files, ran.degraded) == ({}, {"modify -> block"}), ran
+        assert "echo changed > changed.txt" in ran.heard
+    else:
+        assert (ran.files, ran.degraded & MODIFIED) == ({"changed.txt": "changed\n"}, set()), ran
 
 
 @pytest.mark.parametrize(
@@ -36,14 +45,14 @@ def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent, command: str, re
     """There is nobody to ask."""
     ran = obeying.run(obeying.driver.shell(command), DONE)
     assert ran.files == {}, ran
-    assert reason in ran.model.results()[0], ran
+    assert reason in ran.heard, ran
 
 
 def test_stop_does_not_run_it(obeying: Agent) -> None:
     """The turn ends, or the model hears why the call was refused."""
     ran = obeying.run(obeying.driver.shell("echo fatal > made.txt"), DONE)
     assert ran.files == {}, ran
-    assert len(ran.model.requests) == 1 or "reason-to-stop" in ran.model.results()[0], ran
+    assert len(ran.model.requests) == 1 or "reason-to-stop" in ran.heard, ran
 
 
 def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
@@ -60,7 +69,7 @@ def test_guards_that_fail_refuse(obeying: Agent, way: str, told: str) -> None:
     """And the model hears which one it was, and how it failed."""
     ran = obeying.run(obeying.driver.shell(f"echo {way}-and-refuse > made.txt"), DONE)
     assert ran.files == {}, ran
-    assert told in ran.model.results()[0], ran
+    assert told in ran.heard, ran
 
 
 def test_written_and_changed_files_are_seen_by_their_path(obeying: Agent) -> None:
@@ -92,11 +101,7 @@ def test_guarded_files_are_neither_written_nor_changed(obeying: Agent) -> None:
     ran = obeying.run(*obeying.driver.write(guarded / "new.txt", "written\n"), *edit, DONE)
     assert (guarded / "old.txt").read_text() == "first\n"
     assert not (guarded / "new.txt").exists()
-    assert ["reason-of-guarded-files" in result for result in ran.model.results()] == [
-        True,
-        *[False] * (len(edit) - 1),
-        True,
-    ]
+    assert ran.heard.count("reason-of-guarded-files") >= 2, ran
 
 
 def test_files_that_a_patch_touches_are_seen_one_by_one(patching: Agent) -> None:
@@ -105,7 +110,7 @@ def test_files_that_a_patch_touches_are_seen_one_by_one(patching: Agent) -> None
     (project / "watched.txt").write_text("first\n")
     patch = "*** Update File: watched.txt\n@@\n-first\n+changed\n*** Add File: new.txt\n+written\n"
     ran = patching.run(PATCHING[patching.name].patch(patch), DONE)
-    assert ran.files == {"new.txt": "written\n", "watched.txt": "changed\n"}, ran
+    assert {name: text.strip() for name, text in ran.files.items()} == {"new.txt": "written", "watched.txt": "changed"}
     expected = [("edit", str(project / "watched.txt")), ("write", str(project / "new.txt"))]
     for event in ("pre_tool_use", "post_tool_use"):
         assert [(each["tool_name"], each["file_path"]) for each in ran.seen if each["event"] == event] == expected, ran

@@ -28,8 +28,9 @@ class Claude:
         """Nothing is needed."""
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt; four tools allowed."""
-        return ["-p", prompt, "--allowedTools", "Bash,Edit,Read,Write"]
+        """One prompt; four tools allowed; all that a terminal would show, as JSON: its plain text leaves out messages."""
+        all_that_is_shown = ("--output-format", "stream-json", "--verbose")
+        return ["-p", prompt, "--allowedTools", "Bash,Edit,Read,Write", *all_that_is_shown]
 
     def shell(self, command: str) -> Turn:
         """Ask for Bash."""

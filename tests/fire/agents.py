@@ -1,0 +1,199 @@
+"""Firing as an agent does: the payload that it was recorded to send, and what it would make of the answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+Json = dict[str, Any]
+
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+SAYS = "cat >/dev/null; echo '{answer}'"
+
+
+def says(**answer: object) -> str:
+    """Return a shell line that answers with this verdict."""
+    return SAYS.format(answer=json.dumps(answer))
+
+
+NATIVE: dict[str, dict[str, str]] = {
+    "claude": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "codex": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "gemini": {"pre": "BeforeTool", "post": "AfterTool", "prompt": "BeforeAgent", "stop": "AfterAgent"},
+    "qwen": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "copilot": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "cline": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "TaskComplete"},
+    "opencode": {
+        "pre": "tool.execute.before",
+        "post": "tool.execute.after",
+        "prompt": "chat.message",
+        "stop": "session.idle",
+    },
+}
+"""What each agent calls these events."""
+
+SHELL = {"gemini": "run_shell_command", "qwen": "run_shell_command"}
+WRITES: dict[str, tuple[str, Json]] = {
+    "claude": ("Write", {"file_path": "{path}", "content": "x"}),
+    "codex": ("apply_patch", {"command": "*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n"}),
+    "gemini": ("write_file", {"file_path": "{path}", "content": "x"}),
+    "qwen": ("write_file", {"file_path": "{path}", "content": "x"}),
+    "copilot": ("Write", {"path": "{path}", "file_text": "x"}),
+    "cline": ("editor", {"path": "{path}", "new_text": "x"}),
+    "opencode": ("write", {"filePath": "{path}", "content": "x"}),
+}
+"""What each agent calls the tool that writes a file, and its arguments."""
+
+
+class Agent:
+    """An agent that fires through the real command."""
+
+    def __init__(self, name: str, project: Project) -> None:
+        self.name = name
+        self.project = project
+        self.events = NATIVE[name]
+
+    def shell(self, command: str = "ls") -> Json:
+        """Return the message before a shell command is run."""
+        if self.name == "cline":
+            return self._message("pre", "run_commands", {"commands": [command]})
+        return self._message(
+            "pre", SHELL.get(self.name, "bash" if self.name == "opencode" else "Bash"), {"command": command}
+        )
+
+    def ran(self, command: str = "ls", output: str = "out") -> Json:
+        """Return the message after a shell command was run."""
+        if self.name == "cline":
+            return self._message("post", "run_commands", {"commands": [command]}, output)
+        return self._message(
+            "post", SHELL.get(self.name, "bash" if self.name == "opencode" else "Bash"), {"command": command}, output
+        )
+
+    def write(self, path: str, when: str = "pre") -> Json:
+        """Return the message before or after a file is written."""
+        tool, args = WRITES[self.name]
+        filled = json.loads(json.dumps(args).replace("{path}", path))
+        return self._message(when, tool, filled, "written" if when == "post" else None)
+
+    def prompt(self, text: str = "do it") -> Json:
+        """Return the message about a prompt."""
+        if self.name == "opencode":
+            output = {"parts": [{"type": "text", "text": text}]}
+            return {"hook": "chat.message", **self._around(), "input": {"sessionID": "s1"}, "output": output}
+        return {**self._about("prompt"), "prompt": text}
+
+    def stop(self) -> Json:
+        """Return the message about the end of a turn."""
+        if self.name == "opencode":
+            event = {"type": "session.idle", "properties": {"sessionID": "s1"}}
+            return {"hook": "event", "event": event, **self._around()}
+        return self._about("stop")
+
+    def _around(self) -> Json:
+        return {"directory": str(self.project.root), "worktree": str(self.project.root)}
+
+    def _about(self, event: str) -> Json:
+        native = self.events[event]
+        root = str(self.project.root)
+        if self.name == "cline":
+            return {"hookName": native, "taskId": "s1", "workspaceRoots": [root]}
+        about: Json = {"hook_event_name": native, "session_id": "s1", "cwd": root}
+        if self.name == "copilot":
+            return {**about, "timestamp": "2026-11-20T15:58:02.545Z"}
+        return {**about, "transcript_path": "/t.jsonl"}
+
+    def _message(self, when: str, tool: str, args: Json, output: str | None = None) -> Json:
+        if self.name == "opencode":
+            given = {"tool": tool, "sessionID": "s1", "callID": "c1"}
+            if when == "pre":
+                return {"hook": self.events[when], **self._around(), "input": given, "output": {"args": args}}
+            result: Json = {"output": output, "title": "", "metadata": {}}
+            return {"hook": self.events[when], **self._around(), "input": {**given, "args": args}, "output": result}
+        if self.name == "cline":
+            about: Json = {"id": "c1", "name": tool, "input": args}
+            if when == "post":
+                about["output"] = [{"query": "", "result": output, "success": True}]
+            return {**self._about(when), ("tool_call" if when == "pre" else "tool_result"): about}
+        message = {**self._about(when), "tool_name": tool, "tool_input": args}
+        if when == "post" and self.name == "copilot":
+            message["tool_result"] = {"result_type": "success", "text_result_for_llm": output}
+        elif when == "post":
+            message["tool_response"] = {"llmContent": output} if self.name in SHELL else output
+        return message
+
+    def fire(self, message: object, *arguments: str, env: dict[str, str] | None = None, event: str = "") -> Told:
+        """Send a message and return the answer; with no HOME, or any other word of the environment, that counts."""
+        stdin = message if isinstance(message, bytes) else json.dumps(message).encode()
+        given = [event] if event else []
+        command = self.project.command("fire", "--agent", self.name, *given, "--home", str(self.project.home))
+        done = subprocess.run(
+            [*command, *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=self.project.root,
+            env=self.project.environment(**(env or {})),
+            check=False,
+        )
+        return Told(self, done)
+
+
+class Told:
+    """What an agent was told."""
+
+    def __init__(self, agent: Agent, done: subprocess.CompletedProcess[bytes]) -> None:
+        self.agent = agent
+        self.status = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr.decode()
+        self.json: Json = json.loads(done.stdout) if done.stdout.strip() else {}
+        self.own: Json = self.json.get("hookSpecificOutput", {})
+
+    @property
+    def reason(self) -> str | None:
+        """Why the tool is refused, None where it is not: by what the agent was measured to obey."""
+        assert self.status == 0, (self.status, self.stderr)
+        match self.agent.name:
+            case "claude" | "codex" | "qwen":
+                refused = self.own.get("permissionDecision") == "deny"
+                return str(self.own["permissionDecisionReason"]) if refused else None
+            case "gemini":
+                return str(self.json["reason"]) if self.json.get("decision") == "deny" else None
+            case "copilot":
+                refused = self.json.get("permissionDecision") == "deny"
+                return str(self.json["permissionDecisionReason"]) if refused else None
+            case "cline":
+                return (
+                    str(self.json["context"]) if self.json.get("overrideInput") == {"refused_by_a_hook": True} else None
+                )
+            case _:
+                return str(self.json["refuse"]) if "refuse" in self.json else None
+
+    @property
+    def person(self) -> str:
+        """What the person is told, or the model for them."""
+        if self.agent.name == "opencode":
+            return str(self.json.get("person", ""))
+        if self.agent.name in ("copilot", "cline"):
+            return str(self.json.get("additionalContext", self.json.get("context", "")))
+        return str(self.json.get("systemMessage", ""))
+
+    @property
+    def context(self) -> str:
+        """What text the model is given beside everything else."""
+        found = (self.own.get("additionalContext"), self.json.get("additionalContext"), self.json.get("context"))
+        return "\n".join(str(text) for text in found if text)
+
+    @property
+    def command(self) -> str | None:
+        """The shell command that the tool is to run instead, None where it is not changed."""
+        args = self.own.get(
+            "updatedInput", self.own.get("tool_input", self.json.get("modifiedArgs", self.json.get("args")))
+        )
+        if self.agent.name == "cline":
+            commands = self.json.get("overrideInput", {}).get("commands")
+            return str(commands[0]) if commands else None
+        return str(args["command"]) if args else None

@@ -1,0 +1,377 @@
+"""What goes wrong around an agent's fire: hookrun's own trouble never refuses anything, and is never told to nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hookrun import agents as table
+from tests.conftest import Project
+from tests.fire.agents import AGENTS, Agent, says
+
+NOTHING = (0, b"", "")
+
+
+@pytest.fixture(params=AGENTS)
+def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
+    """Return each agent in turn."""
+    return Agent(request.param, project)
+
+
+@pytest.fixture
+def claude(project: Project) -> Agent:
+    """Return Claude Code."""
+    return Agent("claude", project)
+
+
+@pytest.fixture
+def copilot(project: Project) -> Agent:
+    """Return Copilot CLI."""
+    return Agent("copilot", project)
+
+
+def pre(agent: Agent) -> str:
+    """Return what the agent calls the event before a tool."""
+    return agent.events["pre"]
+
+
+def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent: Agent) -> None:
+    """Once in a session: the next tool call is not bothered, another session is."""
+    (agent.project.root / "coder.json").write_text('{"hooks": [')
+    told = agent.fire(agent.shell(), event=pre(agent))
+    assert told.reason is None
+    assert "hookrun itself is in trouble" in told.person
+    assert "coder.json" in told.person
+    again = agent.fire(agent.shell(), event=pre(agent))
+    assert (again.status, again.stdout, again.stderr) == NOTHING
+    assert all("coder.json" in str(record["problems"]) for record in agent.project.audit())
+    other = json.loads(json.dumps(agent.shell()).replace('"s1"', '"s2"'))
+    assert "hookrun itself is in trouble" in agent.fire(other, event=pre(agent)).person
+
+
+def test_other_hooks_still_have_their_say(agent: Agent) -> None:
+    """A project that cannot be read does not switch off the user's guards."""
+    agent.project.user_hooks({"command": "echo no >&2; exit 2"})
+    (agent.project.root / "coder.json").write_text('{"hooks": [')
+    assert str(agent.fire(agent.shell(), event=pre(agent)).reason).startswith("no")
+
+
+def test_trouble_refuses_where_the_user_asks_for_it(agent: Agent) -> None:
+    """`on_error: block` in the user's settings; every time, not once."""
+    agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
+    (agent.project.root / "coder.json").write_text('{"hooks": [')
+    for _ in range(2):
+        assert "hookrun itself is in trouble" in str(agent.fire(agent.shell(), event=pre(agent)).reason)
+    stop = agent.fire(agent.stop(), event=agent.events["stop"])
+    assert "decision" not in stop.json
+    assert "go_on" not in stop.json
+
+
+def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
+    """A project's `on_error` is an error of its own and refuses nothing."""
+    claude.project.hooks({"command": "true"}, on_error="block")
+    assert claude.fire(claude.shell()).reason is None
+
+
+@pytest.mark.parametrize("sent", [b"", b"nonsense", b"[1]", b'{"a":', b"\xff\xfe", b"{}"])
+def test_a_message_that_cannot_be_read_refuses_nothing(agent: Agent, sent: bytes) -> None:
+    """And is told; with `on_error: block` it is answered as a tool call is, unless the wiring names another event."""
+    told = agent.fire(sent, event=pre(agent))
+    assert told.reason is None
+    assert sent == b"{}" or "hookrun itself is in trouble" in told.person
+    agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
+    refused = agent.fire(sent)
+    if agent.name == "cline":  # of which tool it is cannot be known: then only the run can be refused
+        assert refused.json.get("cancel", sent == b"{}")
+    elif sent != b"{}":
+        assert "hookrun itself is in trouble" in str(refused.reason)
+
+
+def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
+    """A later version may have more events than this hookrun."""
+    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', '"AfterBreakfast"'))
+    told = agent.fire(message)
+    assert told.status == 0
+    assert "unknown event 'AfterBreakfast'" in str(agent.project.audit()[-1]["error"])
+
+
+def test_an_agent_s_event_without_a_name_of_ours_can_be_declared(claude: Agent) -> None:
+    """As one of the host's own events, by the agent's name for it."""
+    claude.project.hooks({"event": "TaskCreated", "command": "cat > seen"}, events=["TaskCreated"])
+    message = {**claude.stop(), "hook_event_name": "TaskCreated", "task_subject": "Add login"}
+    assert (claude.fire(message).status, claude.fire(message).stdout) == (0, b"")
+    seen = json.loads((claude.project.root / "seen").read_text())
+    assert (seen["event"], seen["task_subject"]) == ("TaskCreated", "Add login")
+
+
+def test_fields_of_a_later_version_change_nothing(agent: Agent) -> None:
+    """More fields, and fields that hold something else than they used to: the guard still guards."""
+    agent.project.hooks({"matcher": "bash", "command": "cat > seen; exit 2"})
+    message = {**agent.shell(), "novel": {"deep": [1]}, "metadata": 5, "version": "x", "tool_use_id": 7, "agent": []}
+    assert agent.fire(message, event=pre(agent)).reason is not None
+    seen = json.loads((agent.project.root / "seen").read_text())
+    assert (seen["agent"], seen["metadata"], seen["version"]) == (agent.name, {}, 1)
+
+
+def test_a_large_message_is_read(agent: Agent) -> None:
+    """Three million characters of a command are no trouble."""
+    agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm -rf*"}, "command": "exit 2"})
+    command = "echo " + "x" * 3_000_000
+    assert agent.fire(agent.shell(command), event=pre(agent)).json == {}
+    assert agent.fire(agent.shell(command + "; rm -rf /"), event=pre(agent)).reason is not None
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--ctx",)]
+)
+def test_a_wiring_that_is_wrong_refuses_nothing(agent: Agent, arguments: tuple[str, ...]) -> None:
+    """Exit status 0 and a word for the person: on Copilot any other status would refuse every tool."""
+    told = agent.fire(agent.shell(), *arguments)
+    assert told.reason is None
+    assert "hookrun itself is in trouble" in told.person
+
+
+def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project) -> None:
+    """Exit status 1, which no agent but Copilot takes for a refusal; where that is seen to call it is 0."""
+    for env, status in (({}, 1), ({"COPILOT_CLI": "1"}, 0)):
+        done = subprocess.run(
+            project.command("fire", "--agent", "copliot"),
+            input=b"{}",
+            capture_output=True,
+            env=project.environment(**env),
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (status, b"")
+        assert b"unknown agent 'copliot': expected one of claude, codex" in done.stderr
+
+
+def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
+    """Neither the verdict nor what is remembered of a session depends on it."""
+    state = agent.project.home / ".local" / "state"
+    state.mkdir(parents=True)
+    (state / "hookrun").write_text("a file where a directory should be")
+    agent.project.hooks({"command": "exit 2"})
+    assert agent.fire(agent.shell(), event=pre(agent)).reason is not None
+    agent.project.hooks({"event": "stop", "command": says(action="block", message="R")})
+    stop = agent.fire(agent.stop(), event=agent.events["stop"])
+    assert agent.name == "cline" or "R" in stop.json.values()
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"HOOKRUN": "0"},
+        {"HOOKRUN_SKIP": "guard"},
+        {"HOME": "/nowhere"},
+        {"XDG_CONFIG_HOME": "/nowhere", "XDG_STATE_HOME": "/nowhere"},
+        {"HOOKRUN_TRUST": "all"},
+    ],
+    ids=lambda env: next(iter(env)),
+)
+def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]) -> None:
+    """A project can set an agent's environment: it has no say."""
+    agent.project.user_hooks({"name": "guard", "command": "echo guarded >&2; exit 2"})
+    assert agent.fire(agent.shell(), env=env, event=pre(agent)).reason == "guarded"
+
+
+def test_the_home_is_the_account_s(project: Project) -> None:
+    """As the password database has it; HOME is not asked."""
+    program = (
+        "import os, pwd, sys\n"
+        "entry = pwd.getpwuid(os.getuid())\n"
+        "class Entry: pw_dir = sys.argv[1]\n"
+        "pwd.getpwuid = lambda number: Entry\n"
+        "sys.argv = ['hookrun', 'fire', '--agent', 'claude']\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    project.user_hooks({"command": "echo guarded >&2; exit 2"})
+    done = subprocess.run(
+        [os.path.realpath("/proc/self/exe"), "-c", program, str(project.home)],
+        input=json.dumps(Agent("claude", project).shell()).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(HOME="/nowhere"),
+        check=True,
+    )
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "guarded"
+
+
+def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> None:
+    """Codex gives SessionEnd one second: the hook is a timeout in the audit, not a process that was killed with us."""
+    agent = Agent("codex", project)
+    project.hooks({"event": "session_end", "command": "sleep 300"})
+    told = agent.fire({**agent.stop(), "hook_event_name": "SessionEnd"})
+    assert told.status == 0
+    (record,) = [record for record in project.audit() if record["kind"] == "hook"]
+    assert record["failure"] == "timeout"
+    assert float(str(record["ms"])) < 1000
+
+
+def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
+    """What has not answered by then is a timeout, and `on_failure` decides."""
+    agent.project.hooks({"command": "sleep 300", "on_failure": "block"})
+    told = agent.fire(agent.shell(), "--deadline", "0.4", event=pre(agent))
+    assert "(timeout)" in str(told.reason)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("moment", ["before the message", "while a hook runs"])
+def test_copilot_sees_no_other_exit_status_than_0(copilot: Agent, number: signal.Signals, moment: str) -> None:
+    """A signal is no refusal: with any other exit status it would be one."""
+    project = copilot.project
+    os.mkfifo(project.root / "running")
+    project.hooks({"command": "echo > running; sleep 300"})
+    process = subprocess.Popen(
+        project.command("fire", "--agent", "copilot", "--home", str(project.home)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    )
+    assert process.stdin is not None
+    if moment == "while a hook runs":
+        process.stdin.write(json.dumps(copilot.shell()).encode())
+        process.stdin.close()
+        process.stdin = None
+        (project.root / "running").read_text()
+    else:
+        process.stdin.write(b" " * (1 << 20))  # more than a pipe holds: this returns when some of it was read
+        process.stdin.flush()
+    process.send_signal(number)
+    stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (0, b"")
+
+
+def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
+    """As without an agent: 128 + n, and every hook is ended."""
+    os.mkfifo(claude.project.root / "running")
+    claude.project.hooks({"command": "echo > running; sleep 300"})
+    process = subprocess.Popen(
+        claude.project.command("fire", "--agent", "claude", "--home", str(claude.project.home)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=claude.project.root,
+        env=claude.project.environment(),
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(claude.shell()).encode())
+    process.stdin.close()
+    process.stdin = None
+    (claude.project.root / "running").read_text()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> None:
+    """It is the only word that is left."""
+    agent.project.hooks({"command": "echo no >&2; exit 2"})
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *agent.project.command("fire", "--agent", agent.name, pre(agent)),
+         "--home", str(agent.project.home)],
+        input=json.dumps(agent.shell()).encode(),
+        stderr=subprocess.PIPE,
+        cwd=agent.project.root,
+        env=agent.project.environment(),
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert b"no" in done.stderr
+
+
+def test_half_a_character_voids_no_answer(agent: Agent) -> None:
+    """A lone surrogate in a reason: some parsers would refuse the whole answer, and the tool would run."""
+    agent.project.hooks({"command": 'cat >/dev/null; printf \'%s\' \'{"action": "block", "message": "no \\ud800!"}\''})
+    assert agent.fire(agent.shell(), event=pre(agent)).reason == "no \ufffd!"
+
+
+def test_degradations_are_in_the_audit_in_explain_and_told_once(project: Project) -> None:
+    """What Codex cannot say is told in the session's first answer, and in every record."""
+    agent = Agent("codex", project)
+    project.hooks({"command": says(action="ask", message="sure?")})
+    told = agent.fire(agent.shell(), "--explain")
+    assert "Codex CLI cannot say all of this at PreToolUse: ask -> block" in told.person
+    assert "degraded: ask -> block: nobody can be asked" in told.stderr
+    assert "told to Codex CLI: {" in told.stderr
+    assert agent.fire(agent.shell()).person == ""
+    assert [record.get("degraded") for record in project.audit() if record["kind"] == "fire"] == [["ask -> block"]] * 2
+
+
+def test_the_project_is_where_the_agent_says(claude: Agent, tmp_path: Path) -> None:
+    """Its variable first, then its message, then where we are; never a directory that is not there."""
+    claude.project.hooks({"command": "pwd > here"})
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    (elsewhere / "coder.json").write_text(
+        json.dumps({"hooks": [{"name": "other", "event": "pre_tool_use", "command": "echo other >&2; exit 2"}]})
+    )
+    assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": str(elsewhere)}).reason == "other"
+    for gone in ("/nowhere/at/all", "relative", ""):
+        assert claude.fire(claude.shell(), env={"CLAUDE_PROJECT_DIR": gone}).reason is None
+    assert claude.fire({**claude.shell(), "cwd": str(elsewhere)}).reason == "other"
+    below = claude.project.root / "src" / "deep"
+    below.mkdir(parents=True)
+    (claude.project.root / "here").unlink()
+    claude.fire({**claude.shell(), "cwd": str(below)})
+    assert (claude.project.root / "here").read_text().strip() == str(claude.project.root)
+
+
+class TestCopilotReadsClaudeSSettings:
+    """Copilot CLI runs the hooks of a project's `.claude/settings.json` too."""
+
+    def test_it_is_answered_in_its_own_words(self, claude: Agent, copilot: Agent) -> None:
+        """Told from Claude by its message; hooks know who calls."""
+        copilot.project.hooks({"matcher": "bash", "agents": ["copilot"], "command": "echo no >&2; exit 2"})
+        told = claude.fire(copilot.shell())
+        assert told.json == {"permissionDecision": "deny", "permissionDecisionReason": "no"}
+        assert claude.fire(claude.shell()).json == {}
+
+    @pytest.mark.parametrize("place", ["home/.copilot/hooks/hookrun.json", "project/.github/hooks/any.json"])
+    @pytest.mark.parametrize("name", ["PreToolUse", "preToolUse"])
+    def test_a_wiring_of_its_own_has_precedence(self, copilot: Agent, tmp_path: Path, place: str, name: str) -> None:
+        """No hook runs twice: this one is left to that one, and the audit says so."""
+        copilot.project.hooks({"command": "echo ran >> ran; exit 2"})
+        path = tmp_path / place
+        path.parent.mkdir(parents=True)
+        command = {"type": "command", "bash": "/usr/bin/hookrun fire --agent copilot PreToolUse"}
+        path.write_text(json.dumps({"version": 1, "hooks": {name: [command]}}))
+        through_claude = Agent("claude", copilot.project)
+        told = through_claude.fire(copilot.shell())
+        assert (told.status, told.stdout) == (0, b"")
+        assert not (copilot.project.root / "ran").exists()
+        assert "Copilot CLI fires PreToolUse through a wiring of its own" in str(copilot.project.audit()[-1]["left_to"])
+        assert copilot.fire(copilot.shell()).reason is not None
+
+    @pytest.mark.parametrize(
+        "text",
+        ["{", '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot"}]}}', '{"hooks": {"PreToolUse": []}}'],
+    )
+    def test_a_wiring_that_does_not_fire_this_event_does_not_count(
+        self, copilot: Agent, tmp_path: Path, text: str
+    ) -> None:
+        """Better twice than never."""
+        copilot.project.hooks({"command": "exit 2"})
+        path = tmp_path / "home" / ".copilot" / "hooks" / "hookrun.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        assert Agent("claude", copilot.project).fire(copilot.shell()).json["permissionDecision"] == "deny"
+
+
+def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
+    """The protocol is for the type checker; this is for whoever adds one."""
+    from hookrun.agents.agent import Agent as Protocol
+
+    wanted = [name for name in vars(Protocol) if name.isupper()]
+    assert len(wanted) == 13
+    for name in table.AGENTS:
+        module = table.load(name)
+        assert [each for each in (*wanted, "read") if not hasattr(module, each)] == []
+        assert name == module.NAME
+        assert set(module.FORMS) <= set(module.EVENTS)
+        assert module.GUARDED in module.FORMS
