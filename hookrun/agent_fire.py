@@ -10,7 +10,6 @@ import os
 from hookrun import agents, audit
 from hookrun import context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
-from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -109,13 +108,11 @@ class ForAgent:
         if name != self.agent.NAME:
             self._answer_instead(name)
         self.message = self.agent.read(payload, self.event)
-        if self._answered_by_the_users():
-            return
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
-        if name != self.wired_as and self._has_own_wiring(command):
-            self.skipped = f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+        self.skipped = self._left_to(command)
+        if self.skipped is not None:
             return
         for call in self.message.calls:
             fire = self._prepared(command, call)
@@ -124,6 +121,23 @@ class ForAgent:
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _load(self, command: Command) -> None:
+        if self.options.probe is not None:
+            command.load_user_layer()
+        else:
+            command.load(self._start(), self.options.config)
+
+    def _left_to(self, command: Command) -> str | None:
+        """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+            return f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
+        if self.options.scope == "project":
+            from hookrun.wiring.present import wired_for_user
+
+            if wired_for_user(self.agent, self.message.native, command.home):
+                return f"{self.agent.TITLE} fires {self.message.native} through the person's own wiring"
+        return None
 
     def _has_own_wiring(self, command: Command) -> bool:
         repository = command.found.repository if command.found is not None else None
@@ -136,20 +150,6 @@ class ForAgent:
         self._command().agent = name
         self.event = native_of(self.agent, self.event)
         self.message = unread(self.agent, self.event)
-
-    def _answered_by_the_users(self) -> bool:
-        """Tell whether this is a project's wiring and the person's own is there for the event: no hook runs twice."""
-        if self.options.scope != "project" or self.command is None:
-            return False
-        from hookrun.wiring.present import wired_for_user
-
-        return wired_for_user(self.agent, self.message.native, self.command.home)
-
-    def _load(self, command: Command) -> None:
-        if self.options.probe is not None:
-            command.load_user_layer()
-        else:
-            command.load(self._start(), self.options.config)
 
     def _command(self) -> Command:
         if self.command is None:
@@ -204,7 +204,7 @@ class ForAgent:
 
     def _has_something_to_say(self) -> bool:
         problems = self.command.problems if self.command is not None else []
-        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
+        return bool(self.trouble or problems or any(fire.chain is not None for fire, _ in self.fires))
 
     def _made(self) -> Answer:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
@@ -217,6 +217,7 @@ class ForAgent:
 
     def _bounded(self, fire: Fire, said: Said) -> Said:
         """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
+        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said, lines
 
         if fire.event not in ENDS:
@@ -234,6 +235,7 @@ class ForAgent:
 
     def _troubled(self) -> Said:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
+        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said
 
         command = self.command
@@ -307,11 +309,3 @@ class ForAgent:
         fire = Fire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
-
-
-def _matters(fire: Fire, verdict: Verdict) -> bool:
-    """Tell whether a fire says anything, or is to be remembered: nothing that costs an import is needed for the others."""
-    if fire.chain is None:
-        return False
-    texts = verdict.message or verdict.additional_context or verdict.system_message
-    return bool(verdict.action != "continue" or texts or fire.event in ENDS)

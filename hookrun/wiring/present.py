@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.wiring import codex_trust, command
 from hookrun.wiring.files import WiringError, existing
-from hookrun.wiring.places import SCOPES, Spot, directory, targets
+from hookrun.wiring.places import Spot, directory, targets
 from hookrun.wiring.targets import Settings
 
 if TYPE_CHECKING:
@@ -20,20 +20,11 @@ def wired_for_user(agent: Agent, event: str, home: str) -> bool:
     Nothing of the environment is believed: where it names the agent's directory elsewhere, both wirings answer. So do
     they where this one's program is gone, or Codex does not trust it: twice is better than not at all.
     """
-    return _answers(agent, event, Spot(home, "/", {}), "user")
-
-
-def is_wired(agent: Agent, event: str, home: str, project: str) -> bool:
-    """Tell whether the agent has a wiring of its own for this event, the person's or that of this project."""
-    spot = Spot(home, project, {})
-    return any(_answers(agent, event, spot, scope) for scope in SCOPES)
-
-
-def _answers(agent: Agent, event: str, spot: Spot, scope: str) -> bool:
+    spot = Spot(home, "/", {})
     try:
         return any(
             each.event == event and _runs(each) and _is_trusted(agent, spot, target, event)
-            for target in targets(agent.NAME, agent.WIRING, scope, spot, [event])
+            for target in targets(agent.NAME, agent.WIRING, "user", spot, [event])
             for each in target.wired(existing(target.path))
         )
     except WiringError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,3 +62,41 @@ def tree(*directories: Path) -> dict[str, bytes | str | None]:
             else:
                 found[str(path)] = None if path.is_dir() else path.read_bytes()
     return found
+
+
+def wired_line(project: Project, agent: str, event: str, scope: str = "user") -> str:
+    """Return the command line that is wired for an event, as the agent runs it."""
+    path = settings_file(project, agent, scope)
+    if agent == "cline":
+        return path.with_name(event).read_text()
+    entry = json.loads(path.read_bytes())["hooks"][event][-1]
+    handler = entry if agent == "copilot" else entry["hooks"][-1]
+    return str(handler["bash" if agent == "copilot" else "command"])
+
+
+def run_line(project: Project, line: str, payload: object, **env: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a wired command line with a message on stdin, as an agent does."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(**env),
+        check=False,
+    )
+
+
+def before_tool(project: Project, agent: str, command: str = "ls") -> dict[str, object]:
+    """Return a message of an agent that is about to run a shell command, as small as one can be."""
+    cwd = str(project.root)
+    if agent == "cline":
+        call = {"id": "c1", "name": "run_commands", "input": {"commands": [command]}}
+        return {"hookName": "tool_call", "taskId": "s1", "workspaceRoots": [cwd], "tool_call": call}
+    tool = "run_shell_command" if agent in ("gemini", "qwen") else "Bash"
+    return {
+        "session_id": "s1",
+        "cwd": cwd,
+        "hook_event_name": BEFORE_TOOL[agent],
+        "tool_name": tool,
+        "tool_input": {"command": command},
+    }

@@ -28,7 +28,7 @@ class Claude:
         """Nothing is needed."""
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt; four tools allowed; all that a terminal would show, as JSON: its plain text leaves out messages."""
+        """One prompt, four tools allowed, and all that a terminal would show as JSON: plain text leaves things out."""
         all_that_is_shown = ("--output-format", "stream-json", "--verbose")
         return ["-p", prompt, "--allowedTools", "Bash,Edit,Read,Write", *all_that_is_shown]
 

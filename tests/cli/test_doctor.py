@@ -1,0 +1,422 @@
+"""`hookrun doctor`: each thing that keeps hooks from running is found, with why and what to do; and the proof."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, tree, wired_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Project
+
+    Finding = dict[str, str]
+
+IN_LINES = [agent for agent in ALL if agent != "opencode"]
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    project.hooks({"name": "a", "command": "true"})
+
+
+def _findings(project: Project, agent: str, *options: str) -> list[Finding]:
+    report = hookrun(project, "doctor", agent, "--json", *options).json["agents"]
+    assert isinstance(report, list)
+    return list(report[0]["findings"])
+
+
+def _found(project: Project, agent: str, check: str, level: str = "problem") -> Finding:
+    """Return the one finding of a check at a level."""
+    findings = _findings(project, agent)
+    found = [each for each in findings if (each["check"], each["level"]) == (check, level)]
+    assert len(found) == 1, findings
+    return found[0]
+
+
+def _edit(path: Path, change: Callable[[str], str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(change(path.read_text() if path.exists() else ""))
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
+    """Installed as it should be, nothing is wrong, and the status is 0."""
+    assert hookrun(project, "install", agent, "--trust").status == 0
+    done = hookrun(project, "doctor", agent)
+    assert done.status == 0, done.stdout
+    assert f"ok      wired: for the user: {BEFORE_TOOL[agent]} in {settings_file(project, agent)}" in done.stdout
+
+
+def test_an_agent_that_is_not_wired(project: Project) -> None:
+    """It is said, with what to run; the status is 1."""
+    done = hookrun(project, "doctor", "claude")
+    assert done.status == 1
+    assert "problem wired: hookrun is not in its settings" in done.stdout
+    assert "do:  run `hookrun install claude`" in done.stdout
+
+
+def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project) -> None:
+    """What is neither installed nor wired is not worth a word."""
+    hookrun(project, "install", "gemini")
+    done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
+    assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == [
+        "gemini: Gemini CLI (gemini is not on PATH)"
+    ]
+
+
+def test_no_agent_at_all(project: Project) -> None:
+    """Nothing here is nothing wrong, and said."""
+    done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
+    assert (done.status, done.stdout) == (
+        0,
+        "no agent that hookrun knows is here: claude, codex, gemini, qwen, copilot, cline, opencode\n",
+    )
+
+
+def test_settings_that_cannot_be_read(project: Project) -> None:
+    """The place of the mistake is told."""
+    _edit(settings_file(project, "claude"), lambda _: "{,}")
+    assert f"{settings_file(project, 'claude')}:1:2: found" in _found(project, "claude", "settings")["found"]
+
+
+def test_wiring_that_has_fallen_behind(project: Project) -> None:
+    """An event with a hook that is not wired is named; installing again mends it."""
+    hookrun(project, "install", "claude")
+    project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
+    finding = _found(project, "claude", "declared")
+    assert finding["found"] == "hooks are declared for Stop, which is not wired"
+    assert finding["remedy"] == "run `hookrun install claude`"
+    hookrun(project, "install", "claude")
+    assert hookrun(project, "doctor", "claude").status == 0
+
+
+def test_events_that_an_agent_does_not_have(project: Project) -> None:
+    """A hook that can never run there is a note, no problem."""
+    hookrun(project, "install", "gemini")
+    project.hooks({"name": "a", "event": ["pre_tool_use", "subagent_stop"], "command": "true"})
+    assert _found(project, "gemini", "declared", "note")["found"] == "hooks are declared for subagent_stop"
+
+
+def test_declarations_that_cannot_be_read(project: Project) -> None:
+    """Nobody knows what they hold."""
+    hookrun(project, "install", "claude")
+    (project.root / "coder.json").write_text("{")
+    assert _found(project, "claude", "declarations")["remedy"] == "run `hookrun validate`"
+
+
+def test_a_program_that_is_gone(project: Project) -> None:
+    """The path that is not there any more is named."""
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace("hookrun/__main__.py", "gone/__main__.py"))
+    assert "gone/__main__.py" not in json.dumps(_findings(project, "claude"))  # that is no line of hookrun's any more
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace("/hookrun/__main__", "/gone/hookrun/__main__"))
+    finding = _found(project, "claude", "program")
+    assert finding["found"].endswith("gone/hookrun/__main__.py is not there any more")
+    assert finding["remedy"] == "run `hookrun install claude`"
+
+
+def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None:
+    """A wiring that runs another copy is a note that names both."""
+    (tmp_path / "other" / "hookrun").mkdir(parents=True)
+    (tmp_path / "other" / "hookrun" / "__main__.py").write_text("")
+    hookrun(project, "install", "claude")
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    _edit(settings_file(project, "claude"), lambda text: text.replace(root + "/hookrun", f"{tmp_path}/other/hookrun"))
+    assert f"runs {tmp_path}/other/hookrun/__main__.py with" in _found(project, "claude", "program", "note")["found"]
+
+
+def test_a_home_that_is_gone(project: Project) -> None:
+    """The wired command names a home: if that is gone, nothing is found there."""
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace(f"--home {project.home}", "--home /no/where"))
+    assert "its home /no/where is no directory" in _found(project, "claude", "program")["found"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "old", "new"),
+    [
+        ("claude", '"timeout": 600', '"timeout": 595'),
+        ("claude", "--deadline 595", "--deadline 600"),
+        ("claude", "--deadline 595 ", ""),
+        ("gemini", '"timeout": 600000', '"timeout": 600'),
+        ("copilot", '"timeoutSec": 600', '"timeoutSec": 30'),
+    ],
+)
+def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, old: str, new: str) -> None:
+    """The agent would end hookrun before it answers: told in seconds, whatever the agent's unit."""
+    hookrun(project, "install", agent)
+    _edit(settings_file(project, agent), lambda text: text.replace(old, new))
+    assert f"{BEFORE_TOOL[agent]}: the agent waits" in _found(project, agent, "limits")["found"]
+    hookrun(project, "install", agent)
+    assert "limits" not in json.dumps(_findings(project, agent))
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "text"),
+    [
+        ("claude", "home/.claude/settings.json", None),
+        ("claude", "project/.claude/settings.local.json", '{"disableAllHooks": true}'),
+        ("qwen", "project/.qwen/settings.json", '{"disableAllHooks": true} // quiet'),
+        ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+        ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"disabled": ["other", "hookrun"]}}'),
+        ("codex", "home/.codex/config.toml", None),
+        ("copilot", "home/.copilot/settings.json", '{"disableAllHooks": true}'),
+    ],
+)
+def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, text: str | None) -> None:
+    """A setting of the agent's own that switches hooks off is found where it stands."""
+    hookrun(project, "install", agent, "--trust")
+    file = project.root.parent / path
+    off = {".json": lambda old: old.replace("{", '{"disableAllHooks": true,', 1), ".toml": _codex_off}
+    _edit(file, off[file.suffix] if text is None else lambda _: text)
+    assert _found(project, agent, "switched off")["found"].startswith(f"{file}: ")
+
+
+def _codex_off(old: str) -> str:
+    return old + "\n[features]\nhooks = false\n"
+
+
+def test_the_setting_that_counts_most_decides(project: Project) -> None:
+    """A project that says false overrides a person that says true, as Claude Code does it."""
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace("{", '{"disableAllHooks": true,', 1))
+    _edit(project.root / ".claude" / "settings.json", lambda _: '{"disableAllHooks": false}')
+    assert hookrun(project, "doctor", "claude").status == 0
+
+
+def test_codex_without_trust(project: Project) -> None:
+    """Hooks that Codex would skip in silence are named, with the way to mend it."""
+    hookrun(project, "install", "codex")
+    finding = _found(project, "codex", "trust")
+    assert finding["found"] == "Codex does not trust the hook for PreToolUse"
+    assert "hookrun install codex --scope user --trust" in finding["remedy"]
+
+
+def test_codex_with_a_hook_switched_off(project: Project) -> None:
+    """A person's own switch is found too."""
+    hookrun(project, "install", "codex", "--trust")
+    config = project.home / ".codex" / "config.toml"
+    _edit(config, lambda text: text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
+    assert "is switched off (enabled = false)" in _found(project, "codex", "trust")["found"]
+
+
+def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
+    """A project's hooks need a project that Codex trusts."""
+    hookrun(project, "install", "codex", "--scope", "project", "--trust")
+    assert f"{project.root} is not trusted in" in _found(project, "codex", "trust")["found"]
+    config = project.home / ".codex" / "config.toml"
+    _edit(config, lambda text: text + f'\n[projects."{project.root}"]\ntrust_level = "trusted"\n')
+    assert hookrun(project, "doctor", "codex").status == 0
+
+
+@pytest.mark.parametrize(
+    ("folders", "level"),
+    [
+        ({}, "note"),
+        ({"ROOT": "DO_NOT_TRUST"}, "problem"),
+        ({"ROOT": "TRUST_FOLDER"}, None),
+        ({"ABOVE": "TRUST_FOLDER"}, None),
+        ({"ROOT/x": "TRUST_PARENT"}, None),
+    ],
+)
+def test_geminis_folder_trust(project: Project, folders: dict[str, str], level: str | None) -> None:
+    """Gemini does not start headless in a folder that it does not trust; a folder above may be the trusted one."""
+    hookrun(project, "install", "gemini")
+    text = json.dumps(folders).replace("ROOT", str(project.root)).replace("ABOVE", str(project.root.parent))
+    _edit(project.home / ".gemini" / "trustedFolders.json", lambda _: text)
+    findings = [each["level"] for each in _findings(project, "gemini") if each["check"] == "trust"]
+    assert findings == ([level] if level else [])
+
+
+@pytest.mark.parametrize(("agent", "asked"), [("gemini", False), ("qwen", True)])
+def test_folder_trust_that_is_switched(project: Project, agent: str, asked: bool) -> None:
+    """Gemini asks unless that is switched off, Qwen only where it is switched on."""
+    hookrun(project, "install", agent)
+    _edit(
+        project.root / f".{agent}" / "settings.json",
+        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asked}}}),
+    )
+    findings = [each["level"] for each in _findings(project, agent) if each["check"] == "trust"]
+    assert findings == (["note"] if asked else [])
+
+
+def test_copilots_folder_trust(project: Project) -> None:
+    """A project's hooks are skipped in silence in a folder that Copilot does not trust; a person's are not."""
+    hookrun(project, "install", "copilot", "--scope", "project")
+    assert "is not among the trusted folders of" in _found(project, "copilot", "trust")["found"]
+    _edit(
+        project.home / ".copilot" / "config.json", lambda _: json.dumps({"trusted_folders": [str(project.root.parent)]})
+    )
+    assert hookrun(project, "doctor", "copilot").status == 0
+
+
+def test_wired_in_both_scopes(project: Project) -> None:
+    """Two wirings are found, whoever made the second one; hookrun itself is silent in the project's: a note."""
+    hookrun(project, "install", "claude", "--scope", "project")
+    shutil.copytree(project.root / ".claude", project.home / "kept")
+    hookrun(project, "uninstall", "claude", "--scope", "project")
+    hookrun(project, "install", "claude")
+    shutil.copytree(project.home / "kept", project.root / ".claude")
+    assert _found(project, "claude", "twice", "note")["remedy"] == "run `hookrun uninstall claude --scope project`"
+
+
+def test_wired_twice_in_one_file(project: Project) -> None:
+    """The same event twice is found, and installing again leaves one."""
+    hookrun(project, "install", "claude")
+    path = settings_file(project, "claude")
+    data = json.loads(path.read_text())
+    data["hooks"]["PreToolUse"] *= 2
+    path.write_text(json.dumps(data))
+    assert "PreToolUse is wired 2 times" in _found(project, "claude", "twice")["found"]
+    hookrun(project, "install", "claude")
+    assert hookrun(project, "doctor", "claude").status == 0
+
+
+@pytest.mark.parametrize(
+    ("agent", "path"),
+    [
+        ("claude", "project/.claude/settings.local.json"),
+        ("codex", "home/.codex/config.toml"),
+        ("cline", "home/Documents/Cline/Hooks/PreToolUse"),
+        ("opencode", "home/.config/opencode/plugins/hookrun.js"),
+    ],
+)
+def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path: str) -> None:
+    """What the agent reads besides the file that is written is looked through."""
+    hookrun(project, "install", agent, "--trust")
+    file = project.root.parent / path
+    _edit(file, lambda text: f"{text}\n# hookrun fire --agent {agent}\n")
+    assert _found(project, agent, "twice")["found"] == f"{file} fires hookrun too"
+
+
+def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
+    """Copilot runs a project's Claude settings: said, and harmless."""
+    hookrun(project, "install", "claude", "--scope", "project")
+    hookrun(project, "install", "copilot")
+    found = _found(project, "copilot", "twice", "note")["found"]
+    assert found == f"Copilot CLI reads {project.root}/.claude/settings.json too, where hookrun is wired for claude"
+
+
+def test_when_it_last_fired(project: Project) -> None:
+    """Before the first event, after it, and after a change of the wiring: all three are told apart."""
+    project.user_hooks({"name": "u", "command": "true"})
+    hookrun(project, "install", "claude")
+    assert _found(project, "claude", "fired", "note")["remedy"] == "begin a new session"
+    run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
+    fired = _found(project, "claude", "fired", "ok")["found"]
+    assert fired == f"last: pre_tool_use {project.audit()[-1]['time']}"
+    later = settings_file(project, "claude").stat().st_mtime + 60
+    os.utime(settings_file(project, "claude"), (later, later))
+    assert _found(project, "claude", "fired", "note")["found"].startswith("nothing since the wiring changed")
+
+
+def test_an_audit_that_cannot_be_written(project: Project) -> None:
+    """Where no record can be kept, that is told."""
+    hookrun(project, "install", "claude")
+    shutil.rmtree(project.home / ".local")
+    (project.home / ".local").write_text("no directory")
+    assert _found(project, "claude", "home")["found"] == f"{project.home}/.local cannot be written"
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_the_proof(project: Project, agent: str) -> None:
+    """What was recorded goes through the wired line: the probe refuses, and the agent is seen to obey."""
+    hookrun(project, "install", agent, "--trust")
+    proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
+    assert [each["level"] for each in proofs] == ["ok"]
+    assert proofs[0]["found"].startswith(f"{BEFORE_TOOL[agent]} through {settings_file(project, agent)}:")
+    assert "the probe refused" in proofs[0]["found"]
+    assert "would not have run the tool" in proofs[0]["found"]
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) -> None:
+    """With all events wired nothing that is tried fails, and what could not be tried is named."""
+    hookrun(project, "install", agent, "--trust", "--all-events")
+    proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
+    assert {each["level"] for each in proofs} <= {"ok", "note"}
+    assert sum(each["level"] == "ok" for each in proofs) >= 4
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> None:
+    """Neither the user's nor the project's hooks run, nothing of theirs is written, no record is left in the audit."""
+    hook: dict[str, object] = {
+        "name": "mine",
+        "event": ["pre_tool_use", "stop"],
+        "command": f"echo ran >> {project.home}/ran",
+    }
+    project.hooks({**hook, "name": "projects"})
+    project.user_hooks(hook)
+    hookrun(project, "install", agent, "--trust")
+    before = tree(project.home, project.root)
+    done = hookrun(project, "doctor", agent, "--prove")
+    assert "the probe refused" in done.stdout
+    assert tree(project.home, project.root) == before
+    assert project.audit() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "exit status 1"),
+        (lambda line: line.replace("/hookrun/__main__.py", "/gone/hookrun/__main__.py"), "the probe did not run"),
+        (lambda line: "echo noise; " + line, "noise"),
+        (lambda line: line.replace("; exit 0", "; exit 3").replace("fire --agent", "no --agent", 1), "wired"),
+    ],
+    ids=["fails", "gone", "noise before the answer", "not a fire"],
+)
+def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Callable[[str], str], said: str) -> None:
+    """Whatever keeps the refusal from the agent, the proof sees it."""
+    hookrun(project, "install", "claude")
+    path = settings_file(project, "claude")
+    data = json.loads(path.read_text())
+    handler = data["hooks"]["PreToolUse"][0]["hooks"][0]
+    handler["command"] = change(handler["command"])
+    path.write_text(json.dumps(data))
+    done = hookrun(project, "doctor", "claude", "--prove")
+    assert done.status == 1
+    assert said in "".join(line for line in done.stdout.splitlines() if line.startswith("  problem"))
+
+
+def test_as_json(project: Project) -> None:
+    """Every finding has its parts by name, and `ok` says what the exit status says."""
+    done = hookrun(project, "doctor", "claude", "--json")
+    assert done.status == 1
+    assert done.json["ok"] is False
+    finding = _findings(project, "claude")[0]
+    assert set(finding) == {"check", "level", "found", "cause", "remedy"}
+    assert all(finding.values())
+
+
+def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: Path) -> None:
+    """Here or not, which version, wired or not, for what: from a package beside the program, or by asking it."""
+    package = tmp_path / "lib" / "claude-code"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "claude-code", "version": "2.1.329", "bin": {"claude": "cli.js"}}')
+    (package / "cli.js").write_text("#!/bin/sh\nexit 1\n")
+    (package / "cli.js").chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to(package / "cli.js")
+    (tmp_path / "bin" / "gemini").write_text("#!/bin/sh\n[ $# = 1 ] && [ $1 = --version ] && echo gemini 0.61.0\n")
+    (tmp_path / "bin" / "gemini").chmod(0o755)
+    (tmp_path / "bin" / "qwen").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "bin" / "qwen").chmod(0o755)
+    hookrun(project, "install", "claude")
+    project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})
+    done = hookrun(project, "agents", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
+    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()}
+    assert rows["claude"] == ["claude", "2.1.329", "user", "PreToolUse", "Stop"]
+    assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "AfterAgent,", "BeforeTool"]
+    assert rows["qwen"][:3] == ["qwen", "?", "no"]
+    assert rows["codex"][:3] == ["codex", "not", "here"]

@@ -1,0 +1,98 @@
+"""A hookrun that was moved or removed: each agent goes on, and the person is told, in that agent's way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import hookrun as package
+from tests.cli.wiring import BEFORE_TOOL, before_tool, run_line, wired_line
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+TOLD_AS = {
+    "claude": ("systemMessage",),
+    "codex": ("systemMessage",),
+    "gemini": ("systemMessage",),
+    "qwen": ("systemMessage",),
+    "copilot": ("additionalContext",),
+    "cline": ("context",),
+}
+"""Agent -> where in its answer the person's text is; Copilot and Cline have only the model to pass it on."""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Return a directory with a copy of hookrun in it."""
+    directory = tmp_path / "a copy"
+    source = Path(package.__file__).parent
+    shutil.copytree(source, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+    return directory
+
+
+def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", str(elsewhere / "hookrun" / "__main__.py"), "install", *agents, "--trust"],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("agent", list(TOLD_AS))
+def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:
+    """By its path it answers as ever; moved away, the wired line lets the tool run and says what is the matter."""
+    project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
+    _install_from(elsewhere, project, agent)
+    line = wired_line(project, agent, BEFORE_TOOL[agent])
+    message = before_tool(project, agent)
+    there = run_line(project, line, message)
+    assert b"not this" in there.stdout
+    assert there.returncode == 0
+    elsewhere.rename(elsewhere.with_name("moved"))
+    gone = run_line(project, line, message)
+    assert gone.returncode == 0
+    answer = json.loads(gone.stdout)
+    assert tuple(answer) == TOLD_AS[agent]
+    text = answer[TOLD_AS[agent][0]]
+    assert f"hookrun is not at {elsewhere}/hookrun/__main__.py any more, no hook has run" in text
+    assert f"hookrun install {agent}" in text
+
+
+def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, elsewhere: Path) -> None:
+    """A project's json.py, hookrun/ or sitecustomize.py, also by PYTHONPATH, are not what the wired line imports."""
+    project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
+    _install_from(elsewhere, project, "claude")
+    for name in ("json.py", "sitecustomize.py", "usercustomize.py", "os.py", "yaml.py"):
+        (project.root / name).write_text("raise SystemExit('taken over')")
+    (project.root / "hookrun").mkdir()
+    (project.root / "hookrun" / "__init__.py").write_text("raise SystemExit('taken over')")
+    done = run_line(
+        project,
+        wired_line(project, "claude", "PreToolUse"),
+        before_tool(project, "claude"),
+        PYTHONPATH=str(project.root),
+        PYTHONSTARTUP=str(project.root / "json.py"),
+        HOME=str(project.root),
+    )
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_the_copy_that_is_wired_is_the_one_that_runs(project: Project, elsewhere: Path) -> None:
+    """Another hookrun that the interpreter could import does not answer in its place."""
+    project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
+    _install_from(elsewhere, project, "claude")
+    answer = elsewhere / "hookrun" / "agents" / "claude.py"
+    answer.write_text(answer.read_text().replace('"Bash": "bash"', '"Bash": "not_bash"'))
+    project.user_hooks({"name": "no", "matcher": "bash", "command": "exit 2"})
+    done = run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
+    assert (done.returncode, done.stdout) == (0, b"")

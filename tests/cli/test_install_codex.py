@@ -1,0 +1,131 @@
+"""Codex's trust of its hooks: asked for on a terminal, given by a flag, never in silence, and taken away again."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.wiring import settings_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    project.hooks({"name": "a", "command": "true"})
+
+
+def _config(project: Project) -> Path:
+    return project.home / ".codex" / "config.toml"
+
+
+def _on_a_terminal(project: Project, answer: str, *arguments: str) -> tuple[int, str]:
+    """Run hookrun with a terminal, type an answer, and return the exit status and what was to be seen."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        project.command(*arguments),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=project.root,
+        env=project.environment(),
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        seen = b""
+        try:
+            while piece := os.read(ours, 4096):
+                seen += piece
+        except OSError:  # the other end is closed: everything was read
+            pass
+        os.close(ours)
+        return process.wait(), seen.decode()
+
+
+def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project) -> None:
+    """The hooks are written, the trust is not; the status says that Codex will not run them yet."""
+    done = hookrun(project, "install", "codex")
+    assert done.status == 1
+    assert settings_file(project, "codex").exists()
+    assert not _config(project).exists()
+    assert "skips these hooks in silence until they are trusted: run `hookrun install codex --trust`" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])
+def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -> None:
+    """Only a yes writes the trust."""
+    done, seen = _on_a_terminal(project, answer, "install", "codex")
+    assert "codex skips hooks that are not trusted. Note in" in seen
+    assert done == status
+    assert _config(project).exists() == (answer == "y")
+
+
+def test_what_changes_needs_trust_anew(project: Project) -> None:
+    """Another event is another hook: without a yes to it the first stays trusted and the new one is told of."""
+    hookrun(project, "install", "codex", "--trust")
+    trusted = _config(project).read_bytes()
+    project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})
+    done = hookrun(project, "install", "codex")
+    assert done.status == 1
+    assert _config(project).read_bytes() == trusted
+    assert hookrun(project, "install", "codex", "--trust").status == 0
+    assert _config(project).read_text().count("trusted_hash") == 2
+
+
+def test_a_stale_digest_is_replaced(project: Project) -> None:
+    """Where our hook has changed, the old digest goes and the new one stands in its place."""
+    hookrun(project, "install", "codex", "--trust")
+    path = settings_file(project, "codex")
+    path.write_text(path.read_text().replace('"timeout": 600', '"timeout": 601'))
+    old = _config(project).read_text()
+    assert hookrun(project, "install", "codex", "--trust").status == 0
+    assert _config(project).read_text() == old
+    assert '"timeout": 600' in path.read_text()
+
+
+def test_inline_state_is_an_error_with_what_to_do(project: Project) -> None:
+    """A config.toml that has no place for tables is left alone."""
+    _config(project).parent.mkdir()
+    _config(project).write_text("hooks = {}\n")
+    done = hookrun(project, "install", "codex", "--trust")
+    assert done.status == 1
+    assert f"{_config(project)}:1:1: found hooks.state written inline, expected tables with headers" in done.stderr
+    assert _config(project).read_text() == "hooks = {}\n"
+
+
+def test_a_config_that_is_not_valid_is_left_alone(project: Project) -> None:
+    """The error has file, line and column."""
+    _config(project).parent.mkdir()
+    _config(project).write_text("a = 1\nb = = 2\n")
+    done = hookrun(project, "install", "codex", "--trust")
+    assert done.status == 1
+    assert f"{_config(project)}:2:5: found a mistake" in done.stderr
+    assert _config(project).read_text() == "a = 1\nb = = 2\n"
+
+
+def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
+    """A project's hooks are trusted in the person's config.toml, under the project's path; that alone goes again."""
+    _config(project).parent.mkdir()
+    _config(project).write_text('model = "m"\n')
+    hookrun(project, "install", "codex", "--scope", "project", "--trust")
+    assert f'[hooks.state."{project.root}/.codex/hooks.json:pre_tool_use:0:0"]' in _config(project).read_text()
+    hookrun(project, "uninstall", "codex", "--scope", "project")
+    assert _config(project).read_text() == 'model = "m"\n'
+
+
+def test_codex_may_write_its_config_meanwhile(project: Project) -> None:
+    """What Codex or a person adds after install stays when the trust goes."""
+    hookrun(project, "install", "codex", "--trust")
+    with _config(project).open("a") as file:
+        file.write('\n[projects."/p"]\ntrust_level = "trusted"\n')
+    hookrun(project, "uninstall", "codex")
+    assert _config(project).read_text() == '\n[projects."/p"]\ntrust_level = "trusted"\n'

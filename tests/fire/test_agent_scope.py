@@ -1,0 +1,94 @@
+"""A project's wiring is silent where the person's own answers, and only there: no hook runs twice, none is lost."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, wired_line
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+IN_LINES = [agent for agent in ALL if agent != "opencode"]
+
+
+def _both_wired(project: Project, agent: str) -> tuple[str, str]:
+    """Wire an agent in both scopes, as two people or an older hookrun could; return the lines, the person's first."""
+    project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran"})
+    assert hookrun(project, "install", agent, "--trust").status == 0
+    line = wired_line(project, agent, BEFORE_TOOL[agent])
+    kept = settings_file(project, agent).parent
+    shutil.copytree(kept, project.home / "kept")
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert hookrun(project, "install", agent, "--scope", "project", "--trust").status == 0
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(project.home / "kept", kept)
+    return line, wired_line(project, agent, BEFORE_TOOL[agent], "project")
+
+
+def _count(project: Project) -> int:
+    ran = project.home / ".config" / "hookrun" / "ran"
+    return len(ran.read_text().splitlines()) if ran.exists() else 0
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
+    """The person's wiring answers, the project's says nothing, runs nothing, and keeps a record of that."""
+    user, ours = _both_wired(project, agent)
+    message = before_tool(project, agent)
+    done = run_line(project, ours, message)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert _count(project) == 0
+    assert ["through the person's own wiring" in str(record["left_to"]) for record in project.audit()] == [True]
+    run_line(project, user, message)
+    assert _count(project) == 1
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_alone_the_projects_answers(project: Project, agent: str) -> None:
+    """Without the person's wiring the project's runs the hooks."""
+    _, ours = _both_wired(project, agent)
+    shutil.rmtree(settings_file(project, agent).parent)
+    run_line(project, ours, before_tool(project, agent))
+    assert _count(project) == 1
+
+
+@pytest.mark.parametrize("trouble", ["broken", "other event", "program gone", "foreign"])
+def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
+    """Settings that cannot be read, another event, a program that is gone: then nobody else would run the hooks."""
+    _, ours = _both_wired(project, "claude")
+    path = settings_file(project, "claude")
+    text = path.read_text()
+    changed = {
+        "broken": text[:-3],
+        "other event": text.replace('"PreToolUse"', '"PostToolUse"'),
+        "program gone": text.replace("hookrun/__main__.py", "gone/hookrun/__main__.py"),
+        "foreign": text.replace("fire --agent claude", "fire --agent other"),
+    }
+    path.write_text(changed[trouble])
+    run_line(project, ours, before_tool(project, "claude"))
+    assert _count(project) == 1
+
+
+@pytest.mark.parametrize("change", ["no trust", "switched off"])
+def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Project, change: str) -> None:
+    """Codex skips what it does not trust: such a wiring does not count."""
+    _, ours = _both_wired(project, "codex")
+    config = project.home / ".codex" / "config.toml"
+    text = config.read_text() if config.exists() else ""
+    config.write_text("" if change == "no trust" else text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
+    run_line(project, ours, before_tool(project, "codex"))
+    assert _count(project) == 1
+
+
+def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Project) -> None:
+    """A project that names a directory of its own as Claude's does not silence the hooks."""
+    _, ours = _both_wired(project, "claude")
+    fake = project.root / "fake"
+    shutil.move(settings_file(project, "claude").parent, fake)
+    run_line(project, ours, before_tool(project, "claude"), CLAUDE_CONFIG_DIR=str(fake))
+    assert _count(project) == 1
