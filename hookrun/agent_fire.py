@@ -10,6 +10,7 @@ import os
 from hookrun import agents, audit
 from hookrun import context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
+from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
@@ -204,7 +205,7 @@ class ForAgent:
 
     def _has_something_to_say(self) -> bool:
         problems = self.command.problems if self.command is not None else []
-        return bool(self.trouble or problems or any(fire.chain is not None for fire, _ in self.fires))
+        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
 
     def _made(self) -> Answer:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
@@ -217,7 +218,6 @@ class ForAgent:
 
     def _bounded(self, fire: Fire, said: Said) -> Said:
         """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said, lines
 
         if fire.event not in ENDS:
@@ -235,7 +235,6 @@ class ForAgent:
 
     def _troubled(self) -> Said:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
-        from hookrun.agents.forms import ENDS
         from hookrun.agents.said import Said
 
         command = self.command
@@ -309,3 +308,11 @@ class ForAgent:
         fire = Fire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
+
+
+def _matters(fire: Fire, verdict: Verdict) -> bool:
+    """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
+    if fire.chain is None:
+        return False
+    texts = verdict.message or verdict.additional_context or verdict.system_message
+    return bool(verdict.action != "continue" or texts or fire.event in ENDS)

@@ -15,6 +15,8 @@ from hookrun.agents.names import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from hookrun.agents.forms import Answer
     from hookrun.agents.said import Said
     from hookrun.agents.wiring import Wiring
@@ -90,6 +92,21 @@ ANSWER = {
 """What the plugin is answered, by the keys of the JSON object; an empty answer is none of them."""
 
 
+def plugin(command: Sequence[str], events: Iterable[str]) -> str:
+    """Return the JavaScript of the plugin that calls hookrun for these events (OpenCode's names).
+
+    `command` is the program and its arguments without the event: an absolute path, `fire`, `--agent`, `opencode`, ...
+    """
+    import json
+    import os
+
+    with open(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"), encoding="utf-8") as file:
+        text = file.read()
+    wired = json.dumps(sorted(events))
+    text = text.replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
+    return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({wired})", 1)
+
+
 def read(payload: dict[str, object], event: str) -> Message:
     """Return what the plugin says. Raises UnreadableError where it is not ours."""
     happened = payload.get("event")
@@ -104,7 +121,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     _take_session(fields, payload, given, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
     call = Call(name or EVENTS.get(native), fields)
-    roots = [payload.get("worktree"), payload.get("directory")]
+    roots = [payload.get("directory"), payload.get("worktree")]
     _take_texts(call, payload, output, properties)
     tool = given.get("tool")
     if not isinstance(tool, str):

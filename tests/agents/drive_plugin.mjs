@@ -1,0 +1,24 @@
+// Calls the functions of the plugin as OpenCode does, one after the other, and prints what came of it.
+//   node drive_plugin.mjs PLUGIN DIRECTORY [run] < calls.json
+import { readFileSync } from "node:fs"
+
+const [plugin, directory] = process.argv.slice(2)
+const module = await import(plugin)
+const prompts = []
+const toasts = []
+const client = {
+  session: { promptAsync: async (request) => prompts.push(request) },
+  tui: { showToast: async ({ body }) => toasts.push(body.message) },
+}
+const hooks = await Object.values(module)[0]({ client, directory, worktree: directory })
+const results = []
+for (const [name, ...given] of JSON.parse(readFileSync(0, "utf8"))) {
+  let error = null
+  try {
+    await hooks[name](...given)
+  } catch (thrown) {
+    error = thrown.message
+  }
+  results.push({ error, given })
+}
+console.log(JSON.stringify({ results, prompts, toasts, exports: Object.values(module).map((each) => typeof each) }))

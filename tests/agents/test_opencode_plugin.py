@@ -1,0 +1,193 @@
+"""The plugin that OpenCode loads, run by Node with the real hookrun behind it, and called as OpenCode calls it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrun.agents import opencode
+from tests.conftest import Project
+from tests.fire.agents import says
+
+NODE = shutil.which("node")
+DRIVER = Path(__file__).parent / "drive_plugin.mjs"
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed: OpenCode's plugin cannot be run")
+
+Json = dict[str, Any]
+SESSION = {"sessionID": "s1"}
+
+
+def before(command: str = "ls") -> list[object]:
+    """Return the call before a shell command."""
+    return ["tool.execute.before", {"tool": "bash", "callID": "c1", **SESSION}, {"args": {"command": command, "d": 1}}]
+
+
+def after() -> list[object]:
+    """Return the call after it."""
+    given = {"tool": "bash", "callID": "c1", "args": {"command": "ls"}, **SESSION}
+    return ["tool.execute.after", given, {"title": "", "metadata": {"exit": 0}, "output": "out"}]
+
+
+def prompt(session: str = "s1") -> list[object]:
+    """Return the call for a prompt."""
+    part = {"type": "text", "text": "do it", "messageID": "m1", "sessionID": session, "id": "prt_1"}
+    return ["chat.message", {"sessionID": session}, {"message": {"id": "m1"}, "parts": [part]}]
+
+
+def happened(name: str, **properties: object) -> list[object]:
+    """Return the call for an event of OpenCode's bus."""
+    return ["event", {"event": {"type": name, "properties": properties}}]
+
+
+def drive(project: Project, *calls: list[object], headless: bool = False, command: list[str] | None = None) -> Json:
+    """Return what came of calls to the plugin: of each its error and its arguments as they are then; prompts; toasts."""
+    program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
+    path = project.root.parent / "plugin.mjs"
+    path.write_text(opencode.plugin(program, opencode.EVENTS))
+    done = subprocess.run(
+        [str(NODE), str(DRIVER), str(path), str(project.root), *(["run"] if headless else [])],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        env=project.environment(),
+        check=True,
+    )
+    result: Json = json.loads(done.stdout)
+    result["stderr"] = done.stderr
+    assert result["exports"] == ["function"]
+    return result
+
+
+def test_a_block_is_thrown_and_names_the_reason(project: Project) -> None:
+    """OpenCode gives the model what a plugin throws."""
+    project.hooks({"matcher": "bash", "when": {"tool_args.command": "rm*"}, "command": "echo no >&2; exit 2"})
+    came = drive(project, before("rm -rf /"), before("ls"))
+    assert [each["error"] for each in came["results"]] == ["no", None]
+
+
+def test_changed_arguments_are_put_into_the_same_object(project: Project) -> None:
+    """OpenCode ignores another one; what is left alone stays."""
+    project.hooks({"command": says(action="modify", args_patch={"command": "ls -l"})})
+    (came,) = drive(project, before())["results"]
+    assert came["given"][1]["args"] == {"command": "ls -l", "d": 1}
+
+
+def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
+    """From before the tool and from after it."""
+    project.hooks(
+        {"command": says(action="continue", additional_context="one")},
+        {"name": "later", "event": "post_tool_use", "command": says(action="block", message="two")},
+    )
+    came = drive(project, before(), after())["results"]
+    assert came[1]["given"][1]["output"] == "out\n\none\n\ntwo"
+
+
+def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> None:
+    """In a part of its own, with all that OpenCode wants of one; once."""
+    project.hooks(
+        {"event": "session_start", "command": says(action="continue", additional_context="hello")},
+        {"name": "p", "event": "user_prompt_submit", "command": says(action="continue", additional_context="Monday")},
+    )
+    came = drive(project, happened("session.created", info={"id": "s1"}), prompt(), prompt())["results"]
+    assert [[part["text"] for part in each["given"][1]["parts"]] for each in came[1:]] == [
+        ["do it", "hello\n\nMonday"],
+        ["do it", "Monday"],
+    ]
+    part = came[1]["given"][1]["parts"][1]
+    assert (part["type"], part["synthetic"], part["messageID"], part["sessionID"]) == ("text", True, "m1", "s1")
+    assert part["id"].startswith("prt_")
+
+
+def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> None:
+    """OpenCode shows of what is thrown only that something went wrong."""
+    project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
+    came = drive(project, prompt())
+    assert came["results"][0]["error"] == "not that"
+    assert came["toasts"] == ["hookrun: the prompt was refused: not that"]
+
+
+def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> None:
+    """Its session has a parent; its end is a subagent's end."""
+    project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
+    came = drive(project, happened("session.created", info={"id": "s2", "parentID": "s1"}), prompt("s2"))
+    assert came["results"][1]["error"] is None
+    project.hooks({"event": ["stop", "subagent_stop"], "command": "cat > seen"})
+    drive(
+        project,
+        happened("session.created", info={"id": "s2", "parentID": "s1"}),
+        happened("session.idle", sessionID="s2"),
+    )
+    seen = json.loads((project.root / "seen").read_text())
+    assert (seen["event"], seen["session_id"], seen["root_session_id"]) == ("subagent_stop", "s2", "s1")
+
+
+def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> None:
+    """With its last words."""
+    script = project.script("break.sh", "#!/bin/sh\necho ModuleNotFoundError >&2; exit 1\n")
+    came = drive(project, before(), command=[str(project.root / script)])
+    assert came["results"][0]["error"] is None
+    assert came["toasts"] == ["hookrun: it ended with 1 at tool.execute.before: ModuleNotFoundError"]
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool) -> None:
+    """With a terminal at session.idle; `opencode run` would be over by then, so there at the end of a text."""
+    project.hooks({"event": "stop", "command": says(action="block", message="run the tests")})
+    text: list[object] = [
+        "experimental.text.complete",
+        {**SESSION, "messageID": "m1", "partID": "p1"},
+        {"text": "done"},
+    ]
+    came = drive(project, text, happened("session.idle", sessionID="s1"), headless=headless)
+    assert came["prompts"] == [{"path": {"id": "s1"}, "body": {"parts": [{"type": "text", "text": "run the tests"}]}}]
+
+
+def test_what_the_person_is_told_is_shown(project: Project) -> None:
+    """As a toast, or on stderr where there is no terminal to show one in."""
+    project.hooks({"command": says(action="continue", system_message="mind the gap")})
+    assert drive(project, before())["toasts"] == ["mind the gap"]
+    assert "mind the gap" in drive(project, before(), headless=True)["stderr"]
+
+
+def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Project) -> None:
+    """Every tool would be refused else."""
+    came = drive(project, before(), before(), command=["/nowhere/hookrun", "fire"])
+    assert [each["error"] for each in came["results"]] == [None, None]
+    (toast,) = came["toasts"]
+    assert "/nowhere/hookrun could not be run" in toast
+    assert "hookrun doctor opencode" in toast
+
+
+def test_an_answer_that_cannot_be_read_refuses_nothing(project: Project) -> None:
+    """It is told."""
+    came = drive(project, before(), command=["/bin/echo", "gibberish"])
+    assert came["results"][0]["error"] is None
+    assert "cannot be read" in came["toasts"][0]
+
+
+def test_a_refusal_that_only_the_exit_status_tells_counts(project: Project) -> None:
+    """Its reason is on stderr then."""
+    script = project.script("refuse.sh", "#!/bin/sh\necho full disk >&2; exit 2\n")
+    came = drive(project, before(), command=[str(project.root / script)])
+    assert came["results"][0]["error"] == "full disk"
+
+
+def test_an_event_that_is_not_wired_calls_nobody(project: Project) -> None:
+    """The plugin has the list; a marker that its program leaves shows whether it was run."""
+    script = project.script("mark.sh", "#!/bin/sh\ntouch marked\n")
+    path = project.root.parent / "plugin.mjs"
+    path.write_text(opencode.plugin([str(project.root / script)], ["tool.execute.after"]))
+    for call, marked in ((before(), False), (after(), True)):
+        subprocess.run(
+            [str(NODE), str(DRIVER), str(path), str(project.root)],
+            input=json.dumps([call]),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (project.root / "marked").exists() is marked
