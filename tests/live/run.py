@@ -142,13 +142,13 @@ class Agent:
         put(self.place.hooks, {"hooks": list(hooks)})
         self.install()
 
-    def install(self, *options: str, name: str | None = None, package: Path = PACKAGE) -> None:
-        """Wire hookrun as a person does who is not asked anything: this one, or a copy of it."""
+    def install(self, *options: str, name: str | None = None, package: Path = PACKAGE, cwd: Path | None = None) -> None:
+        """Wire hookrun as a person does who is not asked anything: this one or a copy of it, in the project or not."""
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
         done = subprocess.run(
             [sys.executable, "-I", package / "__main__.py", "install", agent, *trust, *options],
-            cwd=self.place.project,
+            cwd=cwd or self.place.project,
             env=self.place.environment(),
             capture_output=True,
             text=True,
@@ -158,7 +158,7 @@ class Agent:
 
     def run(self, *turns: Turn, prompt: str = "do it", **environment: str) -> Ran:
         """Run it on one prompt while its model says these turns. What it leaves running is ended with it."""
-        self.model.turns = turns
+        self.model.begin(turns)
         process = subprocess.Popen(
             [PINS[self.name].program, *self.driver.arguments(prompt)],
             cwd=self.place.project,

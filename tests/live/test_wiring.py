@@ -26,11 +26,11 @@ def trust_the_project(agent: Agent) -> None:
 
 
 def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> None:
-    """For each event that the agent has."""
+    """For each event that the agent has; the project came with its wiring, written by somebody else."""
     put(agent.place.hooks, {"hooks": [LISTENER]})
     trust_the_project(agent)
     agent.install("--scope", "project")
-    agent.install()
+    agent.install(cwd=agent.place.home)
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
     events = [each["event"] for each in ran.seen]
     assert "made.txt" in ran.files

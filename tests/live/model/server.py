@@ -29,20 +29,24 @@ IDLE = 30.0
 class ScriptedModel:
     """A loopback server that says one turn of its script per request, and the last one again when they are used up.
 
-    `turns` may be given later: the address is known at once. `requests` are the agent's turns as it sent them,
+    Its address is known before its script (`begin`). `requests` are the agent's turns as it sent them,
     `arrived` when they came (seconds of time.perf_counter), `others` what else it asked (path and body). A context
     manager.
     """
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
-        self.turns = turns
-        self.requests: list[Json] = []
-        self.arrived: list[float] = []
-        self.others: list[tuple[str, Json]] = []
+        self.begin(turns)
         self._api: Api = APIS[0]
         self._lock = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def begin(self, turns: Sequence[Turn]) -> None:
+        """Begin another script: nothing has been asked yet."""
+        self._turns = turns
+        self.requests: list[Json] = []
+        self.arrived: list[float] = []
+        self.others: list[tuple[str, Json]] = []
 
     @property
     def url(self) -> str:
@@ -70,7 +74,7 @@ class ScriptedModel:
             self.requests.append(request)
             self.arrived.append(time.perf_counter())
             number = len(self.requests)
-            return self.turns[min(number, len(self.turns)) - 1].numbered(number)
+            return self._turns[min(number, len(self._turns)) - 1].numbered(number)
 
     def heard(self, index: int = -1) -> str:
         """Return all that one request told the model, as text: the system prompt, the tools, every message."""
