@@ -40,7 +40,7 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
     old: list[str] = []
     new: list[str] = []
     before = None
-    for line in patch.removesuffix("\n").split("\n"):
+    for line in patch.rstrip("\n").split("\n"):
         bare = line.strip()
         kind = next((kind for kind in HEADERS if bare.startswith(kind)), None)
         if kind is not None:

@@ -45,7 +45,7 @@ def happened(name: str, **properties: object) -> list[object]:
 
 
 def drive(project: Project, *calls: list[object], headless: bool = False, command: list[str] | None = None) -> Json:
-    """Return what came of calls to the plugin: of each its error and its arguments as they are then; prompts; toasts."""
+    """Return what came of calls to the plugin: of each its error and its arguments, as they are then; prompts."""
     program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
     path = project.root.parent / "plugin.mjs"
     path.write_text(opencode.plugin(program, opencode.EVENTS))

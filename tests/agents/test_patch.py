@@ -1,73 +1,101 @@
-"""Which files a patch touches, whoever reads it: a hook sees each that any agent would have touched."""
+"""A patch in Codex's grammar, read into the files that it touches: what a guard on files has to see of it."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hookrun.agents import copilot
-from hookrun.agents.patch import calls
-
-BEGIN, END = "*** Begin Patch\n", "\n*** End Patch"
-
-
-def touched(body: str) -> list[tuple[str, object]]:
-    """Return each tool and path."""
-    return [(tool, args["file_path"]) for tool, args in calls(BEGIN + body + END)]
+from hookrun.agents import codex, copilot, patch
 
 
-def test_each_file_is_a_call_with_its_lines() -> None:
-    """Added, changed and deleted, in the order of the patch."""
-    patch = "*** Add File: a\n+1\n+2\n*** Update File: b\n@@ def f\n same\n-old\n+new\n*** Delete File: c"
-    assert calls(BEGIN + patch + END) == [
-        ("write", {"file_path": "a", "content": "1\n2\n"}),
-        ("edit", {"file_path": "b", "old_string": "same\nold", "new_string": "same\nnew"}),
-        ("delete", {"file_path": "c"}),
+def of(*lines: str) -> list[tuple[str, dict[str, object]]]:
+    """Return the calls that a patch of these lines comes to."""
+    return patch.calls("\n".join(("*** Begin Patch", *lines, "*** End Patch", "")))
+
+
+def test_a_new_file_is_a_write() -> None:
+    """With all of its lines."""
+    assert of("*** Add File: src/a.py", "+x = 1", "+", "+y = 2") == [
+        ("write", {"file_path": "src/a.py", "content": "x = 1\n\ny = 2\n"})
+    ]
+    assert of("*** Add File: empty") == [("write", {"file_path": "empty", "content": ""})]
+
+
+def test_a_changed_file_is_an_edit() -> None:
+    """Of the lines of all its hunks, those around them included."""
+    assert of("*** Update File: a", "@@ def f", " one", "-two", "+2", "@@", "-three", "+3", " four") == [
+        ("edit", {"file_path": "a", "old_string": "one\ntwo\nthree\nfour", "new_string": "one\n2\n3\nfour"})
     ]
 
 
-def test_a_moved_file_is_an_edit_and_a_delete() -> None:
-    """The lines belong to where it goes."""
-    assert calls(BEGIN + "*** Update File: a\n*** Move to: b\n-old\n+new" + END) == [
+def test_a_deleted_file_is_a_delete() -> None:
+    """It has no lines."""
+    assert of("*** Delete File: a") == [("delete", {"file_path": "a"})]
+
+
+def test_a_moved_file_is_deleted_and_edited_where_it_goes() -> None:
+    """A guard of either place sees it."""
+    assert of("*** Update File: a", "*** Move to: b", "@@", "-x", "+y") == [
         ("delete", {"file_path": "a"}),
-        ("edit", {"file_path": "b", "old_string": "old", "new_string": "new"}),
+        ("edit", {"file_path": "b", "old_string": "x", "new_string": "y"}),
     ]
+
+
+def test_files_are_told_apart() -> None:
+    """In their order, each with its own lines."""
+    found = of("*** Add File: a", "+1", "*** Update File: b", "-2", "+3", "*** End of File", "*** Delete File: c")
+    assert [(tool, args["file_path"]) for tool, args in found] == [("write", "a"), ("edit", "b"), ("delete", "c")]
+    assert found[1][1]["new_string"] == "3"
+
+
+def test_a_header_cannot_be_hidden() -> None:
+    """White space before and after it, a carriage return, and lines that look like one in a file's text."""
+    assert of("  *** Delete File: secret  ")[0][1] == {"file_path": "secret"}
+    assert of("*** Delete File: secret\r")[0][1] == {"file_path": "secret"}
+    assert of("*** Add File: a\u2028b")[0][1]["file_path"] == "a\u2028b"
+    assert len(of("*** Add File: a", "+*** Delete File: b", "+x")) == 1
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "   \t"])
 @pytest.mark.parametrize(("header", "tool"), [("Add", "write"), ("Update", "edit"), ("Delete", "delete")])
 def test_blanks_before_a_header_hide_no_file(blank: str, header: str, tool: str) -> None:
     """Codex 0.169.0 and Copilot 1.0.102 take them: seen on disk."""
-    assert touched(f"{blank}*** {header} File: guarded") == [(tool, "guarded")]
-    assert (tool, "guarded") in touched(f"*** Add File: a\n+1\n{blank}*** {header} File: guarded\n+2")
+    guarded = f"{blank}*** {header} File: guarded"
+    assert [(name, args["file_path"]) for name, args in of(guarded)] == [(tool, "guarded")]
+    assert [name for name, args in of("*** Add File: a", "+1", guarded, "+2") if args["file_path"] == "guarded"] == [
+        tool
+    ]
 
 
-def test_a_header_needs_no_blank_before_the_path() -> None:
-    """OpenCode 1.18.33 takes it without: seen on disk."""
-    assert touched("*** Add File:guarded\n+1") == [("write", "guarded")]
+@pytest.mark.parametrize("path", ["guarded", " guarded", "   guarded  "])
+def test_blanks_around_a_path_hide_no_file(path: str) -> None:
+    """OpenCode 1.18.33 takes a header without any, Copilot, Cline and OpenCode drop those there are: seen on disk."""
+    assert of(f"*** Add File:{path}", "+1")[0] == ("write", {"file_path": "guarded", "content": "1\n"})
 
 
-@pytest.mark.parametrize("move", [" *** Move to: b\n-old\n+new", "-old\n+new\n*** Move to: b"])
-def test_a_move_that_not_every_agent_would_make_hides_neither_place(move: str) -> None:
+@pytest.mark.parametrize("lines", [(" *** Move to: b", "-x", "+y"), ("-x", "+y", "*** Move to: b")])
+def test_a_move_that_not_every_agent_would_make_hides_neither_place(lines: tuple[str, ...]) -> None:
     """Copilot takes the first for a move, OpenCode and Codex do not: the file is changed where it is, or goes."""
-    found = calls(BEGIN + "*** Update File: a\n" + move + END)
+    found = of("*** Update File: a", *lines)
     assert {args["file_path"] for tool, args in found if tool == "edit"} == {"a", "b"}
-    assert ("edit", {"file_path": "a", "old_string": "old", "new_string": "new"}) in found
+    assert ("edit", {"file_path": "a", "old_string": "x", "new_string": "y"}) in found
 
 
 def test_a_file_that_cannot_be_moved_is_told_of_where_it_is() -> None:
     """One that is added, or nothing at all."""
-    assert ("write", "a") in touched("*** Add File: a\n*** Move to: b\n+1")
-    assert touched("*** Move to: b") == [("edit", "b")]
+    assert ("write", {"file_path": "a", "content": "1\n"}) in of("*** Add File: a", "*** Move to: b", "+1")
+    assert [(tool, args["file_path"]) for tool, args in of("*** Move to: b")] == [("edit", "b")]
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_lines_end_as_agents_have_them(ends: str) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_end_as_agents_have_them(end: str) -> None:
     """Either way; no other character ends a line."""
-    patch = f"*** Begin Patch{ends}*** Add File: a{ends}+1\u2028\x0b2{ends}*** End Patch{ends}"
-    assert calls(patch) == [("write", {"file_path": "a", "content": "1\u2028\x0b2\n"})]
+    text = end.join(("*** Begin Patch", "*** Add File: a", "+1\u2028\x0b2", "*** End Patch", ""))
+    assert patch.calls(text) == [("write", {"file_path": "a", "content": "1\u2028\x0b2\n"})]
 
 
-TEXT = BEGIN + "*** Update File: p.txt\n@@\n-hello\n+bye\n*** Add File: q.txt\n+q" + END
+TEXT = "*** Begin Patch\n*** Update File: p.txt\n@@\n-hello\n+bye\n*** Add File: q.txt\n+q\n*** End Patch"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +108,8 @@ TEXT = BEGIN + "*** Update File: p.txt\n@@\n-hello\n+bye\n*** Add File: q.txt\n+
 def test_copilot_sends_patches_as_texts(payload: dict[str, object]) -> None:
     """As Copilot 1.0.102 sent it, in both dialects, with a model called gpt-5.5."""
     message = copilot.read(payload, "preToolUse")
-    assert [(call.event, call.fields["tool_name"]) for call in message.calls] == [
-        ("pre_tool_use", "edit"),
-        ("pre_tool_use", "write"),
-    ]
+    seen = [(call.event, call.fields["tool_name"]) for call in message.calls]
+    assert seen == [("pre_tool_use", "edit"), ("pre_tool_use", "write")]
 
 
 @pytest.mark.parametrize(("result", "changes"), [("success", 2), ("failure", 0)])
@@ -93,3 +119,25 @@ def test_copilot_s_patches_change_files_when_they_could_be_applied(result: str, 
     payload = {"hook_event_name": "PostToolUse", "cwd": "/p", "tool_name": "Edit", "tool_input": TEXT}
     message = copilot.read({**payload, "tool_result": told}, "")
     assert [call.event for call in message.calls].count("file_changed") == changes
+
+
+@given(st.lists(st.sampled_from(["*** Add File: a", "*** Update File: b", "*** Delete File: c", "*** Move to: d",
+                                 "@@", "+x", "-y", " z", "", "***", "noise"])))  # fmt: skip
+def test_every_file_that_is_named_is_seen(lines: list[str]) -> None:
+    """Whatever else stands in a patch, or is missing from it."""
+    found = of(*lines)
+    seen = {args["file_path"] for _, args in found}
+    named = {line.partition(": ")[2] for line in lines if ": " in line and "Move" not in line}
+    assert named - seen <= ({"a", "b", "c"} if "*** Move to: d" in lines else set())
+    assert all(set(args) <= {"file_path", "content", "old_string", "new_string"} for _, args in found)
+
+
+@given(st.text())
+def test_no_text_is_too_strange(text: str) -> None:
+    """A patch that is none touches no file, and then the call is fired as it is."""
+    message = codex.read(
+        {"hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": {"command": text}}, ""
+    )
+    assert len(message.calls) >= 1
+    if "***" not in text:
+        assert message.calls[0].fields["tool_name"] == "apply_patch"

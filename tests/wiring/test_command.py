@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hookrun.wiring.command import Answer, Fires, Program, is_ours, line, parse, this_program
 from hookrun.wiring.files import WiringError
+from tests.wiring.texts import UNHURRIED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,7 @@ GONE = Answer('{"systemMessage": "it\'s gone"}', "gone\n", 0)
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
 
 
+@UNHURRIED
 @given(PATHS, PATHS, st.none() | PATHS, st.sampled_from(["user", "project"]), st.sampled_from([0.5, 595.0]))
 def test_what_is_written_is_read_back(
     python: str, directory: str, home: str | None, scope: str, deadline: float

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hookrun.wiring.entries import Form, FormError, ours, put_in, take_out
 from hookrun.wiring.json_edit import Json
-from tests.wiring.texts import written
+from tests.wiring.texts import UNHURRIED, written
 
 NESTED, FLAT = Form(), Form("bash", nested=False, first=(("version", 1),))
 COMMAND = "exec /v/bin/python -I /v/hookrun/__main__.py fire --agent claude Stop --deadline 595"
@@ -18,6 +18,7 @@ WANTED = {
 }
 
 
+@UNHURRIED
 @given(written(comments=True), st.sampled_from([{}, {"Odd": WANTED["Stop"]}, WANTED]))
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
     """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""

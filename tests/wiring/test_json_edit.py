@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from hookrun.config.parsed import ParseError
 from hookrun.wiring.json_edit import Json
-from tests.wiring.texts import written
+from tests.wiring.texts import UNHURRIED, written
 
 OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
 
 
+@UNHURRIED
 @given(written(comments=True), st.sampled_from(["one", "two"]))
 def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
     """A member that is added and removed leaves all other data and comments in place, in any text."""
@@ -24,6 +25,7 @@ def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
     assert _solid(removed.text) == _solid(text)
 
 
+@UNHURRIED
 @given(written(comments=True))
 def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
     """What is added stands between the characters that were there: all of them are still there, in their order."""
@@ -31,6 +33,7 @@ def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
     assert all(character in added for character in text)
 
 
+@UNHURRIED
 @given(written(comments=True))
 def test_set_changes_one_value(text: str) -> None:
     """Putting another value in the place of one changes no character outside of it."""

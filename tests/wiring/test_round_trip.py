@@ -18,7 +18,7 @@ from hookrun.wiring.json_edit import Json
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.places import Spot, path
 from tests.wiring.test_toml_edit import texts
-from tests.wiring.texts import written
+from tests.wiring.texts import UNHURRIED, written
 
 EVENTS = {"claude": ["PreToolUse", "Stop"], "codex": ["PreToolUse", "Stop"], "gemini": ["BeforeTool", "AfterAgent"]}
 
@@ -62,6 +62,7 @@ class Machine:
                 ledger.forget(each.path)
 
 
+@UNHURRIED
 @given(st.sampled_from(["claude", "gemini"]), st.data(), st.booleans())
 def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark: bool) -> None:
     """In one step or two, with a byte-order mark or none: what was there is there again; a second install is none."""
@@ -80,6 +81,7 @@ def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark:
         assert machine.settings.read_bytes() == text
 
 
+@UNHURRIED
 @given(written(comments=True), st.sampled_from(["before", "after"]))
 def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
     """A member that somebody adds after install, or between two installs, is there after uninstall, and all else."""
@@ -103,6 +105,7 @@ def _members(text: str) -> dict[str, object]:
     return data
 
 
+@UNHURRIED
 @given(written(comments=False), texts())
 def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> None:
     """Hooks and trust go in and out together; foreign trust, comments and line ends stay."""

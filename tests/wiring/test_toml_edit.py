@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hookrun.config.parsed import ParseError
 from hookrun.wiring.toml_edit import Toml
+from tests.wiring.texts import UNHURRIED
 
 KEY = ("hooks", "state", '/home/o "b"/.codex/hooks.json:pre_tool_use:0:0')
 BLOCKS = [
@@ -35,6 +36,7 @@ def texts(draw: st.DrawFn) -> str:
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
 
 
+@UNHURRIED
 @given(texts())
 def test_put_and_removed_gives_back_every_line(text: str) -> None:
     """A table that is put in and taken out leaves the text as it was, but for a line end at its end."""
@@ -47,6 +49,7 @@ def test_put_and_removed_gives_back_every_line(text: str) -> None:
     assert removed.text in {text, text + "\n", text + "\r\n"}
 
 
+@UNHURRIED
 @given(texts())
 def test_put_twice_changes_nothing(text: str) -> None:
     """What is there already is left as it is; another value changes that line only."""

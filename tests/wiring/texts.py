@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+UNHURRIED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+"""How such tests are run: they write files, and a machine may be busy."""
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=6)
 SCALARS = st.one_of(
@@ -34,7 +38,7 @@ VALUES = st.recursive(
 
 
 @st.composite
-def settings(draw: st.DrawFn) -> dict[str, object]:
+def agent_settings(draw: st.DrawFn) -> dict[str, object]:
     """Return an agent's settings: keys of its own, and perhaps foreign hooks, in any order."""
     data: dict[str, object] = dict(draw(st.dictionaries(KEYS.filter(lambda key: key != "hooks"), VALUES, max_size=4)))
     if draw(st.booleans()):
@@ -46,7 +50,7 @@ def settings(draw: st.DrawFn) -> dict[str, object]:
 @st.composite
 def written(draw: st.DrawFn, *, comments: bool) -> str:
     """Return settings as a text: any indentation, line ends, spaces, and in JSONC comments and trailing commas."""
-    data = draw(settings())
+    data = draw(agent_settings())
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     style = draw(st.sampled_from(["lines", "one line", "any"]))
     if style == "any":
