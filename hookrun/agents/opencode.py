@@ -70,7 +70,7 @@ PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
 
 VARIABLES: tuple[str, ...] = ()
 LIMITS = {"": 60.0}
-MOST: dict[str, float] = {}
+MOST = {"": 60.0}
 ALWAYS_ZERO = False
 
 NOTES = (
@@ -92,6 +92,10 @@ ANSWER = {
 """What the plugin is answered, by the keys of the JSON object; an empty answer is none of them."""
 
 
+CONSTANTS = ("COMMAND", "EVENTS", "PATIENCE")
+"""What the plugin's text says about this wiring."""
+
+
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     """Return the JavaScript of the plugin that calls hookrun for these events (OpenCode's names).
 
@@ -105,6 +109,19 @@ def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     wired = json.dumps(sorted(events))
     text = text.replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
     return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({wired})", 1)
+
+
+def plugin_says(text: str) -> tuple[list[str], list[str], float] | None:
+    """Return the command, the events and the seconds of patience in a plugin's text; None where they are not there."""
+    import json
+    import re
+
+    found = {name: re.search(rf"^const {name} = (?:new Set\()?(.+?)\)? //", text, re.MULTILINE) for name in CONSTANTS}
+    try:
+        command, events, patience = (json.loads(match.group(1)) for match in found.values() if match is not None)
+    except ValueError:  # not JSON, or not three
+        return None
+    return command, events, patience / 1000
 
 
 def read(payload: dict[str, object], event: str) -> Message:
@@ -219,6 +236,7 @@ WIRING: Wiring = {
     "user": "plugin/hookrun.js",
     "project": ".opencode/plugin/hookrun.js",
     "form": "plugin",
-    "plugin": "",
+    "plugin": plugin,
+    "plugin_says": plugin_says,
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

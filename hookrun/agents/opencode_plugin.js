@@ -2,6 +2,7 @@
 // Calls hookrun for what happens in OpenCode, and does as it is told: see hookrun/agents/opencode.py.
 // OpenCode drops a whole file of which any export is no function.
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 
 const COMMAND = [] // the program and its arguments; the event is added
 const EVENTS = new Set([]) // those for which hookrun is called
@@ -31,6 +32,9 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
 
   const run = (event, message) =>
     new Promise((resolve) => {
+      // An interpreter without its program ends with 2, which would be a refusal of everything.
+      const gone = COMMAND.slice(0, COMMAND.indexOf("fire")).find((word) => word.startsWith("/") && !existsSync(word))
+      if (gone) return resolve({ failed: `${gone} is not there any more` })
       const child = spawn(COMMAND[0], [...COMMAND.slice(1), event], { cwd: directory })
       const out = []
       const err = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import NotRequired, TypedDict
 
 
@@ -28,8 +29,10 @@ class Wiring(TypedDict):
     """In settings: whether handlers stand in groups, as in Claude Code; true if not said."""
     first: NotRequired[dict[str, object]]
     """In settings: what a file of its own begins with."""
-    plugin: NotRequired[str]
-    """As a plugin: its text, with `{argv}` where the command stands as a JSON list, `{limit}` for milliseconds."""
+    plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
+    """As a plugin: makes its text of the command, to which the event is added, and the events."""
+    plugin_says: NotRequired[Callable[[str], tuple[list[str], list[str], float] | None]]
+    """As a plugin: reads command, events and time limit in seconds back from its text; None if it has none."""
     shell: NotRequired[str]
     """Which shell runs a command: "login" is the person's own; sh if not said."""
     elsewhere: NotRequired[tuple[str, ...]]

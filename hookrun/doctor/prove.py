@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from hookrun.agents.answer import answer
 from hookrun.agents.said import Said, said
 from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
+from hookrun.events import ALIASES
 from hookrun.model import Verdict
 from hookrun.wiring import install
-from hookrun.wiring.command import FIRES
+from hookrun.wiring.command import FIRES, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,7 +40,7 @@ PROBED = {
         },
         {
             "name": PROBE + "-watches",
-            "event": ["session_start", "session_end", "user_prompt_submit", "post_tool_use", "stop"],
+            "event": [event for event in ALIASES if event != "pre_tool_use"],
             "args": ["/bin/sh", "-c", "exit 0"],
         },
     ]
@@ -104,7 +105,9 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 def _run(case: Case, wired: Wired, message: bytes, *, home: str, work: str) -> Ran:
     """Run the wired command in the agent's way: its shell, its variables, its working directory."""
     shell = os.environ.get("SHELL", "/bin/sh") if case.agent.WIRING.get("shell") == "login" else "/bin/sh"
-    command = _probing(wired.text, case.agent.NAME, home)
+    command = _probing(wired.text, home)
+    if parse(wired.text)[1].event is None:  # who runs it adds the event
+        command = f"{command} {wired.event}"
     environment = {**os.environ, **dict.fromkeys(case.agent.VARIABLES, work)}
     try:
         done = subprocess.run(
@@ -121,10 +124,10 @@ def _run(case: Case, wired: Wired, message: bytes, *, home: str, work: str) -> R
     return Ran(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
 
 
-def _probing(text: str, agent: str, home: str) -> str:
+def _probing(text: str, home: str) -> str:
     """Return the wired command line with `--probe`, and no other change."""
     match = FIRES.search(text)
-    at = text.index(agent, match.start(1)) + len(agent) if match is not None else len(text)
+    at = match.end(1) if match is not None else len(text)
     return f"{text[:at]} --probe {home}{text[at:]}"
 
 

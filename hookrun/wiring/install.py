@@ -80,17 +80,11 @@ class Wish:
         seconds = limit(self.agent, event)
         fires = Fires(self.agent.NAME, event, deadline(seconds), self.scope, self.spot.named_home)
         text = command.line(self.program, fires, gone(self.agent, event, self.program))
-        return Line(text, command.argv(self.program, fires), seconds, gone_text(self.agent, self.program))
+        return Line(text, command.argv(self.program, fires), seconds)
 
     def targets(self, events: Iterable[str]) -> list[Target]:
         """Return the files that these events are wired in."""
         return targets(self.agent.NAME, self.agent.WIRING, self.scope, self.spot, events)
-
-
-def gone_text(agent: Agent, program: Program) -> str:
-    """Return what the person is told when hookrun is not where it was."""
-    mend = f"put it back, or run `hookrun install {agent.NAME}`"
-    return f"hookrun is not at {program.main} any more, no hook has run: {mend}"
 
 
 def gone(agent: Agent, event: str, program: Program) -> Answer:
@@ -99,7 +93,8 @@ def gone(agent: Agent, event: str, program: Program) -> Answer:
     from hookrun.agents.message import unread
     from hookrun.agents.said import Said
 
-    text = gone_text(agent, program)
+    mend = f"put it back, or run `hookrun install {agent.NAME}`"
+    text = f"hookrun is not at {program.main} any more, no hook has run: {mend}"
     told = answer(agent, unread(agent, event), [Said(person=text)]).stdout().decode()
     return Answer(told) if told else Answer(stderr=text)
 

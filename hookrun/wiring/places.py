@@ -55,7 +55,7 @@ def targets(agent: str, wiring: Wiring, scope: str, spot: Spot, events: Iterable
     if wiring["form"] == "script":
         return [Script(agent, where.replace(EVENT, event), event) for event in events]
     if wiring["form"] == "plugin":
-        return [Plugin(agent, where, wiring.get("plugin", ""))]
+        return [Plugin(agent, where, wiring)]
     return [Settings(agent, where, wiring)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -30,24 +29,14 @@ SCRIPT = """\
 {line}
 """
 
-SETTINGS = "const HOOKRUN = "
-PLUGIN = """\
-// Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
-const HOOKRUN = {settings};
-{text}"""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is wired for an event: the command line, its words, the agent's time limit for it in seconds.
-
-    `gone` is what the person is told where hookrun is not there any more.
-    """
+    """What is wired for an event: the command line, its words, and the agent's time limit for it in seconds."""
 
     text: str
     argv: list[str]
     limit: float
-    gone: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,29 +159,24 @@ class Script:
 
 
 class Plugin:
-    """A plugin of ours alone: a constant that says what to run at which events, and the agent's own text after it."""
+    """A plugin of ours alone, that calls hookrun for all events."""
 
     mode = 0o644
 
-    def __init__(self, agent: str, path: str, text: str) -> None:
-        """Take for whom it is, and the text that follows the constant."""
+    def __init__(self, agent: str, path: str, wiring: Wiring) -> None:
+        """Take for whom it is, and what makes its text and reads it."""
         self.path = path
         self._agent = agent
-        self._text = text
+        self._made = wiring["plugin"]
+        self._says = wiring["plugin_says"]
 
     def put_in(self, now: Existing, lines: Mapping[str, Line]) -> str:
         """Return the plugin for these events."""
         _refuse_foreign(self.path, now)
         if not lines:
             return now.text()
-        line = next(iter(lines.values()))
-        settings = {
-            "argv": [word for word in line.argv if word not in lines],
-            "events": list(lines),
-            "limit": int(line.limit * 1000),
-            "gone": line.gone,
-        }
-        return PLUGIN.format(agent=self._agent, settings=json.dumps(settings), text=self._text)
+        argv = next(iter(lines.values())).argv
+        return self._made([word for word in argv if word not in lines], lines)
 
     def take_out(self, now: Existing, before: str | None) -> str | None:
         """Return None for a file of ours, the text for any other."""
@@ -203,21 +187,14 @@ class Plugin:
         text = now.text()
         if now.data is None or MARK not in text:
             return []
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.startswith(SETTINGS):
-                return self._read(line[len(SETTINGS) :].rstrip("; "), number)
-        return []
-
-    def _read(self, text: str, number: int) -> list[Wired]:
-        try:
-            settings = json.loads(text)
-            command_line, limit = shlex.join(settings["argv"]), settings["limit"] / 1000
-            return [Wired(event, command_line, limit, self.path, number) for event in settings["events"]]
-        except (ValueError, KeyError, TypeError) as error:
+        says = self._says(text)
+        if says is None:
             raise WiringError(
-                f"{self.path}:{number}:1: found something else than hookrun has written; "
+                f"{self.path}:1:1: found something else than hookrun has written; "
                 f"remove the file and run `hookrun install {self._agent}`"
-            ) from error
+            )
+        argv, events, seconds = says
+        return [Wired(event, shlex.join(argv), seconds, self.path, 1) for event in events]
 
 
 def _refuse_foreign(path: str, now: Existing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,13 @@ def test_what_the_person_is_told_is_shown(project: Project) -> None:
     assert "mind the gap" in drive(project, before(), headless=True)["stderr"]
 
 
-def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Project) -> None:
-    """Every tool would be refused else."""
-    came = drive(project, before(), before(), command=["/nowhere/hookrun", "fire"])
+@pytest.mark.parametrize("command", [["/nowhere/hookrun", "fire"], [sys.executable, "-I", "/nowhere/hookrun", "fire"]])
+def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Project, command: list[str]) -> None:
+    """Every tool would be refused else: an interpreter without its program ends with 2."""
+    came = drive(project, before(), before(), command=command)
     assert [each["error"] for each in came["results"]] == [None, None]
     (toast,) = came["toasts"]
-    assert "/nowhere/hookrun could not be run" in toast
+    assert "/nowhere/hookrun is not there any more" in toast
     assert "hookrun doctor opencode" in toast
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Finding = dict[str, str]
 
-IN_LINES = [agent for agent in ALL if agent != "opencode"]
-
 
 @pytest.fixture(autouse=True)
 def _declared(project: Project) -> None:
@@ -328,7 +326,7 @@ def test_an_audit_that_cannot_be_written(project: Project) -> None:
     assert _found(project, "claude", "home")["found"] == f"{project.home}/.local cannot be written"
 
 
-@pytest.mark.parametrize("agent", IN_LINES)
+@pytest.mark.parametrize("agent", ALL)
 def test_the_proof(project: Project, agent: str) -> None:
     """What was recorded goes through the wired line: the probe refuses, and the agent is seen to obey."""
     hookrun(project, "install", agent, "--trust")
@@ -339,7 +337,7 @@ def test_the_proof(project: Project, agent: str) -> None:
     assert "would not have run the tool" in proofs[0]["found"]
 
 
-@pytest.mark.parametrize("agent", IN_LINES)
+@pytest.mark.parametrize("agent", ALL)
 def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) -> None:
     """With all events wired nothing that is tried fails, and what could not be tried is named."""
     hookrun(project, "install", agent, "--trust", "--all-events")
@@ -348,7 +346,7 @@ def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) ->
     assert sum(each["level"] == "ok" for each in proofs) >= 4
 
 
-@pytest.mark.parametrize("agent", IN_LINES)
+@pytest.mark.parametrize("agent", ALL)
 def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> None:
     """Neither the user's nor the project's hooks run, nothing of theirs is written, no record is left in the audit."""
     hook: dict[str, object] = {
