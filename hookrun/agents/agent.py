@@ -41,6 +41,10 @@ class Agent(Protocol):
         """Its event before a tool call: what is answered when a message cannot be read."""
 
     @property
+    def TOOLS(self) -> Mapping[str, str]:
+        """Its name of a tool -> hookrun's, as far as they differ or are worth telling."""
+
+    @property
     def NAMES(self) -> Names:
         """Its names of tools and arguments, both ways."""
 

@@ -214,7 +214,7 @@ SETTINGS = (
     Field(
         "on_error",
         Choice(("continue", "block")),
-        "What an agent is told when hookrun itself is in trouble, with the adapters to come (managed and user layer).",
+        "Whether an agent goes on or is refused when hookrun itself is in trouble (managed and user layer only).",
         default="continue",
     ),
     Field(

@@ -1,0 +1,186 @@
+"""Writes docs/agents.md from the tables in hookrun/agents, so that the page cannot say what the code does not.
+
+python scripts/document_agents.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from hookrun import agents, session  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.agents.degrade import DEGRADATIONS, degraded  # noqa: E402
+from hookrun.agents.message import Message  # noqa: E402
+from hookrun.agents.said import Said  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hookrun.agents.agent import Agent
+
+PAGE = ROOT / "docs" / "agents.md"
+
+INTRODUCTION = """\
+# Agents
+
+<!-- Written by scripts/document_agents.py from the tables in hookrun/agents: change those. -->
+
+```
+hookrun fire --agent NAME [EVENT] [--deadline SECONDS] [--home DIR] [--explain]
+```
+
+With `--agent` hookrun reads the agent's own message on stdin and answers in the agent's own words on stdout. A hook is
+written once, in hookrun's names: `bash` with `command`, `write` with `file_path` and `content`, and so on. What the
+agent calls them is in `agent_event` and `agent_tool_name`; a `matcher` may use either. With `"payload": true` a hook
+has the whole message in `payload`.
+
+- **Nothing to say** is said by printing nothing. The exit status is 0 whatever is said, for an answer is JSON: it is 2
+  only where a refusal could not be written to stdout, and 128 + n where signal n ended hookrun (0 on Copilot CLI, to
+  which any other status is a refusal).
+- **The project** is where the agent's own variable says, else where its message says, else where hookrun is started;
+  from there the nearest declarations up to the root of the repository count.
+- **The environment** is not believed, because a project can set an agent's: `HOME`, `XDG_*`, `HOOKRUN`, `HOOKRUN_SKIP`
+  and `HOOKRUN_TRUST` do not count. User declarations, cache and audit are those of the account's home directory as the
+  password database has it, or of `--home DIR`.
+- **hookrun's own trouble** (declarations or a message that cannot be read, an unknown event, a wrong option) refuses
+  nothing: the agent goes on, and the person is told once in a session. With `"on_error": "block"` in the user's or the
+  managed settings it is a refusal, but for the end of a turn, where a refusal would mean to go on.
+- **Time.** Where the wiring has no `--deadline`, hooks have what the agent gives for the event (below), less half a
+  second for ending those that are late and for saying so.
+- **One call that is several**: a patch is fired as one call for each file, a list of commands as one for each command.
+  The strongest verdict is that of all.
+- **`file_changed`** is fired after a write, an edit or a delete has succeeded, where the agent has no such event; both
+  verdicts are one.
+- **A block of the end of a turn** is the next instruction. After {blocks} in a row the agent may end, and the person is
+  told.
+- **Who calls** is told from the message: Copilot CLI also runs the hooks in a project's `.claude/settings.json`. It is
+  answered in its own words there, unless a wiring of its own (`~/.copilot/hooks`, `.github/hooks`) fires the same
+  event: then this one does nothing, and the audit says so (`left_to`).
+
+## What becomes of what cannot be said
+
+A part of a verdict that an event cannot say is said as something else. That is in the audit (`degraded`), in
+`--explain`, and, where the person can be told, in the first answer of a session that it happens in.
+
+"""
+
+
+BEFORE = """
+## Before a tool call
+
+`yes` is: as it is. Anything else is what it is said as, by the table above. Further down is the same for every event.
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page())
+
+
+def page() -> str:
+    """Return the text of docs/agents.md."""
+    modules = [agents.load(name) for name in agents.AGENTS]
+    parts = [
+        INTRODUCTION.format(blocks=session.MOST_BLOCKS),
+        table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
+        "\n## Events\n\nIn italics: made from this event, for the agent has none of its own.\n\n",
+        _events(modules),
+        "\n## Tools\n\nA tool that is not here keeps its name; MCP tools are `mcp__<server>__<tool>`.\n\n",
+        _tools(modules),
+        BEFORE,
+        _before_a_tool(modules),
+        *(_agent(module) for module in modules),
+    ]
+    return "".join(parts)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _events(modules: Sequence[Agent]) -> str:
+    events = list(dict.fromkeys(event for module in modules for event in (*module.EVENTS.values(), *module.MADE_FROM)))
+    rows = [[f"`{event}`", *(_natives(module, event) for module in modules)] for event in events]
+    return table(["hookrun", *(module.TITLE for module in modules)], rows)
+
+
+def _natives(module: Agent, event: str) -> str:
+    own = [f"`{native}`" for native, name in module.EVENTS.items() if name == event]
+    made = [f"*`{native}`*" for native in module.MADE_FROM.get(event, ())]
+    return ", ".join([*own, *made])
+
+
+def _tools(modules: Sequence[Agent]) -> str:
+    tools = list(dict.fromkeys(name for module in modules for name in module.TOOLS.values()))
+    rows = [
+        [
+            f"`{tool}`",
+            *(", ".join(f"`{own}`" for own, name in module.TOOLS.items() if name == tool) for module in modules),
+        ]
+        for tool in tools
+    ]
+    return table(["hookrun", *(module.TITLE for module in modules)], rows)
+
+
+VERDICTS = {
+    "allow": Said("allow"),
+    "ask": Said("ask", "R"),
+    "modify": Said("modify", args={}),
+    "skip": Said("skip", "R"),
+    "block": Said("block", "R"),
+    "stop": Said("stop", "R"),
+    "additional_context": Said(context="C"),
+    "system_message": Said(person="P"),
+}
+"""What a hook can say, one at a time."""
+
+
+def _before_a_tool(modules: Sequence[Agent]) -> str:
+    rows = [
+        [f"`{name}`", *(_said(module, module.GUARDED, said) for module in modules)] for name, said in VERDICTS.items()
+    ]
+    return table(["verdict", *(module.TITLE for module in modules)], rows)
+
+
+def _said(module: Agent, native: str, said: Said) -> str:
+    """Return as what a verdict is said at an event: `yes` for as it is, else as the last of its degradations."""
+    form = module.FORMS.get(native)
+    event = module.EVENTS[native]
+    if said.args is not None and event not in ("pre_tool_use", "permission_request"):
+        return ""
+    able = form.able if form is not None else frozenset[str]()
+    told, names = degraded(said, able, event)
+    if form is not None:
+        names += form.at_a_cost(told, Message(native, [], tool=next(iter(module.TOOLS))))
+    parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
+    steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
+    return steps[-1] if steps else "yes" if said.action != "allow" or "allow" in able else "continue"
+
+
+def _agent(module: Agent) -> str:
+    rows = [_row(module, native) for native in module.EVENTS]
+    header = ["event", *VERDICTS, "seconds"]
+    variables = ", ".join(f"`{name}`" for name in module.VARIABLES) or "none"
+    notes = "".join(f"- {note}\n" for note in module.NOTES)
+    return (
+        f"\n## {module.TITLE} (`--agent {module.NAME}`)\n\nMeasured: {module.MEASURED}. Its variable for the project: "
+        f"{variables}.\n\n{notes}\n{table(header, rows)}"
+    )
+
+
+def _row(module: Agent, native: str) -> list[str]:
+    limit = module.LIMITS.get(native, module.LIMITS[""])
+    most = module.MOST.get(native)
+    seconds = f"{limit:g}" + (f" (at most {most:g})" if most is not None and most != limit else "")
+    return [f"`{native}`", *(_said(module, native, said) for said in VERDICTS.values()), seconds]
+
+
+if __name__ == "__main__":
+    main()

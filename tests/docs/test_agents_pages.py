@@ -1,0 +1,94 @@
+"""The page about agents is what the tables give, and the page about adding one adds one."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from hookrun import agents
+from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.forms import WORDS
+from tests.conftest import ROOT, Project
+from tests.fire.agents import says
+
+ADDING = (ROOT / "docs" / "adding-an-agent.md").read_text()
+
+FIRE = """
+import os, sys
+import hookrun.agents
+hookrun.agents.AGENTS["toy"] = "toy"
+sys.path.insert(0, sys.argv.pop(1))
+sys.argv = ["hookrun", "fire", "--agent", "toy", *sys.argv[1:]]
+import hookrun.__main__
+hookrun.__main__.main()
+"""
+
+
+def test_the_page_about_agents_is_what_the_tables_give() -> None:
+    """`python scripts/document_agents.py` writes it anew."""
+    program = runpy.run_path(str(ROOT / "scripts" / "document_agents.py"))
+    assert program["page"]() == (ROOT / "docs" / "agents.md").read_text()
+
+
+def test_every_degradation_that_happens_is_on_the_page() -> None:
+    """None has a name that nobody can look up, and each that is there does happen."""
+    golden = "".join(path.read_text() for path in (ROOT / "tests" / "golden" / "answers").iterdir())
+    happened = set(re.findall(r'"(\w+ -> [\w ]+)"', golden))
+    assert happened == set(DEGRADATIONS)
+
+
+def test_every_form_speaks_in_known_words() -> None:
+    """A word that is misspelt would be a thing that the agent cannot say."""
+    for name in agents.AGENTS:
+        for native, form in agents.load(name).FORMS.items():
+            assert form.able <= WORDS, (name, native)
+
+
+def toy(project: Project, message: object, event: str = "") -> dict[str, object]:
+    """Return what Toy is told, with the module that the page has and one line in the table."""
+    (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
+    place = project.root.parent / "toy"
+    place.mkdir(exist_ok=True)
+    (place / "toy.py").write_text(module)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRE, str(place), *([event] if event else []), "--home", str(project.home)],
+        input=json.dumps(message).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert done.stderr == b""
+    told: dict[str, object] = json.loads(done.stdout) if done.stdout else {}
+    return told
+
+
+def test_following_the_page_adds_an_agent(project: Project) -> None:
+    """One module, one line: an eighth agent obeys the same hooks, what it cannot say is degraded."""
+    shell = {
+        "when": "before",
+        "session": "s1",
+        "folder": str(project.root),
+        "do": "shell",
+        "with": {"cmd": "ls", "n": 1},
+    }
+    assert toy(project, shell) == {}
+    project.hooks({"matcher": "bash", "when": {"tool_args.command": "ls"}, "command": "echo no >&2; exit 2"})
+    assert toy(project, shell) == {"veto": "no"}
+    project.hooks({"matcher": "shell", "command": says(action="modify", args_patch={"command": "ls -l"})})
+    assert toy(project, shell) == {"with": {"cmd": "ls -l", "n": 1}}
+    project.hooks({"command": says(action="ask", message="sure?", system_message="P")})
+    assert str(toy(project, shell)["veto"]).startswith("needs a person's approval: sure?")
+    assert project.audit()[-1]["degraded"] == ["ask -> block", "system_message -> context"]
+    project.hooks({"event": "file_changed", "command": "cat > seen; exit 2"})
+    put = {**shell, "when": "after", "do": "put", "with": {"path": "a.py", "text": "x"}, "gave": "done"}
+    assert toy(project, put) == {"note": "blocked by hook (exit 2, no reason given)"}
+    seen = json.loads((project.root / "seen").read_text())
+    assert (seen["agent"], seen["file_path"], seen["tool_result_output"]) == ("toy", str(project.root / "a.py"), "done")
+    assert "'when' is None" not in str(toy(project, {}))
+    assert "expected the name of an event of Toy" in str(project.audit()[-1]["error"])
+    assert Path(ROOT / "hookrun" / "agents" / "toy.py").exists() is False
