@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.live.drivers import PATCHING
 from tests.live.model import say
 from tests.live.run import Agent
@@ -34,18 +32,13 @@ def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
         assert (ran.files, ran.degraded & MODIFIED) == ({"changed.txt": "changed\n"}, set()), ran
 
 
-@pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        ("echo delicate > made.txt", "reason-to-ask"),
-        ("echo needless > made.txt", "skipped by needless: reason-to-skip"),
-    ],
-)
-def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent, command: str, reason: str) -> None:
-    """There is nobody to ask."""
-    ran = obeying.run(obeying.driver.shell(command), DONE)
+def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent) -> None:
+    """There is nobody to ask; both reasons reach the model."""
+    asked, skipped = "echo delicate > asked.txt", "echo needless > skipped.txt"
+    ran = obeying.run(obeying.driver.shell(asked), obeying.driver.shell(skipped), DONE)
     assert ran.files == {}, ran
-    assert reason in ran.heard, ran
+    assert "reason-to-ask" in ran.heard, ran
+    assert "skipped by needless: reason-to-skip" in ran.heard, ran
 
 
 def test_stop_does_not_run_it(obeying: Agent) -> None:
@@ -64,12 +57,13 @@ def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
     assert failures == [("crashing-observer", "exit_code"), ("hanging-observer", "timeout")]
 
 
-@pytest.mark.parametrize(("way", "told"), [("crash", "some-trouble"), ("hang", "hanging-guard")])
-def test_guards_that_fail_refuse(obeying: Agent, way: str, told: str) -> None:
-    """And the model hears which one it was, and how it failed."""
-    ran = obeying.run(obeying.driver.shell(f"echo {way}-and-refuse > made.txt"), DONE)
+def test_guards_that_fail_refuse(obeying: Agent) -> None:
+    """One that crashes, and one that hangs; the model hears which one it was, and how it failed."""
+    crash, hang = "echo crash-and-refuse > crash.txt", "echo hang-and-refuse > hang.txt"
+    ran = obeying.run(obeying.driver.shell(crash), obeying.driver.shell(hang), DONE)
     assert ran.files == {}, ran
-    assert told in ran.heard, ran
+    for told in ("crashing-guard", "some-trouble", "hanging-guard", "timeout"):
+        assert told in ran.heard, (told, ran)
 
 
 def test_written_and_changed_files_are_seen_by_their_path(obeying: Agent) -> None:

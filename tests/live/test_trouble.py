@@ -17,7 +17,7 @@ TOLD = {
     "qwen": "nobody",
     "copilot": "the model",
     "cline": "the model",
-    "opencode": "the model",
+    "opencode": "the person",
 }
 """Who hears of trouble before a tool, without a terminal: in their own windows Codex and Qwen show it to the person."""
 
@@ -48,7 +48,7 @@ def test_declarations_that_cannot_be_read_stop_nothing(agent: Agent) -> None:
 
 def test_an_audit_that_cannot_be_written_changes_no_verdict(obeying: Agent) -> None:
     """What passes passes, what is refused is refused."""
-    state = obeying.place.home / ".local" / "state"
+    state = obeying.place.home / ".local" / "state" / "hookrun"
     shutil.rmtree(state)
     state.write_text("in the way")
     passes = obeying.driver.shell("echo hi > made.txt")

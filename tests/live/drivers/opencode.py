@@ -18,6 +18,13 @@ export const Wired = async () => Object.fromEntries(Object.entries(commands).map
 """
 
 
+def furnish(directory: Path) -> None:
+    """Put into a directory of settings what OpenCode would fetch from npm as soon as it sees the directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json", "node_modules"):
+        (directory / name).symlink_to(PINS["opencode-plugin"].directory / name)
+
+
 class OpenCode:
     """`opencode run`, with chat completions."""
 
@@ -49,8 +56,7 @@ class OpenCode:
         model = f"scripted/{self.model}"
         chosen = {"model": model, "small_model": model, "provider": {"scripted": provider}}
         put(directory / "opencode.json", {"share": "disabled", **chosen})
-        for name in ("package.json", "package-lock.json", "node_modules"):
-            (directory / name).symlink_to(PINS["opencode-plugin"].directory / name)
+        furnish(directory)
 
     def arguments(self, prompt: str) -> list[str]:
         """One prompt; every tool is allowed."""
