@@ -1,4 +1,4 @@
-"""Every test of this room is run once for each real agent that is here, in a place of its own."""
+"""Tests of this room are run once for each real agent that they are about and that is here, in a place of its own."""
 
 from __future__ import annotations
 
@@ -19,21 +19,8 @@ SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["
 
 @pytest.fixture(params=DRIVERS)
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Each agent in turn; one that cannot be run is skipped, and named when all is over."""
-    driver = DRIVERS[request.param]
-    _need(driver, request)
-    with Agent(driver, Place(tmp_path)) as settled:
-        yield settled
-
-
-@pytest.fixture(params=PATCHING)
-def patching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Each agent in turn that changes files by patches, with the hooks of `hooks.json`."""
-    driver = PATCHING[request.param]
-    _need(driver, request)
-    with Agent(driver, Place(tmp_path)) as settled:
-        settled.declare(*SAME_FOR_ALL)
-        yield settled
+    """Each agent in turn."""
+    yield from _settled(DRIVERS[request.param], request, tmp_path)
 
 
 @pytest.fixture
@@ -43,15 +30,32 @@ def obeying(agent: Agent) -> Agent:
     return agent
 
 
-def _need(driver: Driver, request: pytest.FixtureRequest) -> None:
-    request.node.user_properties.append(("agent", driver.name))
-    if reason := absent(driver.name):
-        pytest.skip(f"{driver.name}: {reason}")
+@pytest.fixture(params=PATCHING)
+def patching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn that changes files by patches, with those hooks."""
+    for settled in _settled(PATCHING[request.param], request, tmp_path):
+        settled.declare(*SAME_FOR_ALL)
+        yield settled
+
+
+@pytest.fixture(params=["claude", "copilot"])
+def granting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn to which a hook can grant a call that it would ask about, with those hooks."""
+    for settled in _settled(DRIVERS[request.param], request, tmp_path):
+        settled.declare(*SAME_FOR_ALL)
+        yield settled
 
 
 @pytest.fixture
 def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Copilot, which runs the hooks in Claude's settings too."""
-    _need(DRIVERS["copilot"], request)
-    with Agent(DRIVERS["copilot"], Place(tmp_path)) as settled:
+    yield from _settled(DRIVERS["copilot"], request, tmp_path)
+
+
+def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
+    """Yield an agent in its place; one that cannot be run is skipped, and named when all is over."""
+    request.node.user_properties.append(("agent", driver.name))
+    if reason := absent(driver.name):
+        pytest.skip(f"{driver.name}: {reason}")
+    with Agent(driver, Place(directory)) as settled:
         yield settled

@@ -26,7 +26,10 @@ class Driver(Protocol):
         """Write the settings into an empty home that it needs to run without asking anybody anything."""
 
     def arguments(self, prompt: str) -> list[str]:
-        """Return its arguments for one prompt, with the tools of these tests allowed."""
+        """Return its arguments for one prompt."""
+
+    def allowing(self) -> list[str]:
+        """Return its arguments that allow the tools of these tests, so that nobody has to be asked."""
 
     def shell(self, command: str) -> Turn:
         """Return the turn that runs a command."""

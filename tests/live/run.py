@@ -156,13 +156,16 @@ class Agent:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def run(self, *turns: Turn, prompt: str = "do it", **environment: str) -> Ran:
-        """Run it on one prompt while its model says these turns. What it leaves running is ended with it."""
+    def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
+        """Run it on one prompt while its model says these turns. What it leaves running is ended with it.
+
+        Where its tools are not `allowed` it has to ask a person, and nobody is there.
+        """
         self.model.begin(turns)
         process = subprocess.Popen(
-            [PINS[self.name].program, *self.driver.arguments(prompt)],
+            [PINS[self.name].program, *self.driver.arguments(prompt), *(self.driver.allowing() if allowed else ())],
             cwd=self.place.project,
-            env=self.place.environment(**self.driver.environment(self.model.url), **environment),
+            env=self.place.environment(**self.driver.environment(self.model.url)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

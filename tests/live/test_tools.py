@@ -13,6 +13,9 @@ UNCHANGEABLE = {"qwen"}
 
 MODIFIED = {"modify -> block"}
 
+ASKS = {"claude", "qwen", "copilot"}
+"""Agents that know a question, and refuse where there is nobody to ask."""
+
 
 def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
     """It can do something else then: the session goes on."""
@@ -39,6 +42,14 @@ def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent) -> None:
     assert ran.files == {}, ran
     assert "reason-to-ask" in ran.heard, ran
     assert "skipped by needless: reason-to-skip" in ran.heard, ran
+    assert ("ask -> block" in ran.degraded, "skip -> block" in ran.degraded) == (obeying.name not in ASKS, True), ran
+
+
+def test_a_grant_spares_the_question(granting: Agent) -> None:
+    """A command that the agent would refuse, for nobody is there to be asked, runs where a hook allows it."""
+    harmless, other = "echo harmless > made.txt", "echo other > other.txt"
+    ran = granting.run(granting.driver.shell(harmless), granting.driver.shell(other), DONE, allowed=False)
+    assert ran.files == {"made.txt": "harmless\n"}, ran
 
 
 def test_stop_does_not_run_it(obeying: Agent) -> None:

@@ -34,15 +34,15 @@ def test_without_a_hook_that_applies_nothing_is_said(agent: Agent) -> None:
     assert {record["kind"] for record in ran.audit} <= {"fire"}
 
 
-def test_declarations_that_cannot_be_read_stop_nothing(agent: Agent) -> None:
-    """The tool runs; what is wrong, and where in which file, is in the audit, and said where the agent says things."""
-    agent.declare({"name": "guard", "event": "pre_tool_use", "command": "exit 2"})
-    agent.place.hooks.write_text('{"hooks": [\n  {"name": "guard",\n')
-    ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
-    assert ran.files == {"made.txt": "hi\n"}, ran
-    where = f"{agent.place.hooks}:3:"
+def test_a_project_whose_declarations_cannot_be_read_stops_nothing(obeying: Agent) -> None:
+    """What is wrong, and where, is in the audit and said where the agent says things; the user's guards stand."""
+    obeying.place.project.joinpath("coder.json").write_text('{"hooks": [\n  {"name": "guard",\n')
+    passes = obeying.driver.shell("echo hi > made.txt")
+    ran = obeying.run(passes, obeying.driver.shell("echo forbidden > forbidden.txt"), DONE)
+    assert sorted(ran.files) == ["coder.json", "made.txt"], ran
+    where = f"{obeying.place.project}/coder.json:3:"
     assert any(where in str(record.get("error")) + str(record.get("problems")) for record in ran.audit), ran
-    said = {"the person": ran.printed, "the model": ran.heard, "nobody": where}[TOLD[agent.name]]
+    said = {"the person": ran.printed, "the model": ran.heard, "nobody": where}[TOLD[obeying.name]]
     assert where in said, ran
 
 

@@ -8,8 +8,12 @@ from tests.live.run import Agent
 DONE = say("all-is-done")
 
 
-UNTOLD = {"cline": {"context-at-start", "context-at-prompt"}}
-"""Agents that take no text for the model there, nor tell of the prompt."""
+UNTOLD = {
+    "gemini": {"context-before-tool"},
+    "qwen": {"context-before-tool"},
+    "cline": {"context-at-start", "context-at-prompt"},
+}
+"""Agents that take no text for the model there, or do not tell of the event."""
 
 UNREFUSED = {"cline"}
 """Agents that do not tell of a prompt."""
@@ -19,11 +23,11 @@ ENDS_ANYWAY = {"cline"}
 
 
 def test_context_reaches_the_model(obeying: Agent) -> None:
-    """What hooks add at the start of a session, at a prompt, and after a tool; what cannot is in the audit."""
+    """What hooks add at the start of a session, at a prompt, before a tool and after; what cannot is in the audit."""
     ran = obeying.run(obeying.driver.shell("echo remarkable > made.txt"), DONE, prompt="please do it")
     assert ran.files == {"made.txt": "remarkable\n"}, ran
     untold = UNTOLD.get(obeying.name, set())
-    for text in ("context-at-start", "context-at-prompt", "context-after-tool"):
+    for text in ("context-at-start", "context-at-prompt", "context-before-tool", "context-after-tool"):
         assert (text in ran.heard) == (text not in untold), (text, ran)
     assert ("context -> nothing" in ran.degraded) == bool(untold), ran
 

@@ -28,9 +28,12 @@ class Claude:
         """Nothing is needed."""
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt, four tools allowed, and all that a terminal would show as JSON: plain text leaves things out."""
-        all_that_is_shown = ("--output-format", "stream-json", "--verbose")
-        return ["-p", prompt, "--allowedTools", "Bash,Edit,Read,Write", *all_that_is_shown]
+        """One prompt, and all that a terminal would show as JSON: plain text leaves things out."""
+        return ["-p", prompt, "--output-format", "stream-json", "--verbose"]
+
+    def allowing(self) -> list[str]:
+        """Four tools."""
+        return ["--allowedTools", "Bash,Edit,Read,Write"]
 
     def shell(self, command: str) -> Turn:
         """Ask for Bash."""

@@ -32,8 +32,12 @@ class Cline:
         put(home / ".cline" / "data" / "settings" / "providers.json", providers)
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt; every tool is allowed."""
+        """One prompt."""
         return [prompt]
+
+    def allowing(self) -> list[str]:
+        """It asks nobody."""
+        return []
 
     def shell(self, command: str) -> Turn:
         """Ask for run_commands."""

@@ -51,6 +51,10 @@ class Codex:
         """One prompt, wherever."""
         return ["exec", "--skip-git-repo-check", prompt]
 
+    def allowing(self) -> list[str]:
+        """It never asks without a person."""
+        return []
+
     def shell(self, command: str) -> Turn:
         """Ask for the shell tool by the name that only the model knows."""
         return use("exec_command", cmd=command)

@@ -36,8 +36,12 @@ class Copilot:
         """Nothing is needed."""
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt, every tool and path allowed."""
-        return ["-p", prompt, "--allow-all-tools", "--allow-all-paths"]
+        """One prompt."""
+        return ["-p", prompt]
+
+    def allowing(self) -> list[str]:
+        """Every tool and path."""
+        return ["--allow-all-tools", "--allow-all-paths"]
 
     def shell(self, command: str) -> Turn:
         """Ask for bash."""

@@ -25,8 +25,12 @@ class Gemini:
         change(home / ".gemini" / "settings.json", security=security)
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt, every tool allowed, a model that is not chosen by another."""
-        return ["-p", prompt, "--yolo", "-m", "gemini-2.5-flash"]
+        """One prompt, and a model that is not chosen by another."""
+        return ["-p", prompt, "-m", "gemini-2.5-flash"]
+
+    def allowing(self) -> list[str]:
+        """Every tool."""
+        return ["--yolo"]
 
     def shell(self, command: str) -> Turn:
         """Ask for run_shell_command."""

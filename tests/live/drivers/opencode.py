@@ -59,8 +59,12 @@ class OpenCode:
         furnish(directory)
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt; every tool is allowed."""
+        """One prompt."""
         return ["run", prompt]
+
+    def allowing(self) -> list[str]:
+        """It asks nobody about these tools."""
+        return []
 
     def shell(self, command: str) -> Turn:
         """Ask for bash."""

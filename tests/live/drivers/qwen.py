@@ -24,8 +24,12 @@ class Qwen:
         change(home / ".qwen" / "settings.json", security={"auth": {"selectedType": "openai"}})
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt, every tool allowed."""
-        return ["-p", prompt, "--yolo"]
+        """One prompt."""
+        return ["-p", prompt]
+
+    def allowing(self) -> list[str]:
+        """Every tool."""
+        return ["--yolo"]
 
     def shell(self, command: str) -> Turn:
         """Ask for run_shell_command."""
