@@ -26,6 +26,9 @@ def main() -> None:
         status = fire(argv[1:])
     except KeyboardInterrupt:
         status = 130
+    except ImportError as error:  # hookrun is just being replaced, or not whole
+        os.write(2, f"hookrun: cannot be loaded, no hook has run: {error}\n".encode())
+        status = 0 if "copilot" in argv else 1  # to Copilot any other status is a refusal
     os._exit(status)  # nothing is buffered: what the interpreter would tidy up, the system does faster
 
 

@@ -36,9 +36,10 @@ def answer(name: str, options: Options, trouble: str) -> int:
     """Answer the agent and return the exit status; `trouble` is what is wrong with the command line. Raises nothing."""
     try:
         agent = agents.load(name)
-    except agents.UnknownAgentError as error:
+    except Exception as error:
         contexts.drain_stdin()
-        say(trouble or str(error))
+        unknown = isinstance(error, agents.UnknownAgentError)
+        say(trouble or (str(error) if unknown else internal_error(error)))
         return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
     if agent.ALWAYS_ZERO:
         _end_with_zero()
@@ -186,8 +187,7 @@ class ForAgent:
         if command is not None and command.found is None:
             self._load_settings(command)
         interrupted = command.interrupted if command is not None else 0
-        answer = self._made() if self._has_something_to_say() else None
-        stdout = answer.stdout() if answer is not None else b""
+        answer, stdout = self._said()
         error = write(1, stdout) if stdout else None
         refused = answer is not None and not answer.said.goes_on
         status = GO_ON
@@ -202,6 +202,23 @@ class ForAgent:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
+
+    def _said(self) -> tuple[Answer | None, bytes]:
+        """Return the answer and its bytes. No mistake of ours loses a refusal: it is said plainly where not well."""
+        if not self._has_something_to_say():
+            return None, b""
+        try:
+            answer = self._made()
+            return answer, answer.stdout()
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+        from hookrun.agents.answer import answer as of
+        from hookrun.agents.said import GOES_ON, Said
+
+        refusals = [verdict for _, verdict in self.fires if verdict.action not in GOES_ON]
+        reason = "\n".join(verdict.message or verdict.action for verdict in refusals)
+        plain = of(self.agent, self.message, [Said("block", reason) if refusals else self._troubled()])
+        return plain, plain.stdout()
 
     def _has_something_to_say(self) -> bool:
         problems = self.command.problems if self.command is not None else []
@@ -279,7 +296,8 @@ class ForAgent:
         from hookrun.explain import explain_answer
         from hookrun.streams import say_plain
 
-        say_plain("\n".join(explain_answer(self.agent, self.message, self.fires, answer, stdout)))
+        lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
+        say_plain("\n".join([*lines, f"  left to another: {self.skipped}"] if self.skipped else lines))
 
     # --- what is kept
 

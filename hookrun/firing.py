@@ -137,14 +137,14 @@ class Fire:
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
-        from hookrun.run.prepare import DEEPEST, Surroundings, depth
+        from hookrun.run.prepare import DEEPEST, Surroundings, depth, nested
         from hookrun.run.process import SLOW, Loop
         from hookrun.run.runner import Runner
         from hookrun.run.signals import catch, release
         from hookrun.run.start import keep_to_ourselves
 
         command = self.command
-        if depth() >= DEEPEST:
+        if depth() >= DEEPEST and (command.agent is None or nested()):
             msg = f"hooks run within hooks {DEEPEST} deep: a hook starts what fires it again; no further hook is run"
             raise TroubleError(msg)
         keep_to_ourselves()

@@ -134,4 +134,5 @@ WIRING: Wiring = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
+    "drops": "claude",
 }

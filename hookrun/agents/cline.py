@@ -3,8 +3,8 @@
 A call of one of its own tools is refused by arguments that the tool's schema does not take: it fails before it does
 anything, the run goes on, and the model reads why. Its hooks are files, named after the event.
 
-Sources: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model; the schemas of its
-tools and how it runs them, read in the JavaScript of the same version.
+Source: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model, failing calls of five of
+its tools included; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
 """
 
 from __future__ import annotations
@@ -64,10 +64,20 @@ TOOLS = {
 }
 AS_WRITE = "editor, making a file"
 ARGUMENTS = {
+    "spawn_agent": {"task": "prompt"},
     EDITOR: {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
     AS_WRITE: {"path": "file_path", "new_text": "content"},
 }
 NAMES = Names({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
+
+LISTS = {
+    COMMANDS: (("commands", "command", "cmd"), "command", ""),
+    "read_files": (("files", "file_paths", "paths"), "file_path", "path"),
+    "search_codebase": (("queries",), "pattern", ""),
+    "fetch_web_content": (("requests",), "url", "url"),
+}
+"""Its tools that do several things in one call -> the arguments, one of which lists them, the usual one first;
+what a thing is in hookrun's words; and where it is in a thing that is an object."""
 
 STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
 """Its own tools that cannot run without an argument that has to be there."""
@@ -81,7 +91,8 @@ MOST = {"": 120.0}
 ALWAYS_ZERO = False
 
 NOTES = (
-    "`run_commands` is fired as one `bash` for each command, and each can be changed on its own.",
+    "Each command, file, pattern or address of one call is fired as a call of its own, and can be changed on its own.",
+    "A call that is made to fail counts as a mistake of the model: after six in a row (`--retries`) the run ends.",
     "`editor` is a `write` where it has neither a text to replace nor a line to insert at: it makes the file.",
     "`stop` before or after a tool ends the run; nobody is shown why.",
     "`UserPromptSubmit` and `PreCompact` did not come in any run.",
@@ -127,12 +138,12 @@ def _text_in(value: object, key: str) -> str | None:
 
 
 def _about_tool(message: Message, about: dict[str, object]) -> Message:
-    """Return the message with the tool call in it: as it is, by command, or by file of a patch."""
+    """Return the message with the tool call in it: as it is, thing by thing, or by file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
     call.fields.update(tool_fields(NAMES, tool, args))
-    commands = _commands(args) if tool == COMMANDS else None
-    if commands is not None:
-        return _by_command(message, about, commands)
+    things = _things(tool, args)
+    if things:
+        return _one_by_one(message, about, things)
     _take_result(call, about.get("output"), about.get("error"))
     text = args if isinstance(args, str) else _text_in(args, "input")
     if tool == PATCH and text is not None:
@@ -145,46 +156,62 @@ def _about_tool(message: Message, about: dict[str, object]) -> Message:
     return message
 
 
-def _commands(args: object) -> list[object] | None:
-    """Return the commands, which the model may give in several shapes."""
+def _things(tool: str, args: object) -> list[object]:
+    """Return what a tool of LISTS is to do, which the model may list in several shapes; of other tools nothing."""
+    if tool not in LISTS:
+        return []
     if isinstance(args, dict):
-        args = args.get("commands", args.get("command", args.get("cmd")))
-    if isinstance(args, str):
+        args = next((args[key] for key in LISTS[tool][0] if key in args), None)
+    if isinstance(args, (str, dict)):
         args = [args]
-    return args if isinstance(args, list) and args else None
+    return args if isinstance(args, list) else []
 
 
-def _line(command: object) -> str:
-    """Return a command as one line: one that is a program and its arguments is written as a shell would take it."""
-    if not isinstance(command, dict):
-        return str(command)
+def _arguments(tool: str, thing: object) -> Arguments:
+    """Return one thing that a tool does as the arguments of a call of its own, by hookrun's names."""
+    _, ours, theirs = LISTS[tool]
+    if not isinstance(thing, dict):
+        return {ours: str(thing)}
+    if tool == COMMANDS:
+        return {ours: _line(thing)}
+    return {ours if key == theirs else key: value for key, value in thing.items()}
+
+
+def _line(command: dict[str, object]) -> str:
+    """Return a command that is a program and its arguments as the line that a shell would take it from."""
     from shlex import join
 
     args = command.get("args")
     return join([str(command.get("command")), *map(str, args if isinstance(args, list) else ())])
 
 
-def _by_command(message: Message, about: dict[str, object], commands: list[object]) -> Message:
-    """Return a message with a call for each command, with what it gave."""
-    first = message.calls[0]
+def _one_by_one(message: Message, about: dict[str, object], things: list[object]) -> Message:
+    """Return a message with a call for each thing, with what it gave."""
+    first, tool = message.calls[0], str(message.tool)
     outputs = about.get("output")
     calls = []
-    for number, command in enumerate(commands):
-        call = Call(first.event, {**first.fields, "tool_args": {"command": _line(command)}})
+    for number, thing in enumerate(things):
+        call = Call(first.event, {**first.fields, "tool_args": _arguments(tool, thing)})
         output = outputs[number] if isinstance(outputs, list) and number < len(outputs) else None
         _take_result(call, [output] if output is not None else None, about.get("error"))
         calls.append(call)
-    return Message(message.native, calls, roots=message.roots, tool=message.tool, own=_with_commands(commands))
+    return Message(message.native, calls, roots=message.roots, tool=tool, own=_with_things(tool, things))
 
 
-def _with_commands(commands: list[object]) -> Own:
-    """Return what puts changed commands in the places of the old ones."""
+def _with_things(tool: str, things: list[object]) -> Own:
+    """Return what puts changed things in the places of the old ones."""
+    (usual, *_), ours, theirs = LISTS[tool]
+
+    def changed(thing: object, args: Arguments | None) -> object:
+        if args is None:
+            return thing
+        if theirs and isinstance(thing, dict):
+            return {theirs if key == ours else key: value for key, value in args.items()}
+        return args.get(ours)
 
     def own(wanted: list[Arguments | None]) -> Arguments | None:
-        changed = [
-            args.get("command", command) if args else command for args, command in zip(wanted, commands, strict=False)
-        ]
-        return {"commands": [*changed, *commands[len(changed) :]]}
+        padded = [*wanted, *[None] * (len(things) - len(wanted))]
+        return {usual: [changed(thing, args) for thing, args in zip(things, padded, strict=False)]}
 
     return own
 
@@ -193,6 +220,8 @@ def _take_result(call: Call, output: object, error: object) -> None:
     """Put what a tool gave into the context of a call, and make it a failure where it was one."""
     if call.event != "post_tool_use":
         return
+    if isinstance(output, dict):
+        output = [output]
     parts = output if isinstance(output, list) and all(isinstance(part, dict) for part in output) else None
     failed = error is not None or any(part.get("success") is False for part in parts or ())
     text = text_of(output) if parts is None else "\n".join(text_of(part.get("result", part)) for part in parts)

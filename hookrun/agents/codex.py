@@ -106,6 +106,7 @@ WIRING: Wiring = {
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
     "settings": (".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
+    "drops": "codex",
     "trust": "codex",
     "shell": "login",
 }

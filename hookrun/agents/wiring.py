@@ -41,5 +41,7 @@ class Wiring(TypedDict):
     """The files with its settings, the one that counts most first; written as those in `elsewhere`."""
     off: NotRequired[dict[str, object]]
     """A setting, as a path with dots -> the value that switches its hooks off."""
+    drops: NotRequired[str]
+    """For what it drops a whole file with hooks: one of hookrun.doctor.shape.DROPS."""
     trust: NotRequired[str]
     """What it wants trusted before it runs hooks: one of hookrun.doctor.trust.KINDS."""

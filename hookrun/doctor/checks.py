@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import audit
 from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
+from hookrun.doctor.shape import dropped
 from hookrun.doctor.switches import switched_off
 from hookrun.doctor.trust import trusted
 from hookrun.doctor.twice import twice
@@ -74,6 +75,9 @@ def program(case: Case) -> Iterable[Finding]:
             found = f"{where}: runs {runs.main} with {runs.python}"
             cause = f"this hookrun is {case.program.main} with {case.program.python}"
             yield Finding("program", NOTE, found, cause, f"if this one is meant: {_install(case)}")
+        elif each.handler is not None and each.text != case.wish(fires.scope).line(each.event).text:
+            found = f"{where}: the command is not as this version of hookrun writes it"
+            yield Finding("program", NOTE, found, "another version has written it, or somebody by hand", _install(case))
         if fires.home is not None and not os.path.isdir(fires.home):
             found = f"{where}: its home {fires.home} is no directory"
             yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", _install(case))
@@ -141,6 +145,7 @@ def _install(case: Case) -> str:
 
 CHECKS: tuple[Check, ...] = (
     settings,
+    dropped,
     wired,
     behind,
     declarations,

@@ -109,6 +109,28 @@ def depth() -> int:
     return os.environb.get(NESTING.encode(), b"").count(b";")
 
 
+def nested() -> bool:
+    """Tell whether a process that we descend from runs inside of a hook: what the variable says may be made up.
+
+    A project can set an agent's environment, not the one that the agent itself was started with. Where there is no
+    /proc (macOS) the variable is believed.
+    """
+    mark = NESTING.encode() + b"="
+    number = os.getppid()
+    while number > 1:
+        try:
+            with open(f"/proc/{number}/environ", "rb") as file:
+                environment = file.read()
+            with open(f"/proc/{number}/stat", "rb") as file:
+                stat = file.read()
+        except OSError:
+            return not os.path.exists("/proc/self/environ")
+        if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
+            return True
+        number = int(stat[stat.rfind(b")") + 2 :].split()[1])
+    return False
+
+
 def _directory(value: object) -> str | None:
     """Return the value if it is an absolute path that the system could have."""
     if not isinstance(value, str) or not os.path.isabs(value) or "\0" in value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.problem import printable
 from hookrun.wiring import files
-from hookrun.wiring.files import existing
+from hookrun.wiring.files import WiringError, existing
 from hookrun.wiring.ledger import Entry, Ledger, digest
 
 if TYPE_CHECKING:
@@ -105,9 +105,14 @@ def taking_out(target: Target, ledger: Ledger, *, agent: str, scope: str, within
 
 
 def write(change: Change) -> None:
-    """Write the file, or remove it with the directories that are empty then. Raises WiringError."""
+    """Write the file, or remove it with the directories that are empty then.
+
+    Raises WiringError, also where somebody has changed the file since it was read: what they wrote is not lost.
+    """
     if not change.is_one:
         return
+    if existing(change.path).data != change.now.data:
+        raise WiringError(f"{change.path}: somebody has changed it just now; nothing was written; run it again")
     if change.after is None:
         files.remove(change.path, change.directories)
         return

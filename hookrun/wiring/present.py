@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hookrun.wiring import codex_trust, command
-from hookrun.wiring.files import WiringError, existing
-from hookrun.wiring.places import Spot, directory, targets
-from hookrun.wiring.targets import Settings
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
+    from hookrun.agents.wiring import Wiring
+    from hookrun.wiring.places import Spot
     from hookrun.wiring.targets import Target, Wired
 
 
@@ -20,6 +16,23 @@ def wired_for_user(agent: Agent, event: str, home: str) -> bool:
     Nothing of the environment is believed: where it names the agent's directory elsewhere, both wirings answer. So do
     they where this one's program is gone, or Codex does not trust it: twice is better than not at all.
     """
+    return _may_be_there(agent.WIRING, event, home) and _is_there(agent, event, home)
+
+
+def _may_be_there(wiring: Wiring, event: str, home: str) -> bool:
+    """Look into the file for our name only: mostly it is not there, and to read it properly takes many imports."""
+    path = f"{home}/{wiring['directory']}/{wiring['user'].replace('{event}', event)}"
+    try:
+        with open(path, "rb") as file:
+            return b"hookrun" in file.read()
+    except OSError:
+        return False
+
+
+def _is_there(agent: Agent, event: str, home: str) -> bool:
+    from hookrun.wiring.files import WiringError, existing
+    from hookrun.wiring.places import Spot, targets
+
     spot = Spot(home, "/", {})
     try:
         return any(
@@ -32,11 +45,18 @@ def wired_for_user(agent: Agent, event: str, home: str) -> bool:
 
 
 def _runs(wired: Wired) -> bool:
+    from hookrun.wiring import command
+
     program, _ = command.parse(wired.text)
     return program is None or program.missing() is None
 
 
 def _is_trusted(agent: Agent, spot: Spot, target: Target, event: str) -> bool:
+    from hookrun.wiring import codex_trust
+    from hookrun.wiring.files import existing
+    from hookrun.wiring.places import directory
+    from hookrun.wiring.targets import Settings
+
     if agent.NAME != codex_trust.AGENT or not isinstance(target, Settings):
         return True
     path = f"{directory(agent.WIRING, spot)}/{codex_trust.CONFIG}"

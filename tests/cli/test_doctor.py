@@ -86,6 +86,44 @@ def test_settings_that_cannot_be_read(project: Project) -> None:
     assert f"{settings_file(project, 'claude')}:1:2: found" in _found(project, "claude", "settings")["found"]
 
 
+@pytest.mark.parametrize(
+    ("agent", "entry", "found"),
+    [
+        ("claude", {"matcher": None, "hooks": []}, "hooks.Stop[0].matcher is null, expected a text"),
+        ("claude", {"matcher": ["Bash"], "hooks": []}, 'hooks.Stop[0].matcher is ["Bash"], expected a text'),
+        ("claude", {"type": "command", "command": "x"}, "expected an object with a list of hooks"),
+        ("claude", {"hooks": [{"command": "x"}]}, 'hooks.Stop[0].hooks[0] is {"command": "x"}, expected an object'),
+        ("codex", None, "version is 1, expected no other key than hooks and description"),
+    ],
+)
+def test_a_foreign_entry_for_which_the_agent_drops_the_file(
+    project: Project, agent: str, entry: object, found: str
+) -> None:
+    """What the agent would not tell is told: with that entry none of the file's hooks runs."""
+    data = {"version": 1} if entry is None else {"hooks": {"Stop": [entry]}}
+    _edit(settings_file(project, agent), lambda _: json.dumps(data))
+    hookrun(project, "install", agent, "--trust")
+    assert found in _found(project, agent, "settings")["found"]
+
+
+def test_a_byte_order_mark_before_codexs_hooks(project: Project) -> None:
+    """Codex does not read a file that begins with one."""
+    path = settings_file(project, "codex")
+    path.parent.mkdir()
+    path.write_bytes(b"\xef\xbb\xbf{}")
+    hookrun(project, "install", "codex", "--trust")
+    assert "expected no byte-order mark before it" in _found(project, "codex", "settings")["found"]
+
+
+def test_a_line_that_another_version_has_written(project: Project) -> None:
+    """It still works: a note, and what brings it up to date."""
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace("no hook has run", "no hook ran"))
+    assert "not as this version of hookrun writes it" in _found(project, "claude", "program", "note")["found"]
+    hookrun(project, "install", "claude")
+    assert "program" not in json.dumps(_findings(project, "claude"))
+
+
 def test_wiring_that_has_fallen_behind(project: Project) -> None:
     """An event with a hook that is not wired is named; installing again mends it."""
     hookrun(project, "install", "claude")

@@ -67,6 +67,44 @@ def toy(project: Project, message: object, event: str = "") -> dict[str, object]
     return told
 
 
+RUN = """
+import sys
+import hookrun.agents
+hookrun.agents.AGENTS["toy"] = "toy"
+sys.path.insert(0, sys.argv.pop(1))
+from hookrun.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
+    """What the module says of its wiring is all that install, doctor and uninstall need."""
+    (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
+    place = project.root.parent / "toy"
+    place.mkdir()
+    (place / "toy.py").write_text(module)
+    project.hooks({"command": "true"})
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", RUN, str(place), *arguments],
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+            text=True,
+        )
+
+    assert run("install", "toy").stdout == f"toy: wired: 1 event in {project.home}/.toy/hooks.json\n"
+    (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
+    assert entry["hooks"][0]["timeout"] == 600
+    assert "fire --agent toy before --deadline 595" in entry["hooks"][0]["command"]
+    doctor = run("doctor", "toy")
+    assert (doctor.returncode, "ok      wired: for the user: before" in doctor.stdout) == (0, True)
+    assert run("uninstall", "toy").returncode == 0
+    assert not (project.home / ".toy").exists()
+
+
 def test_following_the_page_adds_an_agent(project: Project) -> None:
     """One module, one line: an eighth agent obeys the same hooks, what it cannot say is degraded."""
     shell = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,27 @@ def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Pro
     config.write_text("" if change == "no trust" else text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
     run_line(project, ours, before_tool(project, "codex"))
     assert _count(project) == 1
+
+
+def _copilots_message(project: Project) -> dict[str, object]:
+    """Return what Copilot sends through Claude's settings: like Claude's, with a time of its own and no transcript."""
+    return {**before_tool(project, "copilot"), "timestamp": "2026-11-20T15:58:02.545Z"}
+
+
+def test_copilot_is_not_answered_twice(project: Project) -> None:
+    """Through a project's wiring of Claude, Copilot is left to its own wiring; only without one it is answered."""
+    project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran; exit 2"})
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    line = wired_line(project, "claude", "PreToolUse", "project")
+    answered = run_line(project, line, _copilots_message(project))
+    assert json.loads(answered.stdout)["permissionDecision"] == "deny"
+    assert _count(project) == 1
+    assert hookrun(project, "install", "copilot").status == 0
+    left = run_line(project, line, _copilots_message(project))
+    assert (left.returncode, left.stdout, _count(project)) == (0, b"", 1)
+    own = run_line(project, wired_line(project, "copilot", "PreToolUse"), _copilots_message(project))
+    assert json.loads(own.stdout)["permissionDecision"] == "deny"
+    assert _count(project) == 2
 
 
 def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Project) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,48 @@ def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]
     assert agent.fire(agent.shell(), env=env, event=pre(agent)).reason == "guarded"
 
 
+def test_a_made_up_nesting_switches_no_guard_off(agent: Agent) -> None:
+    """That hooks run three deep is looked up among our ancestors: the variable alone may be a project's word."""
+    agent.project.user_hooks({"command": "echo guarded >&2; exit 2"})
+    told = agent.fire(agent.shell(), env={"HOOKRUN_CHAIN": "a;b;c;"}, event=pre(agent))
+    assert told.reason == "guarded"
+
+
+def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
+    """A hook that starts an agent which fires it again: the person is told, and nothing goes on for ever."""
+    project = claude.project
+    (project.root / "message.json").write_text(json.dumps(claude.shell()))
+    fire = " ".join(project.command("fire", "--agent", "claude", "--home", str(project.home)))
+    project.hooks({"command": f"echo x >> runs; {fire} < message.json >> inner; exit 0"})
+    assert claude.fire(claude.shell()).json == {}
+    assert (project.root / "runs").read_text() == "x\n" * 3
+    assert "hooks run within hooks 3 deep" in (project.root / "inner").read_text()
+
+
+def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
+    """What cannot be said well is said plainly."""
+    program = (
+        "import sys, hookrun.session\n"
+        "def broken(*given): raise MemoryError('no more')\n"
+        "hookrun.session.may_block = hookrun.session.first_time = broken\n"
+        "import hookrun.agents.said\n"
+        "hookrun.agents.said.said = broken\n"
+        "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    project.hooks({"command": "echo no >&2; exit 2"})
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(project.home)],
+        input=json.dumps(Agent("codex", project).shell()).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "no"
+    assert "MemoryError" in str(project.audit()[-1]["error"])
+
+
 def test_the_home_is_the_account_s(project: Project) -> None:
     """As the password database has it; HOME is not asked."""
     program = (
@@ -191,7 +234,7 @@ def test_the_home_is_the_account_s(project: Project) -> None:
     )
     project.user_hooks({"command": "echo guarded >&2; exit 2"})
     done = subprocess.run(
-        [os.path.realpath("/proc/self/exe"), "-c", program, str(project.home)],
+        [sys.executable, "-c", program, str(project.home)],
         input=json.dumps(Agent("claude", project).shell()).encode(),
         capture_output=True,
         cwd=project.root,

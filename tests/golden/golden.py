@@ -71,6 +71,11 @@ ALSO: dict[str, dict[str, Json]] = {
             "hookName": "tool_call",
             "tool_call": {"id": "1", "name": "run_commands", "input": {"commands": ["echo 1", "echo 2"]}},
         },
+        "PreToolUse, two files": {
+            **CLINE,
+            "hookName": "tool_call",
+            "tool_call": {"id": "1", "name": "read_files", "input": {"files": [{"path": "/a", "start_line": 1}, "/b"]}},
+        },
         "PreToolUse, editor": {
             **CLINE,
             "hookName": "tool_call",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hookrun.agents import load
 from hookrun.wiring import change, install
 from hookrun.wiring.command import this_program
-from hookrun.wiring.files import MARK, existing
+from hookrun.wiring.files import MARK, WiringError, existing
 from hookrun.wiring.install import Wish
 from hookrun.wiring.json_edit import Json
 from hookrun.wiring.ledger import Ledger
@@ -97,6 +97,17 @@ def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
         left = Json(machine.settings.read_bytes().decode(), "jsonc")
         assert left.data == {**_members(text), "added since": {"theirs": [1]}}
         assert left.text.count("//") >= text.count("//")
+
+
+def test_what_is_changed_while_install_runs_is_not_lost(tmp_path: Path) -> None:
+    """Where an agent writes its settings between our look at them and our write, nothing is written."""
+    machine = Machine(str(tmp_path), "claude")
+    machine.settings.write_text('{"a": 1}')
+    (planned,) = install.plan_install(machine.wish, ["Stop"], Ledger(str(machine.home)))
+    machine.settings.write_text('{"a": 2}')
+    with pytest.raises(WiringError, match="somebody has changed it just now"):
+        change.write(planned)
+    assert machine.settings.read_text() == '{"a": 2}'
 
 
 def _members(text: str) -> dict[str, object]:
