@@ -5,7 +5,7 @@ model to the next is the time of one call, with all that the agent itself does. 
 session of every kind, in an order shuffled anew, and sessions are compared within their round.
 
     python -m tests.live.install claude codex gemini
-    python benchmarks/agents.py [--rounds 15] [--calls 20] [claude codex gemini]
+    python benchmarks/agents.py [--rounds 15] [--calls 20] [claude codex gemini qwen]
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ case "$(cat)" in *forbidden*) echo "reason-of-the-guard" >&2; exit 2;; esac
 """
 """The hook: it reads what it is given, and refuses by the one answer that hookrun and these agents both know."""
 
+AGENTS = ("claude", "codex", "gemini", "qwen")
+"""The agents that are refused by exit status 2 and tell their model why."""
+
 KINDS = ("no hook", "wired directly", "by hookrun")
 
 
 def main() -> int:
-    """Measure, print a table, and return the exit status: 1 if nothing could be measured."""
+    """Measure, print a table, and return the exit status: 1 if nothing could be measured, 2 if a case is broken."""
     options = _options()
     names = [name for name in options.agents if not _told_absent(name)]
     rows = [("agent", *(f"{kind} ms" for kind in KINDS), "hook adds, paired [IQR]", "hookrun adds to it, paired [IQR]")]
@@ -43,7 +46,7 @@ def main() -> int:
             rows.append(_row(name, _measure(name, options.rounds, options.calls, random.Random(options.seed))))  # noqa: S311
         except BrokenCaseError as error:
             print(f"agents.py: {error}", file=sys.stderr)
-            return 1
+            return 2
     print(machine())
     print(f"one shell call, {options.calls} in a session, median of each session; {options.rounds} rounds")
     print(columns(rows))
@@ -52,11 +55,16 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("agents", nargs="*", default=["claude", "codex", "gemini"], metavar="AGENT")
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"of {', '.join(AGENTS)}; default: the first three")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--calls", type=int, default=20, help="tool calls in a session")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [name for name in options.agents if name not in AGENTS]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is not measured, expected some of {', '.join(AGENTS)}")
+    options.agents = options.agents or AGENTS[:3]
+    return options
 
 
 def _told_absent(name: str) -> bool:
