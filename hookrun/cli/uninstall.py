@@ -67,7 +67,5 @@ def _plan(wish: Wish, ledger: Ledger) -> list[Change]:
 def _taken_out(each: Change, ledger: Ledger) -> bool:
     """Write one file without hookrun; tell whether it changed."""
     change.write(each)
-    known = ledger.entries.get(each.path)
-    if each.is_one or (known is not None and known.scope == each.scope):
-        ledger.forget(each.path)
+    change.settle(each, ledger)
     return each.is_one

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from hookrun.wiring.files import Existing
     from hookrun.wiring.targets import Line, Target
 
-
-SHARED = "user and project"
-"""The scope of a file that both scopes have written to: what was there before either is not given back as it was."""
-
-
 UNKNOWN = "{}"
 """What is taken to have stood in a file of which the ledger knows nothing: something, so that a file stays."""
 
@@ -30,7 +25,8 @@ UNKNOWN = "{}"
 class Change:
     """A file from `now` to `after`, its bytes then (None: no file).
 
-    `original` is what uninstall is to give back one day, None for no file; `directories` are those that then go too.
+    `scope` is whose part of the file it is about, as in the ledger. `original` is what uninstall is to give back one
+    day, None for no file; `directories` are those that then go too.
     """
 
     path: str
@@ -72,7 +68,6 @@ def putting_in(
     directories = known.directories if known is not None else files.missing_directories(now.path)
     if entry is not None:
         original = ledger.original(entry)
-        scope = scope if scope == entry.scope else SHARED
     else:
         original = _without(target, now, ledger) if now.data is not None and target.wired(now) else now.data
     return Change(now.path, now, after, agent, scope, target.mode, original, directories)
@@ -91,16 +86,18 @@ def _without(target: Target, now: Existing, ledger: Ledger) -> bytes | None:
 
 
 def taking_out(target: Target, ledger: Ledger, *, agent: str, scope: str, within: str | None) -> Change:
-    """Return what takes hookrun out of a file: the bytes before install, if nothing changed since.
+    """Return what takes hookrun out of a file.
 
-    Raises WiringError.
+    That is the bytes before install, if nobody has changed the file since and they say what is left of it: a file that
+    another project has something in says more. Raises WiringError.
     """
     now = existing(target.path, within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
-    if entry is not None and entry.scope == scope:
-        after = ledger.original(entry)
-    else:
-        after = None if now.data is None else _without(target, now, ledger)
+    after = None if now.data is None else _without(target, now, ledger)
+    if entry is not None:
+        original = ledger.original(entry)
+        if original is not None and after is not None and target.says(now.of(original)) == target.says(now.of(after)):
+            after = original
     return Change(now.path, now, after, agent, scope, directories=known.directories if known is not None else [])
 
 
@@ -127,6 +124,25 @@ def note(change: Change, ledger: Ledger) -> None:
     written.
     """
     original = None if change.original is None else digest(change.original)
-    entry = Entry(change.agent, change.scope, digest(change.after or b""), original, change.directories)
-    if ledger.entries.get(change.path) != entry:
+    known = ledger.entries.get(change.path)
+    scopes = list(dict.fromkeys([*(known.scopes if known is not None else ()), change.scope]))
+    entry = Entry(change.agent, scopes, digest(change.after or b""), original, change.directories)
+    if known != entry:
         ledger.keep(change.path, entry, change.original)
+
+
+def settle(change: Change, ledger: Ledger) -> None:
+    """Bring the ledger up to date after uninstall has written a file. Raises WiringError.
+
+    Of a file that others have something in, what was there before all of them is kept until the last has gone.
+    """
+    known = ledger.entries.get(change.path)
+    if known is None or change.scope not in known.scopes:
+        return
+    known.scopes.remove(change.scope)
+    if change.after is None or not known.scopes:
+        ledger.forget(change.path)
+        return
+    original = ledger.original(known)
+    known.written = digest(change.after)
+    ledger.keep(change.path, known, original)

@@ -112,6 +112,10 @@ class Config:
                 config = config.remove(trust.key)
         return config
 
+    def says(self, now: Existing) -> object:
+        """Return its data."""
+        return self.read(now).data
+
     def wired(self, now: Existing) -> list[Wired]:
         """Return the trust that is given."""
         config = self.read(now)

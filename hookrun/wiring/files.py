@@ -24,11 +24,10 @@ class WiringError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A file as it is now: the place it really lies at, its bytes, None if there is no file, and its mode."""
+    """A file as it is now: the place it really lies at, and its bytes, None if there is no file."""
 
     path: str
     data: bytes | None
-    mode: int | None = None
 
     def text(self) -> str:
         """Return what it holds without a byte-order mark; nothing if there is no file. Raises WiringError."""
@@ -36,6 +35,10 @@ class Existing:
             return decode(self.path, self.data or b"")
         except SourceError as error:
             raise WiringError(str(error)) from error
+
+    def of(self, data: bytes) -> Existing:
+        """Return the same file with other bytes."""
+        return Existing(self.path, data)
 
     def encoded(self, text: str) -> bytes:
         """Return a text as bytes, with a byte-order mark before it if the file has one."""
@@ -62,8 +65,7 @@ def existing(path: str, within: str | None = None) -> Existing:
     except OSError as error:
         raise _trouble(real, f"an unreadable file ({error.strerror})", "one that can be read") from error
     try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise _trouble(real, "no regular file", "a file with settings")
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
@@ -71,7 +73,7 @@ def existing(path: str, within: str | None = None) -> Existing:
         os.close(fd)
     if len(data) > MAX_BYTES:
         raise _trouble(real, f"more than {MAX_BYTES >> 20} MiB", "settings of sensible size")
-    return Existing(real, data, stat.S_IMODE(status.st_mode))
+    return Existing(real, data)
 
 
 def _trouble(path: str, found: str, expected: str) -> WiringError:

@@ -71,6 +71,11 @@ class Wish:
     program: Program
 
     @property
+    def place(self) -> str:
+        """The scope as the ledger has it: a project's with its root, for files that several projects write to."""
+        return f"project {self.spot.project}" if self.scope == "project" else self.scope
+
+    @property
     def within(self) -> str | None:
         """The directory that the agent's file may not lead out of."""
         return self.spot.project if self.scope == "project" else None
@@ -110,7 +115,7 @@ def plan_install(wish: Wish, events: Iterable[str], ledger: Ledger) -> list[Chan
     every = [event for event in wish.agent.EVENTS if event in {*events, *already}]
     lines = {event: wish.line(event) for event in every}
     return [
-        putting_in(target, lines, ledger, agent=wish.agent.NAME, scope=wish.scope, within=wish.within)
+        putting_in(target, lines, ledger, agent=wish.agent.NAME, scope=wish.place, within=wish.within)
         for target in wish.targets(every)
     ]
 
@@ -118,7 +123,7 @@ def plan_install(wish: Wish, events: Iterable[str], ledger: Ledger) -> list[Chan
 def plan_uninstall(wish: Wish, ledger: Ledger) -> list[Change]:
     """Return the changes that take all wiring of an agent in a scope away. Raises WiringError."""
     return [
-        taking_out(target, ledger, agent=wish.agent.NAME, scope=wish.scope, within=wish.within)
+        taking_out(target, ledger, agent=wish.agent.NAME, scope=wish.place, within=wish.within)
         for target in wish.targets(every_event(wish.agent))
     ]
 
@@ -140,9 +145,9 @@ def _text(data: bytes | None) -> str:
 
 def plan_trust(wish: Wish, hooks: Change, ledger: Ledger) -> Change:
     """Return the change of config.toml that lets Codex run what its hooks are then. Raises WiringError."""
-    return putting_in(codex_config(wish, hooks), {}, ledger, agent=wish.agent.NAME, scope=wish.scope, within=None)
+    return putting_in(codex_config(wish, hooks), {}, ledger, agent=wish.agent.NAME, scope=wish.place, within=None)
 
 
 def plan_distrust(wish: Wish, hooks: Change, ledger: Ledger) -> Change:
     """Return the change of config.toml that takes the trust of our hooks away. Raises WiringError."""
-    return taking_out(codex_config(wish, hooks), ledger, agent=wish.agent.NAME, scope=wish.scope, within=None)
+    return taking_out(codex_config(wish, hooks), ledger, agent=wish.agent.NAME, scope=wish.place, within=None)

@@ -25,11 +25,12 @@ VERSION = 1
 class Entry:
     """One file that install wrote: for whom, the digest of what it wrote and of what it found (None: no file).
 
-    `directories` are those that it made, the uppermost first.
+    `scopes` are who has something in it: "user", or "project" and its root. `directories` are those that it made, the
+    uppermost first.
     """
 
     agent: str
-    scope: str
+    scopes: list[str]
     written: str
     original: str | None
     directories: list[str] = field(default_factory=list)

@@ -66,6 +66,9 @@ class Target(Protocol):
     def wired(self, now: Existing) -> list[Wired]:
         """Return what of hookrun is in the file."""
 
+    def says(self, now: Existing) -> object:
+        """Return what the file says, however it is written."""
+
 
 class Settings:
     """Settings in JSON, of which our handlers are a part."""
@@ -115,6 +118,10 @@ class Settings:
         )
         return None if before is None and left.data == {} and not left.text.strip(" \t\r\n{}") else left.text
 
+    def says(self, now: Existing) -> object:
+        """Return its data."""
+        return self.read(now).data
+
     def wired(self, now: Existing) -> list[Wired]:
         """Return our handlers."""
         text = self.read(now)
@@ -149,6 +156,10 @@ class Script:
         """Return None for a file of ours, the text for any other."""
         return None if MARK in now.text() else now.text() if now.data is not None else before
 
+    def says(self, now: Existing) -> object:
+        """Return its text."""
+        return now.text()
+
     def wired(self, now: Existing) -> list[Wired]:
         """Return the script's command line."""
         text = now.text()
@@ -181,6 +192,10 @@ class Plugin:
     def take_out(self, now: Existing, before: str | None) -> str | None:
         """Return None for a file of ours, the text for any other."""
         return None if MARK in now.text() else now.text() if now.data is not None else before
+
+    def says(self, now: Existing) -> object:
+        """Return its text."""
+        return now.text()
 
     def wired(self, now: Existing) -> list[Wired]:
         """Return the plugin's command for each of its events."""

@@ -93,6 +93,17 @@ def test_only_what_is_ours_is_taken_out_of_what_others_changed(project: Project,
     assert path.read_bytes() == PEOPLE_WRITE["foreign hooks"].replace(b'"z": 1,', b'"z": 1,\n    "model": "new",')
 
 
+def test_a_comment_that_somebody_adds_stays(project: Project) -> None:
+    """What says the same to the agent is a change all the same: the text before install does not come back over it."""
+    path = settings_file(project, "gemini")
+    path.parent.mkdir()
+    path.write_text('{\n  "a": 1\n}\n')
+    hookrun(project, "install", "gemini")
+    path.write_text(path.read_text().replace('"a": 1,', '"a": 1, // mine'))
+    assert hookrun(project, "uninstall", "gemini").status == 0
+    assert path.read_text() == '{\n  "a": 1 // mine\n}\n'
+
+
 def test_foreign_hooks_keep_their_place_before_ours(project: Project) -> None:
     """Ours are the last of an event, so that nothing foreign moves."""
     path = settings_file(project, "claude")

@@ -11,11 +11,10 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.wiring import settings_file
+from tests.conftest import Project
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.conftest import Project
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +119,31 @@ def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
     assert f'[hooks.state."{project.root}/.codex/hooks.json:pre_tool_use:0:0"]' in _config(project).read_text()
     hookrun(project, "uninstall", "codex", "--scope", "project")
     assert _config(project).read_text() == 'model = "m"\n'
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("first_out", ["first", "second"])
+def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, first_out: str, exists: bool) -> None:
+    """Both stand in the person's config.toml; each goes with its own, and with the last comes back what was there."""
+    if exists:
+        _config(project).parent.mkdir()
+        _config(project).write_text('model = "m"')
+    other = Project(tmp_path / "another")
+    other.home = project.home
+    other.hooks({"name": "a", "command": "true"})
+    projects = {"first": project, "second": other}
+    for each in projects.values():
+        assert hookrun(each, "install", "codex", "--scope", "project", "--trust").status == 0
+    assert _config(project).read_text().count("trusted_hash") == 2
+    out = projects.pop(first_out)
+    assert hookrun(out, "uninstall", "codex", "--scope", "project").status == 0
+    (left,) = projects.values()
+    assert f"{left.root}/.codex/hooks.json:pre_tool_use" in _config(project).read_text()
+    assert str(out.root) not in _config(project).read_text()
+    assert hookrun(left, "doctor", "codex", "--json").stdout.count("Codex does not trust") == 0
+    assert hookrun(left, "uninstall", "codex", "--scope", "project").status == 0
+    assert (_config(project).read_text() if exists else None) == ('model = "m"' if exists else None)
+    assert _config(project).exists() == exists
 
 
 def test_codex_may_write_its_config_meanwhile(project: Project) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, wired_line
+from tests.conftest import Project
 
 if TYPE_CHECKING:
-    from tests.conftest import Project
+    from pathlib import Path
 
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
@@ -114,3 +115,19 @@ def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Proje
     shutil.move(settings_file(project, "claude").parent, fake)
     run_line(project, ours, before_tool(project, "claude"), CLAUDE_CONFIG_DIR=str(fake))
     assert _count(project) == 1
+
+
+def test_a_probe_sees_nothing_but_what_its_directory_declares(project: Project, tmp_path: Path) -> None:
+    """With `--probe` neither the project's hooks nor the person's run; the record lies in that directory too."""
+    refuses: dict[str, object] = {"event": "pre_tool_use", "command": f"echo ran >> {project.home}/ran; exit 2"}
+    project.hooks({**refuses, "name": "projects"})
+    project.user_hooks({**refuses, "name": "persons"})
+    probe = Project(tmp_path / "probe")
+    probe.user_hooks({"name": "probes", "command": "true"})
+    options = ("--probe", str(probe.home), "--home", str(project.home))
+    line = " ".join(project.command("fire", "--agent", "claude", *options))
+    done = run_line(project, line, before_tool(project, "claude"))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert not (project.home / "ran").exists()
+    assert project.audit() == []
+    assert [record["hook"] for record in probe.audit() if record["kind"] == "hook"] == ["probes"]

@@ -59,7 +59,7 @@ class Machine:
                 changes.append(install.plan_distrust(self.wish, changes[0], ledger))
             for each in reversed(changes):
                 change.write(each)
-                ledger.forget(each.path)
+                change.settle(each, ledger)
 
 
 @UNHURRIED
