@@ -204,7 +204,7 @@ class ForAgent:
         return status
 
     def _said(self) -> tuple[Answer | None, bytes]:
-        """Return the answer and its bytes. No mistake of ours loses a refusal: it is said plainly where not well."""
+        """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
         if not self._has_something_to_say():
             return None, b""
         try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hookrun import session
+from tests.conftest import ROOT
 
 
 def test_a_cause_is_told_once_in_a_session(tmp_path: Path) -> None:
@@ -31,9 +32,16 @@ def test_without_a_session_it_is_always_the_first_time(tmp_path: Path, nobody: s
 
 def test_of_many_at_once_one_tells(tmp_path: Path) -> None:
     """Tools run side by side, each with a hookrun of its own."""
-    with ProcessPoolExecutor(4) as pool:
-        told = list(pool.map(partial(session.first_time, str(tmp_path), "s1"), ["cause"] * 40))
-    assert told.count(True) == 1
+    program = (
+        "import sys; from hookrun import session; "
+        "print(*[session.first_time(sys.argv[1], 's1', str(number)) for number in range(20)])"
+    )
+    several = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        for _ in range(4)
+    ]
+    answers = [process.communicate(timeout=60)[0].split() for process in several]
+    assert [each.count("True") for each in zip(*answers, strict=True)] == [1] * 20
 
 
 def test_eight_blocks_in_a_row_count_and_then_it_begins_anew(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ MARK = "--agent {agent}"
 def caller(wired_as: str, payload: dict[str, object]) -> str:
     """Return the name of the agent that sent a message through the wiring of another; mostly it is the same one.
 
-    Copilot CLI gives every message a `timestamp` (Claude Code none of its own), and but for `Stop`, where it has a
-    `stop_reason`, no `transcript_path` (Claude Code always).
+    Copilot CLI gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only
+    to some, where it lies in its own directory.
     """
-    copilots = "timestamp" in payload and ("transcript_path" not in payload or "stop_reason" in payload)
+    copilots = "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
     return "copilot" if copilots and "copilot" in READERS.get(wired_as, ()) else wired_as
 
 

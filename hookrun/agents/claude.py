@@ -68,6 +68,7 @@ NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
     "In `claude -p` an `ask` is a refusal with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
+    "What is said at subagent events, `PreCompact` and `Notification` is by its types, not measured.",
     "Text for the model beyond 10,000 characters is put into a file of which it sees the beginning.",
 )
 

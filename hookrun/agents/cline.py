@@ -95,6 +95,7 @@ NOTES = (
     "A call that is made to fail counts as a mistake of the model: after six in a row (`--retries`) the run ends.",
     "`editor` is a `write` where it has neither a text to replace nor a line to insert at: it makes the file.",
     "`stop` before or after a tool ends the run; nobody is shown why.",
+    "That `apply_patch` fails on such arguments is by its schema, not measured.",
     "`UserPromptSubmit` and `PreCompact` did not come in any run.",
 )
 

@@ -54,6 +54,8 @@ NOTES = (
     "`PostToolUse` comes for a shell command that fails too, without its exit status.",
     "`PostToolUse` does not come for a patch that cannot be applied.",
     "Hooks that nobody has trusted are skipped in silence.",
+    "The person is not shown why a prompt was refused.",
+    "What is said at subagent and compaction events is by its schemas, not measured.",
 )
 
 _read = Shape(NAME, events=EVENTS, names=NAMES).read

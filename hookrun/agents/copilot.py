@@ -94,6 +94,7 @@ NOTES = (
     "`PostToolUse` comes for a shell command that fails too; its exit status is in the text.",
     "In `copilot -p` an `ask` is a refusal with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
+    "What is said at `PermissionRequest` and `SubagentStop` is by its documentation, not measured.",
     "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
 )
 

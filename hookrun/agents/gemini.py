@@ -74,6 +74,7 @@ NOTES = (
     "Its time limits are written in milliseconds.",
     "`ask` would hang a run without a terminal for ever, and no message tells of what kind a run is: it is a refusal.",
     "`AfterTool` comes for a shell command that fails too; its exit status is in the text.",
+    "At `BeforeModel` and `AfterModel` nothing is said: what is obeyed there was not measured.",
     "`PreCompress` comes before every request to the model.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",
 )

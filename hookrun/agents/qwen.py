@@ -78,6 +78,8 @@ NOTES = (
     "`UserPromptSubmit` comes again after each tool call, with an empty prompt: those are not fired.",
     "`SessionEnd` does not come in `qwen -p`.",
     "No call is granted in `qwen -p`, whatever a hook says.",
+    "The person is not shown why a prompt was refused.",
+    "What is said at `PostToolUseFailure`, `SubagentStop` and `Notification` is by its documentation, not measured.",
     "In `qwen -p` an `ask` is a refusal with its reason.",
     "0.15.10 takes no text for the model at `SessionStart`.",
     "It ends a turn itself after 7 blocks of `Stop` in a row.",

@@ -12,6 +12,8 @@ from pathlib import Path
 from hookrun import agents
 from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.agents.forms import WORDS
+from hookrun.config.fields import AGENTS
+from hookrun.fire import HELP
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says
 
@@ -46,6 +48,12 @@ def test_every_form_speaks_in_known_words() -> None:
     for name in agents.AGENTS:
         for native, form in agents.load(name).FORMS.items():
             assert form.able <= WORDS, (name, native)
+
+
+def test_the_names_of_agents_are_the_same_everywhere() -> None:
+    """In the table, in what a declaration's `agents` may name without a warning, and in the help."""
+    assert set(agents.AGENTS) <= set(AGENTS)
+    assert all(name in HELP for name in agents.AGENTS)
 
 
 def toy(project: Project, message: object, event: str = "") -> dict[str, object]:

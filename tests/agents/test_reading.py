@@ -1,0 +1,124 @@
+"""What is particular to an agent's messages, beside what the golden files have; and who is told to have sent one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hookrun.agents import caller, copilot, gemini, opencode, qwen
+from hookrun.agents.message import UnreadableError
+from tests.golden import golden
+
+Json = dict[str, Any]
+CLAUDES = golden.recorded("claude")
+COPILOTS = golden.recorded("copilot")
+OTHERS = {name: golden.recorded(name) for name in ("codex", "gemini", "qwen", "cline", "opencode")}
+
+
+@pytest.mark.parametrize("name", CLAUDES)
+def test_a_message_of_claude_s_is_told_to_be_claude_s(name: str) -> None:
+    """Every one that was recorded, and every one that is documented."""
+    assert caller.caller("claude", CLAUDES[name][1]) == "claude"
+
+
+@pytest.mark.parametrize("name", COPILOTS)
+def test_a_message_of_copilot_s_is_told_from_claude_s(name: str) -> None:
+    """In both dialects, every one that was recorded."""
+    assert caller.caller("claude", COPILOTS[name][1]) == "copilot"
+
+
+def test_a_later_claude_may_tell_the_time() -> None:
+    """One field alone makes no message Copilot's."""
+    _, data = CLAUDES["claude/shell.02.PreToolUse.json"]
+    assert caller.caller("claude", {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_through_its_own_wiring_nobody_is_taken_for_another(agent: str) -> None:
+    """Only Claude's settings are read by others."""
+    assert {caller.caller(agent, data) for _, data in OTHERS[agent].values()} == {agent}
+
+
+def before(tool: str, **more: object) -> Json:
+    """Return Gemini's message before a tool is called."""
+    return {"hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        (before("mcp_db_run_query"), "mcp__db__run_query"),
+        (before("mcp_my_db_query", mcp_context={"server_name": "my_db", "tool_name": "query"}), "mcp__my_db__query"),
+        (before("mcp__db__query"), "mcp__db__query"),
+        (before("mcp_odd"), "mcp_odd"),
+        (before("google_web_search"), "web_search"),
+        (before("ask_user"), "ask_user"),
+    ],
+)
+def test_gemini_s_tools(message: Json, name: str) -> None:
+    """A server's tool has one name on every agent; where Gemini tells the server, its name may hold a `_`."""
+    assert gemini.read(message, "").calls[0].fields["tool_name"] == name
+
+
+@pytest.mark.parametrize("error", ["it broke", {"message": "it broke", "type": "edit_failed"}])
+def test_a_failure_of_gemini_s_is_one(error: object) -> None:
+    """It has one event for both; no file has changed then."""
+    response = {"llmContent": "Error", "returnDisplay": "Error", "error": error}
+    message = {**before("write_file"), "hook_event_name": "AfterTool", "tool_input": {"file_path": "/a"}}
+    (call,) = gemini.read({**message, "tool_response": response}, "").calls
+    assert (call.event, call.fields["tool_result_error"]) == ("post_tool_failure", "it broke")
+    assert [each.event for each in gemini.read({**message, "tool_response": {"llmContent": "ok"}}, "").calls] == [
+        "post_tool_use",
+        "file_changed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "fired"),
+    [
+        ({"prompt": "do it", "submitted_prompt": "do it"}, True),
+        ({"prompt": "do it"}, True),
+        ({"prompt": ""}, False),
+        ({}, False),
+        ({"prompt": "", "submitted_prompt": "do it"}, True),
+    ],
+)
+def test_a_prompt_that_nobody_wrote_is_not_fired(fields: Json, fired: bool) -> None:
+    """Qwen Code sends one after each tool call."""
+    assert bool(qwen.read({"hook_event_name": "UserPromptSubmit", **fields}, "").calls) is fired
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"), [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)]
+)
+def test_copilot_s_arguments_may_be_a_text(given: object, seen: object) -> None:
+    """Older versions give JSON within JSON; one that is none hides the tool from no matcher."""
+    (call,) = copilot.read({"toolName": "bash", "toolArgs": given}, "PreToolUse").calls
+    assert (call.fields["tool_name"], call.fields["tool_args"]) == ("bash", seen)
+
+
+def test_copilot_s_failure_is_no_changed_file() -> None:
+    """Its result says how it went."""
+    message: Json = {"toolName": "create", "toolArgs": {"path": "/a", "file_text": "x"}}
+    for kind, events in (("success", ["post_tool_use", "file_changed"]), ("failure", ["post_tool_use"])):
+        result = {"resultType": kind, "textResultForLlm": "t"}
+        read = copilot.read({**message, "toolResult": result}, "PostToolUse")
+        assert [call.event for call in read.calls] == events
+
+
+def test_opencode_s_patch_is_read_into_its_files() -> None:
+    """As Codex's is."""
+    text = "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch"
+    output = {"args": {"patchText": text}}
+    message = opencode.read({"hook": "tool.execute.before", "input": {"tool": "patch"}, "output": output}, "")
+    assert [call.fields["tool_name"] for call in message.calls] == ["write", "delete"]
+    assert message.own([{"file_path": "c"}, None]) is None
+
+
+@pytest.mark.parametrize("module", [copilot, gemini, opencode, qwen])
+def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
+    """The wiring names it after --agent, where the message does not."""
+    assert module.read({}, module.GUARDED).native == module.GUARDED
+    with pytest.raises(UnreadableError, match="expected"):
+        module.read({}, "")
