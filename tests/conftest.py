@@ -18,6 +18,7 @@ from hookrun.run.prepare import Surroundings
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner
+from tests.live.summary import pytest_terminal_summary  # noqa: F401  # a hook of pytest's
 
 if TYPE_CHECKING:
     from hookrun.trust.store import Approved

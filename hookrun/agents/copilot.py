@@ -7,6 +7,7 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 
 from __future__ import annotations
 
+from hookrun.agents import patch
 from hookrun.agents.forms import Form
 from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
 from hookrun.agents.names import Names
@@ -89,6 +90,7 @@ MOST: dict[str, float] = {}
 ALWAYS_ZERO = True
 
 NOTES = (
+    "A model of the GPT kind gets `apply_patch` alone: it is fired as one `write`, `edit` or `delete` for each file.",
     "`PostToolUse` comes for a shell command that fails too; its exit status is in the text.",
     "In `copilot -p` an `ask` is a refusal with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
@@ -129,18 +131,22 @@ def read(payload: dict[str, object], event: str) -> Message:
     args = _arguments(payload)
     fields.update(tool_fields(NAMES, tool, args))
     done = _take_result(call, payload)
+    if isinstance(args, str):
+        message = patch.in_files(Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
+        message.calls = [each for each in message.calls if done or not each.made]
+        return message
     own = one(NAMES, tool, args) if isinstance(args, dict) else None
     return Message(native, with_changes([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect)
 
 
 def _arguments(payload: dict[str, object]) -> object:
-    """Return the arguments of a tool: older versions give them as a text of JSON."""
+    """Return the arguments of a tool: an object (in older versions a text of JSON), or the text of a patch."""
     args = next((payload[name] for name in ("tool_input", "toolArgs", "toolInput") if name in payload), None)
     if isinstance(args, str):
         try:
             return loads(args)
         except ValueError:
-            return None
+            return args
     return args
 
 

@@ -1,13 +1,20 @@
 """The `*** Begin Patch` grammar of Codex, which other agents have taken over: which files a patch touches, and how.
 
-Source: the grammar in the description of Codex's `apply_patch` tool.
+Agents read more than the grammar allows, each something else, so that here every reading counts: a hook may be shown a
+file that is not touched, never the other way round.
+
+Sources: the grammar in the description of Codex's `apply_patch` tool; what Codex (0.169.0), Copilot (1.0.102), Cline
+(3.0.65) and OpenCode (1.18.33) made of patches that differ from it, measured on disk: blanks before a header are taken
+by Codex and Copilot, one without a blank before the path by OpenCode.
 """
 
 from __future__ import annotations
 
 from hookrun.agents.message import Call, Message, with_changes
 
-ADD, UPDATE, DELETE, MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
+ADD, UPDATE, DELETE, MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
+HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
+"""What begins a line that names a file -> the tool, by hookrun's name."""
 
 
 def in_files(message: Message, text: str) -> Message:
@@ -19,42 +26,56 @@ def in_files(message: Message, text: str) -> Message:
     each = [Call(first.event, {**first.fields, "tool_name": tool, "tool_args": args}) for tool, args in calls(text)]
     if not each:
         return message
-    return Message(message.native, with_changes(each), roots=message.roots, tool=message.tool)
+    return Message(message.native, with_changes(each), roots=message.roots, tool=message.tool, dialect=message.dialect)
 
 
 def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
     """Return the tool calls, by hookrun's names, that come to the same as a patch: a tool and its arguments per file.
 
     A file that is added is a `write`, one that is changed an `edit` whose `old_string` and `new_string` are the lines
-    of all its hunks; one that is moved is an edit of where it goes and a `delete` of where it was.
+    of all its hunks; one that is moved is an edit of where it goes and a `delete` of where it was. Where only some
+    agents would take a line for a move, it is an edit of both places.
     """
     found: list[tuple[str, dict[str, object]]] = []
     old: list[str] = []
     new: list[str] = []
-    for line in patch.replace("\r\n", "\n").rstrip("\n").split("\n"):
-        header = line.strip()  # Codex takes a header with white space before it for one, so that a guard must
-        kind = next((kind for kind in (ADD, UPDATE, DELETE, MOVE) if header.startswith(kind)), None)
+    before = None
+    for line in patch.rstrip("\n").split("\n"):
+        bare = line.strip()
+        kind = next((kind for kind in HEADERS if bare.startswith(kind)), None)
         if kind is not None:
             _finish(found, old, new)
-            _begin(found, kind, header[len(kind) :])
-        elif not line.startswith("***") and not line.startswith("@@"):
-            if line[:1] != "+":
-                old.append(line[1:])
-            if line[:1] != "-":
-                new.append(line[1:])
+            path = bare[len(kind) :].strip()
+            if kind != MOVE:
+                found.append((HEADERS[kind], {"file_path": path}))
+            elif before == UPDATE and line.startswith(MOVE):
+                _move(found, path)
+            else:
+                _perhaps_move(found, path)
+        elif not line.startswith(("***", "@@")):
+            _take(line.removesuffix("\r"), old, new)
+        before = kind
     _finish(found, old, new)
     return found
 
 
-def _begin(found: list[tuple[str, dict[str, object]]], kind: str, path: str) -> None:
-    if kind == MOVE:
-        if found:
-            moved = found[-1][1]
-            found.insert(len(found) - 1, ("delete", {"file_path": moved["file_path"]}))
-            moved["file_path"] = path
-        return
-    tool = {ADD: "write", UPDATE: "edit", DELETE: "delete"}[kind]
-    found.append((tool, {"file_path": path}))
+def _take(line: str, old: list[str], new: list[str]) -> None:
+    """Add a line of a hunk to what was there, to what is to be there, or to both."""
+    if line[:1] != "+":
+        old.append(line[1:])
+    if line[:1] != "-":
+        new.append(line[1:])
+
+
+def _move(found: list[tuple[str, dict[str, object]]], path: str) -> None:
+    moved = found[-1][1]
+    found.insert(len(found) - 1, ("delete", {"file_path": moved["file_path"]}))
+    moved["file_path"] = path
+
+
+def _perhaps_move(found: list[tuple[str, dict[str, object]]], path: str) -> None:
+    """Before the file that the lines belong to, which may stay where it is, tell of where it may go."""
+    found.insert(max(len(found) - 1, 0), ("edit", {"file_path": path, "old_string": "", "new_string": ""}))
 
 
 def _finish(found: list[tuple[str, dict[str, object]]], old: list[str], new: list[str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookrun.agents import codex, patch
+from hookrun.agents import codex, copilot, patch
 
 
 def of(*lines: str) -> list[tuple[str, dict[str, object]]]:
@@ -54,6 +55,70 @@ def test_a_header_cannot_be_hidden() -> None:
     assert of("*** Delete File: secret\r")[0][1] == {"file_path": "secret"}
     assert of("*** Add File: a\u2028b")[0][1]["file_path"] == "a\u2028b"
     assert len(of("*** Add File: a", "+*** Delete File: b", "+x")) == 1
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "   \t"])
+@pytest.mark.parametrize(("header", "tool"), [("Add", "write"), ("Update", "edit"), ("Delete", "delete")])
+def test_blanks_before_a_header_hide_no_file(blank: str, header: str, tool: str) -> None:
+    """Codex 0.169.0 and Copilot 1.0.102 take them: seen on disk."""
+    guarded = f"{blank}*** {header} File: guarded"
+    assert [(name, args["file_path"]) for name, args in of(guarded)] == [(tool, "guarded")]
+    assert [name for name, args in of("*** Add File: a", "+1", guarded, "+2") if args["file_path"] == "guarded"] == [
+        tool
+    ]
+
+
+@pytest.mark.parametrize("path", ["guarded", " guarded", "   guarded  "])
+def test_blanks_around_a_path_hide_no_file(path: str) -> None:
+    """OpenCode 1.18.33 takes a header without any, Copilot, Cline and OpenCode drop those there are: seen on disk."""
+    assert of(f"*** Add File:{path}", "+1")[0] == ("write", {"file_path": "guarded", "content": "1\n"})
+
+
+@pytest.mark.parametrize("lines", [(" *** Move to: b", "-x", "+y"), ("-x", "+y", "*** Move to: b")])
+def test_a_move_that_not_every_agent_would_make_hides_neither_place(lines: tuple[str, ...]) -> None:
+    """Copilot takes the first for a move, OpenCode and Codex do not: the file is changed where it is, or goes."""
+    found = of("*** Update File: a", *lines)
+    assert {args["file_path"] for tool, args in found if tool == "edit"} == {"a", "b"}
+    assert ("edit", {"file_path": "a", "old_string": "x", "new_string": "y"}) in found
+
+
+def test_a_file_that_cannot_be_moved_is_told_of_where_it_is() -> None:
+    """One that is added, or nothing at all."""
+    assert ("write", {"file_path": "a", "content": "1\n"}) in of("*** Add File: a", "*** Move to: b", "+1")
+    assert [(tool, args["file_path"]) for tool, args in of("*** Move to: b")] == [("edit", "b")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_end_as_agents_have_them(end: str) -> None:
+    """Either way; no other character ends a line."""
+    text = end.join(("*** Begin Patch", "*** Add File: a", "+1\u2028\x0b2", "*** End Patch", ""))
+    assert patch.calls(text) == [("write", {"file_path": "a", "content": "1\u2028\x0b2\n"})]
+
+
+TEXT = "*** Begin Patch\n*** Update File: p.txt\n@@\n-hello\n+bye\n*** Add File: q.txt\n+q\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"sessionId": "s", "timestamp": 1795295232787, "cwd": "/p", "toolName": "apply_patch", "toolArgs": TEXT},
+        {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Edit", "tool_input": TEXT},
+    ],
+)
+def test_copilot_sends_patches_as_texts(payload: dict[str, object]) -> None:
+    """As Copilot 1.0.102 sent it, in both dialects, with a model called gpt-5.5."""
+    message = copilot.read(payload, "preToolUse")
+    seen = [(call.event, call.fields["tool_name"]) for call in message.calls]
+    assert seen == [("pre_tool_use", "edit"), ("pre_tool_use", "write")]
+
+
+@pytest.mark.parametrize(("result", "changes"), [("success", 2), ("failure", 0)])
+def test_copilot_s_patches_change_files_when_they_could_be_applied(result: str, changes: int) -> None:
+    """Then there is a `file_changed` for each."""
+    told = {"result_type": result, "text_result_for_llm": "said"}
+    payload = {"hook_event_name": "PostToolUse", "cwd": "/p", "tool_name": "Edit", "tool_input": TEXT}
+    message = copilot.read({**payload, "tool_result": told}, "")
+    assert [call.event for call in message.calls].count("file_changed") == changes
 
 
 @given(st.lists(st.sampled_from(["*** Add File: a", "*** Update File: b", "*** Delete File: c", "*** Move to: d",

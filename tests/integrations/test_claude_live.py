@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PostToolUse, Verdict
-from tests.integrations.scripted_model import ScriptedModel, Turn, say, use
+from tests.live.model import ScriptedModel, Turn, say, use
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
 

@@ -1,0 +1,61 @@
+"""Tests of this room are run once for each real agent that they are about and that is here, in a place of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.driver import Driver
+from tests.live.drivers import DRIVERS, PATCHING
+from tests.live.installed import absent
+from tests.live.run import Agent, Place
+
+SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["hooks"]
+"""One file of declarations, in canonical terms."""
+
+
+@pytest.fixture(params=DRIVERS)
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn."""
+    yield from _settled(DRIVERS[request.param], request, tmp_path)
+
+
+@pytest.fixture
+def obeying(agent: Agent) -> Agent:
+    """Each agent in turn, with the hooks of `hooks.json` declared and wired."""
+    agent.declare(*SAME_FOR_ALL)
+    return agent
+
+
+@pytest.fixture(params=PATCHING)
+def patching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn that changes files by patches, with those hooks."""
+    for settled in _settled(PATCHING[request.param], request, tmp_path):
+        settled.declare(*SAME_FOR_ALL)
+        yield settled
+
+
+@pytest.fixture(params=["claude", "copilot"])
+def granting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn to which a hook can grant a call that it would ask about, with those hooks."""
+    for settled in _settled(DRIVERS[request.param], request, tmp_path):
+        settled.declare(*SAME_FOR_ALL)
+        yield settled
+
+
+@pytest.fixture
+def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Copilot, which runs the hooks in Claude's settings too."""
+    yield from _settled(DRIVERS["copilot"], request, tmp_path)
+
+
+def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
+    """Yield an agent in its place; one that cannot be run is skipped, and named when all is over."""
+    request.node.user_properties.append(("agent", driver.name))
+    if reason := absent(driver.name):
+        pytest.skip(f"{driver.name}: {reason}")
+    with Agent(driver, Place(directory)) as settled:
+        yield settled

@@ -1,0 +1,75 @@
+"""What a test must know of one real agent to run it without a person, a network or a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.live.model import Json, Turn
+
+
+class Driver(Protocol):
+    """One agent: what it needs to run headless against a scripted model, and how that model calls its tools.
+
+    `name` is hookrun's for it, `before_a_tool` its own for the event before a tool.
+    """
+
+    name: str
+    before_a_tool: str
+
+    def environment(self, url: str) -> Mapping[str, str]:
+        """Return the variables that lead it to the model, beside HOME, TMPDIR and PATH."""
+
+    def settle(self, home: Path, url: str) -> None:
+        """Write the settings into an empty home that it needs to run without asking anybody anything."""
+
+    def arguments(self, prompt: str) -> list[str]:
+        """Return its arguments for one prompt."""
+
+    def allowing(self) -> list[str]:
+        """Return its arguments that allow the tools of these tests, so that nobody has to be asked."""
+
+    def shell(self, command: str) -> Turn:
+        """Return the turn that runs a command."""
+
+    def write(self, path: Path, content: str) -> tuple[Turn, ...]:
+        """Return the turns that make a file."""
+
+    def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
+        """Return the turns that change a file that is there: some agents want it read first."""
+
+    def wire(self, home: Path, commands: Mapping[str, str]) -> None:
+        """Wire a shell command to each of these events, by the agent's own names, without hookrun."""
+
+
+class PatchingDriver(Driver, Protocol):
+    """An agent that, with a model of the GPT kind, changes files by `apply_patch` and by nothing else."""
+
+    def patch(self, files: str) -> Turn:
+        """Return the turn that applies a patch: what stands between its first line and its last."""
+
+
+def begin_and_end(files: str) -> str:
+    """Return a whole patch."""
+    return f"*** Begin Patch\n{files}*** End Patch"
+
+
+def put(path: Path, content: str | Json, mode: int = 0o644) -> None:
+    """Write a file, and the directories above it; a mapping as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
+    path.chmod(mode)
+
+
+def change(path: Path, **entries: Any) -> None:
+    """Put top-level entries into a JSON file that may not be there yet."""
+    put(path, {**(json.loads(path.read_bytes()) if path.exists() else {}), **entries})
+
+
+def groups(commands: Mapping[str, str], **more: Any) -> Json:
+    """Return hooks as Claude Code and its kin write them: by event, a list of groups without a matcher."""
+    return {
+        event: [{"hooks": [{"type": "command", "command": command, **more}]}] for event, command in commands.items()
+    }

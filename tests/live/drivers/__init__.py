@@ -1,0 +1,24 @@
+"""The seven agents that are run for real, one module each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.live.driver import Driver, PatchingDriver
+from tests.live.drivers.claude import Claude
+from tests.live.drivers.cline import Cline
+from tests.live.drivers.codex import Codex
+from tests.live.drivers.copilot import Copilot
+from tests.live.drivers.gemini import Gemini
+from tests.live.drivers.opencode import OpenCode
+from tests.live.drivers.qwen import Qwen
+
+DRIVERS: Mapping[str, Driver] = {
+    driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode())
+}
+"""Every driver, by its agent's name."""
+
+PATCHING: Mapping[str, PatchingDriver] = {
+    driver.name: driver for driver in (Codex(), Copilot("gpt-5.5"), Cline("gpt-5.5"), OpenCode("gpt-5.5"))
+}
+"""Those that change files by patches, with a model that makes them do so."""

@@ -1,0 +1,90 @@
+"""Codex, headless."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.live.driver import begin_and_end, groups, put
+from tests.live.model import Call, Turn, use
+
+_CONFIG = """\
+model = "gpt-5.5"
+model_provider = "scripted"
+sandbox_mode = "danger-full-access"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+"""
+
+_EVENTS = {
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "post_tool_use",
+    "UserPromptSubmit": "user_prompt_submit",
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "Stop": "stop",
+}
+"""Events as hooks.json and as the state of trust name them."""
+
+
+class Codex:
+    """`codex exec`, with the Responses API. It keeps its helpers in no home below TMPDIR."""
+
+    name = "codex"
+    before_a_tool = "PreToolUse"
+
+    def environment(self, url: str) -> Mapping[str, str]:
+        """Give the key that the settings name."""
+        return {"SCRIPTED_KEY": "none"}
+
+    def settle(self, home: Path, url: str) -> None:
+        """Name the model's address; the sandbox is off, for it may not work where these tests run."""
+        put(home / ".codex" / "config.toml", _CONFIG.format(url=url))
+
+    def arguments(self, prompt: str) -> list[str]:
+        """One prompt, wherever."""
+        return ["exec", "--skip-git-repo-check", prompt]
+
+    def allowing(self) -> list[str]:
+        """It never asks without a person."""
+        return []
+
+    def shell(self, command: str) -> Turn:
+        """Ask for the shell tool by the name that only the model knows."""
+        return use("exec_command", cmd=command)
+
+    def write(self, path: Path, content: str) -> tuple[Turn, ...]:
+        """Ask for a patch that adds a file."""
+        added = "".join(f"+{line}\n" for line in content.splitlines())
+        return (self.patch(f"*** Add File: {path}\n{added}"),)
+
+    def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
+        """Ask for a patch that replaces a line."""
+        return (self.patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n"),)
+
+    def patch(self, files: str) -> Turn:
+        """Ask for apply_patch, a tool that takes a text."""
+        return Turn("", (Call("apply_patch", begin_and_end(files)),))
+
+    def wire(self, home: Path, commands: Mapping[str, str]) -> None:
+        """Use the user's hooks.json, and trust what stands there: Codex passes over the rest in silence."""
+        hooks = home / ".codex" / "hooks.json"
+        put(hooks, {"hooks": groups(commands)})
+        with (home / ".codex" / "config.toml").open("a") as config:
+            for event, command in commands.items():
+                name = _EVENTS[event]
+                config.write(f'\n[hooks.state."{hooks}:{name}:0:0"]\ntrusted_hash = "{_trusted(name, command)}"\n')
+
+
+def _trusted(event: str, command: str) -> str:
+    """Return the hash by which Codex knows a hook that a person has trusted (measured with 0.169.0)."""
+    timeout = 1 if event == "session_end" else 600
+    handler = {"async": False, "command": command, "timeout": timeout, "type": "command"}
+    definition = json.dumps({"event_name": event, "hooks": [handler]}, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(definition.encode()).hexdigest()

@@ -1,0 +1,82 @@
+"""Which real agents are here: the pinned versions, where `tests.live.install` puts them, and why one is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+DIRECTORY = Path(os.environ.get("HOOKRUN_AGENTS", ROOT / ".agents"))
+"""Several checkouts may share what is installed: HOOKRUN_AGENTS names its directory."""
+
+
+class Pin(NamedTuple):
+    """A package of the npm registry at one version, and whether it is an agent or what agents need beside them."""
+
+    name: str
+    package: str
+    version: str
+    is_agent: bool
+
+    @property
+    def directory(self) -> Path:
+        """Where it is installed, alone."""
+        return DIRECTORY / self.name
+
+    @property
+    def why_not(self) -> Path:
+        """The file that says why it could not be installed, if so."""
+        return DIRECTORY / f"{self.name}.why-not"
+
+    @property
+    def program(self) -> Path:
+        """The program that npm links."""
+        return self.directory / "node_modules" / ".bin" / self.name
+
+    def absent(self) -> str | None:
+        """Return why this very version is not here, or None."""
+        try:
+            found = json.loads((self.directory / "node_modules" / self.package / "package.json").read_bytes())[
+                "version"
+            ]
+        except OSError:
+            found = None
+        if self.why_not.exists():
+            return self.why_not.read_text().strip()
+        if found is None:
+            return f"not installed; `python -m tests.live.install {self.name}` does it"
+        if found != self.version:
+            return f"{found} is installed, {self.version} expected; `python -m tests.live.install {self.name}` does it"
+        return None
+
+
+def _pins() -> Mapping[str, Pin]:
+    table = json.loads((Path(__file__).parent / "agents.json").read_bytes())
+    return {
+        name: Pin(name, pin["package"], pin["version"], kind == "agents")
+        for kind, pins in table.items()
+        for name, pin in pins.items()
+    }
+
+
+PINS = _pins()
+"""Every pinned package by the name that hookrun, or this room, has for it."""
+
+NEEDS = {"opencode": ("opencode-plugin",)}
+"""What an agent needs besides Node, which they all do."""
+
+
+def absent(agent: str) -> str | None:
+    """Return why an agent cannot be run here, or None."""
+    for name in (agent, "node", *NEEDS.get(agent, ())):
+        if reason := PINS[name].absent():
+            return f"{name}: {reason}" if name != agent else reason
+    return None
+
+
+def path() -> str:
+    """Return a PATH with the pinned Node first: some agents do not run on an older one."""
+    return os.pathsep.join([str(PINS["node"].program.parent), "/usr/local/bin", "/usr/bin", "/bin"])

@@ -1,0 +1,47 @@
+"""What the scripted model needs to know of one kind of API, and what all that stream have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from tests.live.model.script import Json, Turn
+
+
+class Api(Protocol):
+    """One API: how an agent's turn is told from the rest of what it asks, and how the model's turn is said."""
+
+    def serves(self, path: str) -> bool:
+        """Tell whether a POST to this path, without its query, is meant for this API."""
+
+    def beside(self, path: str) -> Json | None:
+        """Return the answer to what asks for no words of the model, such as a count of tokens; None: it does."""
+
+    def is_turn(self, request: Json) -> bool:
+        """Tell an agent's turn from what agents ask beside it (titles, summaries): only a turn offers tools."""
+
+    def streams(self, path: str, request: Json) -> bool:
+        """Tell whether the answer is wanted as a stream."""
+
+    def whole(self, request: Json, turn: Turn) -> Json:
+        """Return the answer in one piece."""
+
+    def stream(self, request: Json, turn: Turn) -> Iterator[bytes]:
+        """Yield the answer as server-sent events."""
+
+    def results(self, request: Json) -> list[str]:
+        """Return what the request tells the model of each tool it asked for, in order."""
+
+
+def event(data: Mapping[str, Any], name: str | None = None) -> bytes:
+    """Return one server-sent event (HTML standard, section 9.2) that carries `data` as JSON."""
+    first = f"event: {name}\n" if name else ""
+    return f"{first}data: {json.dumps(data)}\n\n".encode()
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a text itself, or a list of parts of which some have a text."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return str(content)

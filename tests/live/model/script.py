@@ -1,0 +1,40 @@
+"""What a scripted model says, in no API's words: turns of text and calls of tools."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+
+
+class Call(NamedTuple):
+    """A tool that the model asks for. `id` is given by the model when it says it.
+
+    Arguments that are a text are those of a tool that takes no JSON: the Responses API's custom tools.
+    """
+
+    name: str
+    arguments: Json | str
+    id: str = ""
+
+
+class Turn(NamedTuple):
+    """What the model says once: some text, and the tools it asks for."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+
+    def numbered(self, request: int) -> Turn:
+        """Return the turn with an id for each call that is unique within a session."""
+        calls = (call._replace(id=f"call_{request}_{index}") for index, call in enumerate(self.calls))
+        return self._replace(calls=tuple(calls))
+
+
+def say(text: str) -> Turn:
+    """Return the turn that only speaks."""
+    return Turn(text)
+
+
+def use(name: str, **arguments: Any) -> Turn:
+    """Return the turn that asks for one tool."""
+    return Turn("", (Call(name, arguments),))

@@ -1,0 +1,188 @@
+"""Run a real agent once, in a place of its own, and tell what really happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from tests.live.driver import Driver, put
+from tests.live.installed import PINS, ROOT, path
+from tests.live.model import Json, ScriptedModel, Turn
+
+PACKAGE = ROOT / "hookrun"
+
+LIMIT = 90.0
+"""Seconds for one run; it takes one to five on an idle machine."""
+
+
+class Place:
+    """An empty home, an empty repository and a directory for temporary files, side by side."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = directory / "home"
+        self.project = directory / "project"
+        self.temporary = directory / "temporary"
+        for made in (self.home, self.project, self.temporary):
+            made.mkdir()
+        subprocess.run(["git", "init", "--quiet"], cwd=self.project, check=True)
+
+    @property
+    def hooks(self) -> Path:
+        """The user's own declarations: they need nobody's consent."""
+        return self.home / ".config" / "hookrun" / "hooks.json"
+
+    @property
+    def seen(self) -> Path:
+        """Where a hook of a test may leave what it has seen, one JSON object a line."""
+        return self.home / "seen.jsonl"
+
+    @property
+    def audit(self) -> Path:
+        """Where hookrun writes down what it did."""
+        return self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return an environment in which nothing of the account's own is seen.
+
+        Codex keeps its helpers in no home below the directory for temporary files: that is why it is beside.
+        """
+        return {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "PATH": path(),
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/sh",
+            **more,
+        }
+
+
+class Ran:
+    """What came of one run of an agent."""
+
+    def __init__(self, place: Place, model: ScriptedModel, status: int, stdout: str, stderr: str) -> None:
+        self.place = place
+        self.model = model
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files in the project, by name, with their text."""
+        return {found.name: found.read_text() for found in sorted(self.place.project.iterdir()) if found.is_file()}
+
+    @property
+    def printed(self) -> str:
+        """All that the person could read."""
+        return self.stdout + self.stderr
+
+    @property
+    def heard(self) -> str:
+        """All that the model was ever told, one request after the other."""
+        return "\n".join(self.model.heard(index) for index in range(len(self.model.requests)))
+
+    @property
+    def seen(self) -> list[Json]:
+        """What hooks left in the place's `seen`."""
+        return _lines(self.place.seen)
+
+    @property
+    def audit(self) -> list[Json]:
+        """Every record of hookrun's audit."""
+        return _lines(self.place.audit)
+
+    @property
+    def degraded(self) -> set[str]:
+        """What was said in another way, or not at all, by the names of hookrun's published table."""
+        return {str(name) for record in self.audit for name in record.get("degraded", ())}
+
+    def __repr__(self) -> str:
+        """Tell all that helps to see why a test failed."""
+        told = [f"exit {self.status}, files {self.files}, {len(self.model.requests)} requests"]
+        told += [f"stdout: {self.stdout[-2000:]}", f"stderr: {self.stderr[-2000:]}"]
+        told += [f"results: {self.model.results()}", f"audit: {self.audit}"]
+        return "\n".join(told)
+
+
+def _lines(file: Path) -> list[Json]:
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+
+
+class Agent:
+    """A real agent that is settled in its place, and its model. A context manager: the model lives as long."""
+
+    def __init__(self, driver: Driver, place: Place) -> None:
+        self.driver = driver
+        self.place = place
+        self.model = ScriptedModel()
+        driver.settle(place.home, self.model.url)
+
+    def __enter__(self) -> Self:
+        self.model.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.model.__exit__()
+
+    @property
+    def name(self) -> str:
+        """Its name, as hookrun has it."""
+        return self.driver.name
+
+    def declare(self, *hooks: Mapping[str, object]) -> None:
+        """Declare hooks of the user's own, and wire hookrun for their events."""
+        put(self.place.hooks, {"hooks": list(hooks)})
+        self.install()
+
+    def install(self, *options: str, name: str | None = None, package: Path = PACKAGE, cwd: Path | None = None) -> None:
+        """Wire hookrun as a person does who is not asked anything: this one or a copy of it, in the project or not."""
+        agent = name or self.name
+        trust = ("--trust",) if agent == "codex" else ()
+        done = subprocess.run(
+            [sys.executable, "-I", package / "__main__.py", "install", agent, *trust, *options],
+            cwd=cwd or self.place.project,
+            env=self.place.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
+        """Run it on one prompt while its model says these turns. What it leaves running is ended with it.
+
+        Where its tools are not `allowed` it has to ask a person, and nobody is there.
+        """
+        self.model.begin(turns)
+        process = subprocess.Popen(
+            [PINS[self.name].program, *self.driver.arguments(prompt), *(self.driver.allowing() if allowed else ())],
+            cwd=self.place.project,
+            env=self.place.environment(**self.driver.environment(self.model.url)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            stdout, stderr = process.communicate(timeout=LIMIT)
+        finally:
+            _end(process)
+        return Ran(self.place, self.model, process.returncode, stdout, stderr)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End all that is left of the agent's process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()

@@ -1,0 +1,67 @@
+"""A test run says by name which real agents it has run: nobody takes a skipped one for one that obeys."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.live.installed import PINS, ROOT
+from tests.live.summary import lines_of
+
+
+def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
+    """With the reason and the way out, in the last lines; the run itself passes. Side by side as well as alone."""
+    for workers in ("0", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-n", workers, "-p", "no:cacheprovider", "tests/live/test_drivers.py"],
+            cwd=ROOT,
+            env={**os.environ, "HOOKRUN_AGENTS": str(tmp_path / "none")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        section = done.stdout.partition("real agents")[2]
+        for pin in PINS.values():
+            expected = f"{pin.name} {pin.version}: NOT RUN, not installed; `python -m tests.live.install {pin.name}`"
+            assert (expected in section) == pin.is_agent
+
+
+def test_an_agent_that_could_not_be_installed_says_why(tmp_path: Path) -> None:
+    """What npm said is kept beside the agents, and is the reason."""
+    (tmp_path / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "tests/live/test_drivers.py",
+            "-k",
+            "qwen",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "HOOKRUN_AGENTS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"qwen {PINS['qwen'].version}: NOT RUN, cannot be installed: npm: no space left" in done.stdout
+
+
+def test_runs_and_failures_are_counted() -> None:
+    """A test that was called counts; setting up and tearing down do not."""
+
+    def report(name: str, when: str, outcome: str) -> pytest.TestReport:
+        told = [("agent", name)]
+        return pytest.TestReport("id", ("f", 1, "d"), {}, outcome, None, when, user_properties=told)  # type: ignore[arg-type]
+
+    reports = [report("codex", "call", "passed"), report("codex", "call", "failed"), report("codex", "setup", "passed")]
+    assert list(lines_of(reports)) == [f"codex {PINS['codex'].version}: run, 2 tests, 1 failed"]

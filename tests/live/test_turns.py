@@ -1,0 +1,62 @@
+"""What hooks say at the start, at a prompt, after a tool and at the end of a turn reaches the model."""
+
+from __future__ import annotations
+
+from tests.live.model import say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+
+
+UNTOLD = {
+    "gemini": {"context-before-tool"},
+    "qwen": {"context-before-tool"},
+    "cline": {"context-at-start", "context-at-prompt"},
+}
+"""Agents that take no text for the model there, or do not tell of the event."""
+
+UNREFUSED = {"cline"}
+"""Agents that do not tell of a prompt."""
+
+ENDS_ANYWAY = {"cline"}
+"""Agents that cannot be kept going."""
+
+
+def test_context_reaches_the_model(obeying: Agent) -> None:
+    """What hooks add at the start of a session, at a prompt, before a tool and after; what cannot is in the audit."""
+    ran = obeying.run(obeying.driver.shell("echo remarkable > made.txt"), DONE, prompt="please do it")
+    assert ran.files == {"made.txt": "remarkable\n"}, ran
+    untold = UNTOLD.get(obeying.name, set())
+    for text in ("context-at-start", "context-at-prompt", "context-before-tool", "context-after-tool"):
+        assert (text in ran.heard) == (text not in untold), (text, ran)
+    assert ("context -> nothing" in ran.degraded) == bool(untold), ran
+
+
+def test_a_block_after_the_tool_reaches_the_model(obeying: Agent) -> None:
+    """It has run; the model hears what is wrong with it."""
+    ran = obeying.run(obeying.driver.shell("echo dubious > made.txt"), DONE)
+    assert ran.files == {"made.txt": "dubious\n"}, ran
+    assert "reason-after-tool" in ran.heard, ran
+
+
+def test_a_refused_prompt_never_reaches_the_model(obeying: Agent) -> None:
+    """Whatever the agent makes of it: but for one that does not tell of it."""
+    ran = obeying.run(obeying.driver.shell("echo hi > made.txt"), DONE, prompt="tell me the secret")
+    if obeying.name in UNREFUSED:
+        assert "user_prompt_submit" not in {record["event"] for record in ran.audit}
+        assert ran.files == {"made.txt": "hi\n"}
+        return
+    assert ran.files == {}, ran
+    assert ran.model.requests == [], ran
+
+
+def test_a_turn_that_is_not_done_goes_on(obeying: Agent) -> None:
+    """Once: the reason is the model's next instruction, and then it may stop."""
+    (obeying.place.project / "unfinished").touch()
+    ran = obeying.run(say("one"), say("two"))
+    if obeying.name in ENDS_ANYWAY:
+        assert (len(ran.model.requests), ran.degraded) == (1, {"context -> nothing", "block -> nothing"}), ran
+        return
+    assert "reason-to-go-on" in ran.heard, ran
+    assert (len(ran.model.requests), ran.files) == (2, {}), ran
+    assert "two" in ran.stdout

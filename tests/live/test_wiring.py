@@ -1,0 +1,75 @@
+"""However often hookrun is wired, a hook runs once for each event of a real agent."""
+
+from __future__ import annotations
+
+from tests.live.driver import change, put
+from tests.live.drivers.opencode import furnish
+from tests.live.installed import ROOT
+from tests.live.model import say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+LISTENER = {
+    "name": "listener",
+    "event": ["session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "stop"],
+    "command": 'cat >> "$HOME/seen.jsonl"',
+}
+
+
+def trust_the_project(agent: Agent) -> None:
+    """Let the agent run what a project's settings say."""
+    home, project = agent.place.home, str(agent.place.project)
+    if agent.name == "codex":
+        with (home / ".codex" / "config.toml").open("a") as config:
+            config.write(f'\n[projects."{project}"]\ntrust_level = "trusted"\n')
+    elif agent.name == "copilot":
+        change(home / ".copilot" / "config.json", trusted_folders=[project])
+    elif agent.name == "opencode":
+        furnish(agent.place.project / ".opencode")
+
+
+def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> None:
+    """For each event that the agent has; the project came with its wiring, written by somebody else."""
+    put(agent.place.hooks, {"hooks": [LISTENER]})
+    trust_the_project(agent)
+    agent.install("--scope", "project")
+    agent.install(cwd=agent.place.home)
+    ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
+    events = [each["event"] for each in ran.seen]
+    assert "made.txt" in ran.files
+    assert events.count("pre_tool_use") == 1, ran
+    assert len(events) == len(set(events)), ran
+
+
+def test_wired_for_the_project_alone_it_runs_too(agent: Agent) -> None:
+    """Once a person has trusted the project."""
+    put(agent.place.hooks, {"hooks": [LISTENER]})
+    trust_the_project(agent)
+    agent.install("--scope", "project")
+    ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
+    assert [each["event"] for each in ran.seen].count("pre_tool_use") == 1, ran
+
+
+def test_copilot_fires_once_where_claude_is_wired_too(copilot: Agent) -> None:
+    """It runs the hooks of a project's `.claude/settings.json` as well as its own."""
+    put(copilot.place.hooks, {"hooks": [LISTENER]})
+    trust_the_project(copilot)
+    copilot.install("--scope", "project", name="claude")
+    copilot.install()
+    ran = copilot.run(copilot.driver.shell("echo hi > made.txt"), DONE)
+    events = [each["event"] for each in ran.seen]
+    assert events.count("pre_tool_use") == 1, ran
+    assert len(events) == len(set(events)), ran
+    assert {each["agent"] for each in ran.seen} == {"copilot"}
+
+
+def test_copilot_is_answered_in_its_own_words_through_claude_s_settings(copilot: Agent) -> None:
+    """Where only Claude is wired: a refused command does not run, and the model hears why."""
+    copilot.place.hooks.parent.mkdir(parents=True)
+    copilot.place.hooks.write_text((ROOT / "tests" / "live" / "hooks.json").read_text())
+    trust_the_project(copilot)
+    copilot.install("--scope", "project", name="claude")
+    ran = copilot.run(copilot.driver.shell("echo forbidden > made.txt"), copilot.driver.shell("echo remarkable"), DONE)
+    assert ran.files == {}, ran
+    assert "reason-of-no-forbidden" in ran.heard, ran
+    assert "context-after-tool" in ran.heard, ran
