@@ -89,7 +89,7 @@ OF_THE_AGENT = {
     "codex": {"hookrun.agents.hook_message", "hookrun.agents.patch"},
     "gemini": {"hookrun.agents.hook_message"},
     "qwen": {"hookrun.agents.hook_message"},
-    "copilot": {"_signal"},
+    "copilot": {"_signal", "hookrun.agents.patch"},
     "cline": {"hookrun.agents.patch"},
     "opencode": {"hookrun.agents.patch"},
 }

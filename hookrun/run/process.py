@@ -251,8 +251,8 @@ class Loop:
                 self._feed(process)
             elif fd == process.pidfd:
                 self._unwatch(fd)
-                close(fd)
                 process.pidfd = CLOSED
+                close(fd)
                 self._exited(process)
             else:
                 self._drain(process, fd)
@@ -296,8 +296,7 @@ class Loop:
         """Write what the hook reads of its stdin."""
         if process.feed():
             self._unwatch(process.inp)
-            close(process.inp)
-            process.inp = -1
+            process.close_stdin()
 
     def _drain(self, process: Process, fd: int) -> None:
         """Read what is there."""
@@ -380,7 +379,6 @@ class Loop:
         for fd in (process.inp, process.out, process.err, process.pidfd):
             if fd >= 0:
                 self._unwatch(fd)
-                close(fd)
         process.finish()
         self._live.remove(process)
         self._give_place()

@@ -115,12 +115,10 @@ class Process:
             if len(self.stdin) > AT_ONCE:
                 os.set_blocking(self.inp, False)
             if self.feed():
-                os.close(self.inp)
-                self.inp = -1
+                self.close_stdin()
             self.pid = self.task.start(stdin, stdout, stderr)
         except BaseException as error:
-            for fd in (self.inp, self.out, self.err):
-                close(fd)
+            self.close()
             if not isinstance(error, (OSError, CannotStart)):
                 from hookrun.run import strays
 
@@ -158,13 +156,30 @@ class Process:
             if len(self.err_data) > 2 * most:
                 del self.err_data[:-most]
 
+    def close_stdin(self) -> None:
+        """Close its stdin, of which it has had enough."""
+        fd, self.inp = self.inp, -1
+        os.close(fd)
+
     def close_stream(self, fd: int) -> None:
         """Close its stdout or stderr, which is at its end."""
-        os.close(fd)
         if fd == self.out:
             self.out = -1
         else:
             self.err = -1
+        os.close(fd)
+
+    def close(self) -> None:
+        """Close what is still open of it.
+
+        A number is forgotten before it is closed: in a process that is forked meanwhile it could be somebody else's.
+        """
+        open_still = (self.inp, self.out, self.err, self.pidfd)
+        self.inp = self.out = self.err = -1
+        if self.pidfd >= 0:
+            self.pidfd = CLOSED
+        for fd in open_still:
+            close(fd)
 
     def is_gone(self) -> bool:
         """Tell whether it has exited; then it has been reaped, by us or by somebody else."""
@@ -177,8 +192,10 @@ class Process:
         return bool(pid)
 
     def finish(self) -> None:
-        """Reap the process, whose descriptors are closed, and complete its outcome."""
+        """Close what is open of the process, reap it, and complete its outcome."""
         outcome = self.outcome
+        held = self.out >= 0 or self.err >= 0
+        self.close()
         self.reap()
         outcome.stdout = bytes(self.out_data)
         outcome.stderr = bytes(self.err_data[-self.task.max_output :])
@@ -186,7 +203,7 @@ class Process:
         if self.status is not None:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
         if not self.ending:
-            outcome.left = self.left()
+            outcome.left = self.left(held=held)
         self.unlock()
         outcome.ms = (monotonic() - self.started) * 1000
 
@@ -216,12 +233,15 @@ class Process:
         except PermissionError:
             pass
 
-    def left(self) -> int:
-        """Return how many processes a hook that ended by itself has left behind: at least those of its group."""
+    def left(self, *, held: bool) -> int:
+        """Return how many processes a hook that ended by itself has left behind: at least those of its group.
+
+        `held` tells that somebody still had its streams when it was gone.
+        """
         try:
             os.killpg(self.pid, 0)
         except (ProcessLookupError, PermissionError):
-            if self.out == self.err == -1:
+            if not held:
                 return 0
         from hookrun.run import strays
 
@@ -234,8 +254,9 @@ class Process:
         if self.lock_fd >= 0:
             import fcntl
 
-            fcntl.flock(self.lock_fd, fcntl.LOCK_UN)
-            os.close(self.lock_fd)
+            fd, self.lock_fd = self.lock_fd, -1
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            os.close(fd)
 
 
 def close(fd: int) -> None:

@@ -189,7 +189,7 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(project: Project) -> None:
     assert f"+++ {settings_file(project, 'claude')}" in done.stdout
     assert f"+++ {project.home}/.codex/config.toml" in done.stdout
     assert tree(project.home, project.root) == before
-    assert not (project.home / ".local").exists()
+    assert not (project.home / ".local" / "state").exists()
     hookrun(project, "install", "claude")
     wired = tree(project.home)
     done = hookrun(project, "uninstall", "claude", "--dry-run")

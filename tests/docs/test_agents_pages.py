@@ -93,6 +93,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     place.mkdir()
     (place / "toy.py").write_text(module)
     project.hooks({"command": "true"})
+    project.approve()
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
