@@ -246,12 +246,13 @@ class Fire:
         session = self.context.get("session_id")
         for run in chain.runs:
             failure = run.failure
-            if failure is not None and failure.kind == "untrusted" and run.verdict.action == "continue":
+            if failure is not None and failure.kind == "untrusted":
                 from hookrun.session import first_time
 
                 cause = f"untrusted {run.hook.where()} {run.hook.name}: {failure.detail}"
-                if not first_time(self.command.home, session if isinstance(session, str) else None, cause):
-                    run.verdict.system_message = None
+                new = first_time(self.command.home, session if isinstance(session, str) else None, cause)
+                told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
+                run.verdict.system_message = told if new else None
 
     # --- what is kept
 

@@ -106,7 +106,7 @@ def test_the_same_again_is_counted(learning: PatternLearning, clock: Clock) -> N
     (found,) = learning.find("fixed tests")
     assert (found.times, found.score, found.details["tags"]) == (3, 96.0, ["new"])
     assert found.last_at - found.first_at == 60
-    other = ids(learning.on_checkpoint(checkpoint(90, where="/work/else", summary="Fixed 3 tests")))
+    other = ids(learning.on_checkpoint(checkpoint(90, where="/srv/else", summary="Fixed 3 tests")))
     assert other != first
     assert learning.count() == 2
 

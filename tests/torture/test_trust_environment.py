@@ -119,7 +119,10 @@ def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stran
     assert ["hookrun trust" in answer.output for answer in said] == [True, False, True]
     assert [answer.failures for answer in said] == [{"guard": "untrusted"}] * 3
     agent.project.hooks({"name": "guard", "command": RAN, "on_failure": "block"})
-    assert ["hookrun trust" in agent.fire().output for _ in range(2)] == [True, True]  # a refusal has its reason
+    refused = [json.loads(agent.fire(session="s3").output) for _ in range(2)]
+    reasons = [answer["hookSpecificOutput"]["permissionDecisionReason"] for answer in refused]
+    assert ["hookrun trust" in reason for reason in reasons] == [True, True]  # the model has it each time
+    assert ["hookrun trust" in answer.get("systemMessage", "") for answer in refused] == [True, False]
 
 
 # --- an agent that decides for the person, through its own shell
