@@ -226,7 +226,7 @@ class Service(Sharing):
         try:
             self._thread.start()
         except RuntimeError:
-            _close_all((self._read_end, self._write_end))
+            self._close_ends()
             raise
         places.prepare()
 
@@ -296,9 +296,7 @@ class Service(Sharing):
             cancelled, self._cancelled = self._cancelled, []
             closing = self._closing
             if closing and not (new or self._live or self._waiting):
-                ends = (self._read_end, self._write_end)
-                self._read_end = self._write_end = -1  # the numbers may be somebody else's from here on
-                _close_all(ends)
+                self._close_ends()
                 self._ended = True
                 return
         for batch in new:
@@ -381,8 +379,13 @@ class Service(Sharing):
     def after_fork(self) -> None:
         """In a forked child: close what is the parent's."""
         super().after_fork()
-        _close_all((self._read_end, self._write_end))
+        self._close_ends()
+
+    def _close_ends(self) -> None:
+        """Close the pipe; the numbers are forgotten before: they may be somebody else's from then on."""
+        ends = (self._read_end, self._write_end)
         self._read_end = self._write_end = -1
+        _close_all(ends)
 
 
 def _close_all(descriptors: Sequence[int]) -> None:

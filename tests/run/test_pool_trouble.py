@@ -105,13 +105,20 @@ def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
 def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, trouble: Exception
 ) -> None:
-    """The hooks fail as what cannot be started; no descriptor is lost."""
+    """The hooks fail as what cannot be started; no descriptor is lost, nor is another's closed in a forked child."""
     with pool_of(1) as pool:
         before = open_files()
         target: tuple[Any, str] = (os, "pipe") if isinstance(trouble, OSError) else (threading.Thread, "start")
         monkeypatch.setattr(target[0], target[1], once(getattr(*target), fail(trouble)))
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == ["spawn"]
         assert open_files() == before
+        others = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]  # the numbers that are free now
+        child = os.fork()
+        if child == 0:
+            os._exit(sum(not os.path.exists(f"/proc/self/fd/{fd}") for fd in others))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        for fd in others:
+            os.close(fd)
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == [None]
 
 
