@@ -135,7 +135,19 @@ class Settings:
         return found
 
 
-class Script:
+class OursAlone:
+    """A file that is ours as a whole: it is taken out as one, and no foreign one is touched."""
+
+    def take_out(self, now: Existing, before: str | None) -> str | None:
+        """Return None for a file of ours, the text for any other."""
+        return None if MARK in now.text() else now.text() if now.data is not None else before
+
+    def says(self, now: Existing) -> object:
+        """Return its text."""
+        return now.text()
+
+
+class Script(OursAlone):
     """An executable file of ours alone, called after its event."""
 
     mode = 0o755
@@ -152,14 +164,6 @@ class Script:
         _refuse_foreign(self.path, now)
         return now.text() if line is None else SCRIPT.format(agent=self._agent, line=line.text)
 
-    def take_out(self, now: Existing, before: str | None) -> str | None:
-        """Return None for a file of ours, the text for any other."""
-        return None if MARK in now.text() else now.text() if now.data is not None else before
-
-    def says(self, now: Existing) -> object:
-        """Return its text."""
-        return now.text()
-
     def wired(self, now: Existing) -> list[Wired]:
         """Return the script's command line."""
         text = now.text()
@@ -169,7 +173,7 @@ class Script:
         return [Wired(self._event, line, None, self.path, number)]
 
 
-class Plugin:
+class Plugin(OursAlone):
     """A plugin of ours alone, that calls hookrun for all events."""
 
     mode = 0o644
@@ -188,14 +192,6 @@ class Plugin:
             return now.text()
         argv = next(iter(lines.values())).argv
         return self._made([word for word in argv if word not in lines], lines)
-
-    def take_out(self, now: Existing, before: str | None) -> str | None:
-        """Return None for a file of ours, the text for any other."""
-        return None if MARK in now.text() else now.text() if now.data is not None else before
-
-    def says(self, now: Existing) -> object:
-        """Return its text."""
-        return now.text()
 
     def wired(self, now: Existing) -> list[Wired]:
         """Return the plugin's command for each of its events."""
