@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from time import gmtime, strftime, time_ns
+from time import gmtime, monotonic, strftime, time_ns
 
 from hookrun.fastjson import dumps
 
@@ -18,6 +18,8 @@ MAX_BYTES = 10 << 20
 """Bytes after which the file is put aside."""
 KEEP = 5
 """Files put aside that are kept: audit.jsonl.1 is the newest."""
+JUST_NOW = 0.02
+"""Seconds for which a program that lives on takes it that the file at the audit's place is the one it has open."""
 LONGEST = 500
 """Characters of a message, and of any other text from outside."""
 
@@ -62,7 +64,7 @@ _SECOND: list[object] = [0, ""]
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
     """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
-    return _with(_about(kind, context), fields)
+    return _with(about(kind, context), fields)
 
 
 def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, object]:
@@ -73,7 +75,7 @@ def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, ob
     return data
 
 
-def _about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
+def about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
     """Return what every record begins with."""
     data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
     for name, field in ABOUT:
@@ -85,12 +87,12 @@ def _about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
 
 def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of one hook run. Arguments are not in it, only the paths of those that were changed."""
-    return _of_run(run, _about("hook", context))
+    return _of_run(run, about("hook", context))
 
 
-def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
+def _of_run(run: Run, first: dict[str, object]) -> dict[str, object]:
     outcome, hook, failure = run.outcome, run.hook, run.failure
-    data = {**about, "hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.where())}
+    data = {**first, **of_hook(hook)}
     data["ms"] = round(outcome.ms, 1)
     if run.interrupted:
         data["interrupted"] = True
@@ -112,6 +114,11 @@ def _of_run(run: Run, about: dict[str, object]) -> dict[str, object]:
     if run.notes:
         data["notes"] = [_capped(safe(note) or "") for note in run.notes]
     return data
+
+
+def of_hook(hook: Hook) -> dict[str, object]:
+    """Return what a record says of the hook."""
+    return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.where())}
 
 
 def _rarely(run: Run) -> dict[str, object]:
@@ -139,8 +146,8 @@ def of_fire(
 
     `ms` is milliseconds. With `keep_context` true the context is kept as it is; of one too large only its size is.
     """
-    about = _about("hook", context)
-    records = [_of_run(run, about) for run in runs]
+    first = about("hook", context)
+    records = [_of_run(run, first) for run in runs]
     fields["ms"] = round(ms, 1)
     fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
     if keep_context is True:
@@ -149,7 +156,7 @@ def of_fire(
             fields["context"] = context
         else:
             fields["context_bytes"] = size
-    return [*records, _with({**about, "kind": "fire", "hooks": len(runs)}, fields)]
+    return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, fields)]
 
 
 def of_background(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
@@ -180,40 +187,89 @@ def safe(text: str | None) -> str | None:
     return text
 
 
-def write(
-    home: str,
-    records: Iterable[Mapping[str, object]],
-    settings: object = None,
-    encode: Callable[[Mapping[str, object]], bytes] | None = None,
-) -> str | None:
+def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
     """Append the records to the account's audit in one write; return what is wrong if that fails, it raises nothing.
 
-    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`. `encode` makes
-    the JSON of a record where there is something faster than ours.
+    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
     """
     if settings is False:
         return None
-    if encode is not None:
-        lines = b"".join([encode(record) + b"\n" for record in records])
-    else:
-        lines = "".join([dumps(record) + "\n" for record in records]).encode("ascii")
-    path = directory(home) + "/audit.jsonl"
-    try:
-        fd = _open(path)
+    return Log(home, settings).append("".join([dumps(record) + "\n" for record in records]).encode("ascii"))
+
+
+class Log:
+    """An account's audit as it is written: opened at first need, and anew when the file at its place is another.
+
+    It stays open, until `close`, only where the program lives on and asks for it (`stay_open`). Safe to use from many
+    threads, and in a process that was forked.
+    """
+
+    __slots__ = ("_file", "_path", "_settings", "_stay_open")
+
+    def __init__(self, home: str, settings: object, *, stay_open: bool = False) -> None:
+        self._stay_open = stay_open
+        self._path = directory(home) + "/audit.jsonl"
+        self._settings: Mapping[str, int] = settings if isinstance(settings, dict) else {}
+        self._file: _File | None = None
+
+    def append(self, lines: bytes) -> str | None:
+        """Append whole lines in one write; return what is wrong if that fails, it raises nothing."""
         try:
-            written = os.write(fd, lines)
-            size = os.lseek(fd, 0, os.SEEK_CUR)
+            file = self.ready()  # open as long as we have it, whatever another thread does meanwhile
+            written = os.write(file.number, lines)
+            size = os.lseek(file.number, 0, os.SEEK_CUR)
             if written != len(lines):
-                _take_back(fd, size, written)
-                return f"{path}: there is no room for the record"
-        finally:
-            os.close(fd)
-        limits = settings if isinstance(settings, dict) else {}
-        if size > limits.get("max_bytes", MAX_BYTES):
-            _rotate(path, limits.get("max_bytes", MAX_BYTES), limits.get("keep", KEEP))
-    except OSError as error:
-        return f"{error.filename or path}: {error.strerror}"
-    return None
+                _take_back(file.number, size, written)
+                return f"{self._path}: there is no room for the record"
+            most = self._settings.get("max_bytes", MAX_BYTES)
+            if size > most:
+                _rotate(self._path, most, self._settings.get("keep", KEEP))
+        except OSError as error:
+            return f"{error.filename or self._path}: {error.strerror}"
+        return None
+
+    def ready(self) -> _File:
+        """Return the file, open; the one of the last time if it is still there, or was just now. Raises OSError."""
+        file = self._file
+        if file is None or not file.is_at(self._path):
+            file = _File(_open(self._path))
+            if self._stay_open:
+                self._file = file
+        return file
+
+    def close(self) -> None:
+        """Stay open no longer."""
+        self._stay_open = False
+        self._file = None
+
+
+class _File:
+    """An open file, closed when nobody has it any more."""
+
+    __slots__ = ("_identity", "_seen", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._identity: tuple[int, int] | None = None
+        self._seen = monotonic()
+
+    def is_at(self, path: str) -> bool:
+        """Tell whether this is the file at the path, or was less than JUST_NOW ago."""
+        now = monotonic()
+        if now - self._seen < JUST_NOW:
+            return True
+        if self._identity is None:
+            mine = os.fstat(self.number)
+            self._identity = mine.st_dev, mine.st_ino
+        try:
+            there = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        self._seen = now
+        return (there.st_dev, there.st_ino) == self._identity
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self.number)
 
 
 def _take_back(fd: int, size: int, written: int) -> None:

@@ -148,7 +148,7 @@ class Engine:
         for problem in problems:
             LOG.error("%s", problem)
         services.problems = problems
-        services.settings = compiled.settings if compiled is not None else {}
+        services.take_settings(compiled.settings if compiled is not None else {})
         root = compiled.root if compiled is not None else None
         services.project = root or found.repository or services.directory
         self._declared_events = set(compiled.events) if compiled is not None else set()
@@ -371,6 +371,8 @@ class Engine:
             LOG.warning("%d handlers did not end: their threads are left alone", stuck)
         for name in self._services.background.names():
             LOG.warning("background work did not end: %s", name)
+        if self._services.journal is not None:
+            self._services.journal.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
+from contextlib import suppress
 from random import getrandbits
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
+    from hookrun.library.journal import Draft, Journal
     from hookrun.library.registry import Selection
     from hookrun.library.services import Services
     from hookrun.model import Hook
@@ -48,8 +50,8 @@ class Fire:
     """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
-        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_request_id", "_selection",
-        "_services", "_started", "_state", "_steps", "_told",
+        "_class", "_deadline", "_draft", "_event", "_given", "_made", "_processes", "_quiet", "_request_id",
+        "_selection", "_services", "_started", "_state", "_steps", "_told",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +78,7 @@ class Fire:
         self._made: Chain | None = None
         self._steps: Steps | None = None
         self._quiet: Run | None = None
+        self._draft: Draft | None = None
 
     @property
     def _chain(self) -> Chain:
@@ -175,6 +178,8 @@ class Fire:
         """Return the hooks that run first."""
         alone = self._selection.alone()
         if alone is not None and self._why_off(alone) is None:
+            if self._processes is not None and self._services.journal is not None and not self._services.problems:
+                self._processes.meanwhile = lambda: self._begin_record(alone)
             return [alone]
         self._steps = self._chain.steps()
         return next(self._steps, None)
@@ -262,7 +267,7 @@ class Fire:
         result.problems = services.problems
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
-        if services.home is not None:
+        if services.journal is not None and not (self._draft is not None and self._finish_record(services.journal)):
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
         return result
@@ -272,16 +277,31 @@ class Fire:
 
     # --- what is kept
 
+    def _begin_record(self, hook: Hook) -> None:
+        """Write of the record what is known while the only hook runs; what goes wrong does so again at its end."""
+        if self._services.journal is not None:
+            with suppress(Exception):
+                self._draft = self._services.journal.draft(hook, self._given)
+
+    def _finish_record(self, journal: Journal) -> bool:
+        """Keep the record that was begun; False if it has to say more."""
+        lines = None
+        if self._draft is not None and self._quiet is not None:
+            lines = self._draft.lines(self._quiet, (monotonic() - self._started) * 1000)
+        if lines is None:
+            return False
+        _tell_of(journal.append(lines))
+        return True
+
     def _audit(self, runs: Sequence[Run], **more: object) -> None:
         """Keep a record of it all."""
-        services = self._services
         self._keep(
-            lambda: audit.of_fire(
+            lambda journal: audit.of_fire(
                 runs,
                 self._data,
                 ms=(monotonic() - self._started) * 1000,
-                problems=services.problems,
-                keep_context=services.settings.get("record_context"),
+                problems=self._services.problems,
+                keep_context=journal.keep_context,
                 **more,
             )
         )
@@ -291,19 +311,23 @@ class Fire:
         self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self._keep(lambda: [audit.of_background(hook, outcome, self._data)])
+        self._keep(lambda _: [audit.of_background(hook, outcome, self._data)])
 
-    def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
+    def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
         """Write records, where there is an audit. Nothing that goes wrong here changes the answer."""
-        services = self._services
-        if services.home is None:
+        journal = self._services.journal
+        if journal is None:
             return
         try:
-            error = audit.write(services.home, records(), services.settings.get("audit"), encode.context)
+            error = journal.write(records(journal))
         except Exception as mistake:  # what a program puts into a context, JSON may not take
             error = f"{type(mistake).__name__}: {mistake}"
-        if error is not None:
-            LOG.warning("the audit could not be written: %s", error)
+        _tell_of(error)
+
+
+def _tell_of(error: str | None) -> None:
+    if error is not None:
+        LOG.warning("the audit could not be written: %s", error)
 
 
 def _come_back(nesting: contextvars.Token[int]) -> None:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Processes:
-    """Runs the declared hooks of one fire. `on_background_end` is told, in another thread, how one ended."""
+    """Runs the declared hooks of one fire. `on_background_end` is told, in another thread, how one ended.
+
+    `meanwhile` is called while a hook runs, perhaps in another thread; it must raise nothing.
+    """
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class Processes:
         self._request_id = request_id
         self._surroundings: Surroundings | None = None
         self._asked: Switches | None = None
+        self.meanwhile: Callable[[], None] | None = None
 
     @property
     def _around(self) -> Surroundings:
@@ -116,4 +120,5 @@ class Processes:
             self._services.background_pool.submit([task], over)
             return None
         task.deadline = self._deadline
+        task.meanwhile = self.meanwhile
         return task

@@ -9,6 +9,7 @@ from hookrun import audit
 from hookrun.config.find import home_directory
 from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
+from hookrun.library.journal import Journal
 from hookrun.library.workers import LoopThread, Workers
 from hookrun.run.pool import Pool
 
@@ -22,7 +23,7 @@ MOST_THREADS = 64
 class Services:
     """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
 
-    `home` is the account's, None for an engine without declarations: then nothing is written. `audit` is the setting.
+    `home` is the account's, None for an engine without declarations: then nothing is written.
     `trusted` tells that the program vouches for a project's hooks.
     """
 
@@ -31,6 +32,7 @@ class Services:
         self.project = directory
         self.home: str | None = None
         self.settings: Mapping[str, object] = {}
+        self.journal: Journal | None = None
         self.trusted = False
         self.problems: list[str] = []
         self.decisions = Decisions()
@@ -40,6 +42,11 @@ class Services:
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
         weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed
+
+    def take_settings(self, settings: Mapping[str, object]) -> None:
+        """Go by these settings from now on."""
+        self.settings = settings
+        self.journal = None if self.home is None else Journal(self.home, settings)
 
     @property
     def locks(self) -> str:

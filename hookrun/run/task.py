@@ -40,9 +40,10 @@ class Task:
     own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the
     environment of the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile.
     `timeout` is seconds, `deadline` the same as a time of the monotonic clock, `max_output` bytes of each stream.
+    `meanwhile` is called once it runs: what can be done while it does costs nobody any time. It must raise nothing.
     """
 
-    __slots__ = ("deadline", "lock", "max_output", "start", "stdin", "timeout", "trace")
+    __slots__ = ("deadline", "lock", "max_output", "meanwhile", "start", "stdin", "timeout", "trace")
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Task:
         self.trace = trace
         self.lock = lock
         self.deadline = deadline
+        self.meanwhile: Callable[[], None] | None = None
 
 
 class Process:
@@ -106,7 +108,7 @@ class Process:
         self.closing = NEVER
 
     def begin(self) -> None:
-        """Make the pipes and start the process, with what stdin takes at once written.
+        """Make the pipes, start the process, and write what its stdin takes at once.
 
         Raises OSError or CannotStart, and leaves nothing open and nothing running, when that fails.
         """
@@ -114,12 +116,14 @@ class Process:
         try:
             if len(self.stdin) > AT_ONCE:
                 os.set_blocking(self.inp, False)
+            self.pid = self.task.start(stdin, stdout, stderr)
             if self.feed():
                 self.close_stdin()
-            self.pid = self.task.start(stdin, stdout, stderr)
+            if self.task.meanwhile is not None:
+                self.task.meanwhile()
         except BaseException as error:
             self.close()
-            if not isinstance(error, (OSError, CannotStart)):
+            if self.pid or not isinstance(error, (OSError, CannotStart)):
                 from hookrun.run import strays
 
                 strays.end_unknown(self.task.trace)
