@@ -84,14 +84,8 @@ def _end(process: Process, loop: Callable[[], Loop]) -> None:
 
 
 def _after_fork() -> None:
-    """In a forked child: close what is the parent's, lest nobody sees its end."""
     for process in _RUNNING:
-        for fd in (process.inp, process.out, process.err):
-            if fd >= 0:
-                try:
-                    os.close(fd)
-                except OSError:
-                    continue
+        process.forget()
     _RUNNING.clear()
 
 

@@ -169,7 +169,7 @@ class Sharing(Loop):
     def after_fork(self) -> None:
         """In a forked child: close what is the parent's, lest nobody sees its end."""
         for process in self._live:
-            _close_all((process.inp, process.out, process.err, process.pidfd, process.lock_fd))
+            process.forget()
         self._live.clear()
         self._waiting.clear()
 

@@ -185,6 +185,14 @@ class Process:
         for fd in open_still:
             close(fd)
 
+    def forget(self) -> None:
+        """In a forked child of the program: close what is the parent's, lest nobody sees its end."""
+        for fd in (self.inp, self.out, self.err, self.pidfd, self.lock_fd):
+            try:
+                close(fd)
+            except OSError:  # it was about to be closed, or not open yet
+                continue
+
     def is_gone(self) -> bool:
         """Tell whether it has exited; then it has been reaped, by us or by somebody else."""
         try:
