@@ -16,7 +16,7 @@ ROWS = {
     event: [cell.strip() for cell in line.strip("|").split("|")]
     for line in ANSWERS.splitlines()
     for event in RULES
-    if line.startswith("| `") and f"`{event}`" in line.split("|")[1] and line.count("|") == 5  # noqa: PLR2004  # cells
+    if line.startswith("| `") and f"`{event}`" in line.split("|")[1] and line.count("|") == 5  # cells
 }
 """What the table of events has about each."""
 
@@ -24,7 +24,7 @@ EXIT_2 = {BLOCK: ("refused", "go on"), PERSON: ("the person is told",), NOTHING:
 
 
 def test_every_event_and_tool_has_its_name_on_the_page() -> None:
-    """hookrun's beside Claude's."""
+    """Hookrun's beside Claude's."""
     assert [name for pair in EVENTS.items() for name in pair if f"`{name}`" not in READS] == []
     assert [name for name in TOOLS.values() if f"`{name}`" not in READS] == []
 
