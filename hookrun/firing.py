@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import find, find_user_layer
+from hookrun.config.find import claude_directory, find, find_user_layer
 from hookrun.events import EVENTS, canonical
 from hookrun.model import Interrupted, Verdict
 
@@ -68,7 +68,8 @@ class Command:
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
-        self._compile(find(cwd, self.home, config=config))
+        claude = claude_directory(self.home) if self.agent is None else None
+        self._compile(find(cwd, self.home, config=config, claude=claude))
 
     def load_user_layer(self) -> None:
         """Load what the home declares and nothing else."""
@@ -191,7 +192,7 @@ class Fire:
                 return "HOOKRUN_SKIP names it"
             return trust.why_off(hook) if trust is not None else None
 
-        self.chain = Chain(self.event, self.context, candidates, off=off)
+        self.chain = Chain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
         try:
             self.chain.run(timed)
         except Interrupted as interrupted:
@@ -207,7 +208,26 @@ class Fire:
                 self._tell_of_trust(self.chain, trust)
             except Exception as error:
                 command.problems.append(internal_error(error))
+        self._tell_what_is_lost(self.chain)
         return self.chain.combined()  # what has been refused so far stays refused
+
+    def _keep_text(self, text: str) -> str | None:
+        from hookrun.claude.texts import keep
+
+        return keep(self.command.home, text)
+
+    def _tell_what_is_lost(self, chain: Chain) -> None:
+        """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
+        if self.command.agent is None:
+            return
+        session = self.context.get("session_id")
+        for run in chain.runs:
+            for each in run.lost:
+                from hookrun.session import first_time
+
+                cause = f"lost {run.hook.where()} {run.hook.name}: {each}"
+                if first_time(self.command.home, session if isinstance(session, str) else None, cause):
+                    chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
@@ -238,7 +258,10 @@ class Fire:
         return Switches(command.home, command.project(), around, command.settings)
 
     def _tell_of_trust(self, chain: Chain, trust: Switches) -> None:
-        """Let the person know of pauses each time, and of a hook that is not approved once in a session."""
+        """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
+
+        These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
+        """
         trust.keep()
         if self.command.agent is None:
             return
@@ -246,10 +269,10 @@ class Fire:
         session = self.context.get("session_id")
         for run in chain.runs:
             failure = run.failure
-            if failure is not None and failure.kind == "untrusted":
+            if failure is not None and failure.kind in ("untrusted", "declaration"):
                 from hookrun.session import first_time
 
-                cause = f"untrusted {run.hook.where()} {run.hook.name}: {failure.detail}"
+                cause = f"{failure.kind} {run.hook.where()} {run.hook.name}: {failure.detail}"
                 new = first_time(self.command.home, session if isinstance(session, str) else None, cause)
                 told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
                 run.verdict.system_message = told if new else None

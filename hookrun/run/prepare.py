@@ -93,6 +93,7 @@ class Surroundings:
         self._project_env_policy = project_env_policy
         self.program = program
         self.may_fork = may_fork
+        self.event = str(context.get("event") or "")
         self.event_directory = _directory(context.get("working_dir"), project)
         self.request_id = request_id
         self._home = home
@@ -128,7 +129,9 @@ class Surroundings:
                 own.setdefault(os.fsencode(name), granted)
         own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
-            own[b"CLAUDE_PROJECT_DIR"] = own[b"HOOKRUN_PROJECT_DIR"]
+            from hookrun.run import as_claude
+
+            own.update(as_claude.variables(hook, self.project))
         return Environment(left, own)
 
     def env_policy(self, hook: Hook) -> str:
@@ -146,6 +149,10 @@ class Surroundings:
         if hook.cwd == "project":
             return self.project
         if hook.cwd == "event":
+            if hook.dialect == "claude":
+                from hookrun.run import as_claude
+
+                return as_claude.directory(self.event_directory, self.project, environment)
             return self.event_directory
         return expand(hook.cwd, environment, self.project)
 
@@ -236,8 +243,6 @@ def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Ta
 def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
-    if hook.dialect == "claude":
-        return Failure("declaration", f"{hook.where()}: dialect claude is not read by this version of hookrun")
     trace = around.trace()
     environment = around.environment(hook, trace)
     cwd = around.directory(hook, environment)
@@ -264,6 +269,10 @@ def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surro
 
 def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
     argv = list(hook.target)
+    if hook.dialect == "claude":
+        from hookrun.run import as_claude
+
+        argv = as_claude.arguments(argv, environment)
     program = resolve(argv[0], environment, cwd)
     if program is None:
         return _missing(argv[0])
@@ -310,7 +319,7 @@ def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Fail
     """
     program, script = (*words, None, None)[:2] if isinstance(words, (list, tuple)) else (None, None)
     if isinstance(program, str) and resolve(program, environment, cwd) is None:
-        return _missing(program, cwd)
+        return _missing(program if "/" not in program else expand(program, environment, cwd))
     if isinstance(script, str):
         return _look_up_script(script, str(program), environment, cwd)
     return None
@@ -358,11 +367,10 @@ def _executable(path: str) -> bool:
     return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
-def _missing(word: str, cwd: str = "") -> Failure:
-    if "/" not in word:
-        return Failure("missing", f"its program {word} is not on PATH")
-    path = os.path.join(cwd, word)
-    return Failure("missing", f"its program {path} {_what_is_there(path)}")
+def _missing(program: str) -> Failure:
+    if "/" not in program:
+        return Failure("missing", f"its program {program} is not on PATH")
+    return Failure("missing", f"its program {program} {_what_is_there(program)}")
 
 
 def _what_is_there(path: str) -> str:

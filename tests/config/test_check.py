@@ -229,7 +229,6 @@ def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
         ({"agents": ["claud"]}, 'did you mean "claude"?'),
         ({"when": {"tool_arg.x": "y"}}, 'did you mean "tool_args"?'),
         ({"name": "a,b"}, "HOOKRUN_SKIP"),
-        ({"dialect": "claude"}, "the hook will fail"),
     ],
 )
 def test_what_is_doubtful_is_a_warning(tmp_path: Path, fields: dict[str, object], message: str) -> None:
@@ -279,7 +278,6 @@ def test_relative_paths_above_the_project(tmp_path: Path, fields: dict[str, obje
         ({"events": ["a b"]}, "hookrun.events[0]"),
         ({"min_version": "99.0.0"}, "expected at least 99.0.0; install hookrun 99.0.0 or newer"),
         ({"min_version": "1"}, 'expected a version such as "1.2.3"'),
-        ({"include_claude": True}, "this version does not read Claude's settings yet"),
     ],
 )
 def test_mistakes_in_settings(tmp_path: Path, settings: object, message: str) -> None:
