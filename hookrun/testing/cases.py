@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from dataclasses import dataclass, field
 
@@ -23,6 +24,12 @@ from hookrun.testing.case_fields import (
 SUFFIXES = (".hooktest.yaml", ".hooktest.yml", ".hooktest.json")
 """How the name of a file of cases ends."""
 
+WORKDIR = "${WORKDIR}"
+"""What stands for the case's own directory, in texts of its context, environment and expectations."""
+
+OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
+"""Fields with which a case has a temporary working directory."""
+
 NO_DATA = frozenset({"an empty file", "a file without data"})
 NEVER = float("inf")
 
@@ -34,6 +41,7 @@ class Case:
     """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
 
     `hooks` are the only ones that are asked, None for all. `agents` are those as which it is run, none for a program.
+    `temporary` tells that it has a working directory of its own, where `setup` is run before the event.
     `problems` is what is wrong with it: such a case cannot be run.
     """
 
@@ -46,6 +54,7 @@ class Case:
     agents: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    setup: str | None = None
     temporary: bool = False
     expect: dict[str, object] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -167,6 +176,9 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         case.expect = _expect(entry["expect"], at.at("expect"))
     _surround(case, values)
     case.context = _context(case, values)
+    if not case.temporary and WORKDIR in json.dumps([case.context, case.env]):
+        expected = "a case with a temporary directory, which it stands for"
+        at.report(WORKDIR, expected, "add workdir: temporary, or write another path")
     return case
 
 
@@ -207,7 +219,8 @@ def _surround(case: Case, values: dict[str, object]) -> None:
     case.agents = _texts(values.get("agents"))
     case.env = _table(values.get("env"))
     case.files = _table(values.get("files"))
-    case.temporary = "files" in values or "workdir" in values
+    case.setup = str(values["setup"]) if "setup" in values else None
+    case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
             found = f"the path {shown(path)}"
