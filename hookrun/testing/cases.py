@@ -21,9 +21,6 @@ from hookrun.testing.case_fields import (
     NULLABLE,
 )
 
-SUFFIXES = (".hooktest.yaml", ".hooktest.yml", ".hooktest.json")
-"""How the name of a file of cases ends."""
-
 WORKDIR = "${WORKDIR}"
 """What stands for the case's own directory, in texts of its context, environment and expectations."""
 
@@ -99,11 +96,6 @@ class CaseFile:
     def position(self, index: int) -> tuple[int, int]:
         """Return line and column, from 1, of a case."""
         return self.document.position(("cases", index)) if self.document is not None else (1, 1)
-
-
-def is_case_file(path: str) -> bool:
-    """Tell by its name whether a file holds cases."""
-    return path.endswith(SUFFIXES)
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:

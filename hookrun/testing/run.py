@@ -43,7 +43,7 @@ AHEAD = 4
 """Cases that are made ready while all places for processes are taken."""
 
 
-class CannotRunError(Exception):
+class CannotRunError(ValueError):
     """A case cannot be run as it stands; the message says why."""
 
 
@@ -171,8 +171,8 @@ class Runner:
 
     async def _fire(self, case: Case, agent: str | None, against: Declared) -> tuple[Came, Mapping[str, object]]:
         """Return what came of a case, and what is expected of it with its own directory filled in."""
-        event = _event(case.event, against)
-        hooks = _chosen(case.hooks, against)
+        event = known_event(case.event, against)
+        hooks = chosen(case.hooks, against)
         around = self._surround(case)
         context = around.filled(case.context)
         if around.directory is not None:
@@ -185,26 +185,8 @@ class Runner:
         if agent is None:
             came = await self.fire(event, context, against, hooks=hooks, env=around.env)
         else:
-            came = await self._fire_as(agent, event, context, against, hooks=hooks, env=around.env)
+            came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
         return came, around.filled(case.expect)
-
-    async def _fire_as(
-        self,
-        agent: str,
-        event: str,
-        context: Mapping[str, object],
-        against: Declared,
-        *,
-        hooks: frozenset[str] | None,
-        env: Mapping[str, str],
-    ) -> Came:
-        module = load_agent(agent)
-        try:
-            message = as_agent.message_of(module, event, context)
-        except as_agent.NoEventError as error:
-            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=env)
-        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
 
     async def fire(
         self,
@@ -231,6 +213,25 @@ class Runner:
         waiting = [run for run in result.runs if run.hook.background and run.failure is None]
         came.failures += await fire.background_failures(len(waiting))
         return came
+
+    async def fire_as(
+        self,
+        agent: str,
+        event: str,
+        context: Mapping[str, object],
+        against: Declared,
+        *,
+        hooks: frozenset[str] | None,
+        env: Mapping[str, str],
+    ) -> Came:
+        """Do the same as an agent would have it; what came is what the agent is told."""
+        module = load_agent(agent)
+        try:
+            message = as_agent.message_of(module, event, context)
+        except as_agent.NoEventError as error:
+            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
+        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=env)
+        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
 
     async def _set_up(
         self, line: str, context: Mapping[str, object], against: Declared, env: Mapping[str, str]
@@ -298,8 +299,8 @@ def run_cases(
     files = list(files)
     begun = monotonic()
     with Runner(at_once or default_width(), given) as runner:
-        chosen = cases if cases is not None else [case for file in files for case in file.cases]
-        results = asyncio.run(runner.run_all(chosen, on_ran))
+        to_run = cases if cases is not None else [case for file in files for case in file.cases]
+        results = asyncio.run(runner.run_all(to_run, on_ran))
     return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)
 
 
@@ -308,7 +309,7 @@ def default_width() -> int:
     return min(MOST_AT_ONCE, PER_CORE * (os.cpu_count() or 1))
 
 
-def _event(given: str, against: Declared) -> str:
+def known_event(given: str, against: Declared) -> str:
     """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
     if given in EVENTS:
         return EVENTS[given]
@@ -319,7 +320,8 @@ def _event(given: str, against: Declared) -> str:
     raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
 
 
-def _chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
+def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
+    """Return the hooks of these names, None for all. Raises CannotRunError for one that is not declared."""
     if names is None:
         return None
     known = [hook.name for hook in against.hooks]
