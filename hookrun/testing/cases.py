@@ -38,7 +38,8 @@ class Case:
     """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
 
     `hooks` are the only ones that are asked, None for all. `agents` are those as which it is run, none for a program.
-    `temporary` tells that it has a working directory of its own, where `setup` is run before the event.
+    `temporary` tells that it has a working directory of its own, where `setup` is run before the event. `reads` are
+    other files that it is made of.
     `problems` is what is wrong with it: such a case cannot be run.
     """
 
@@ -54,6 +55,7 @@ class Case:
     setup: str | None = None
     temporary: bool = False
     expect: dict[str, object] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -231,8 +233,9 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     """Return the context: that of a file, over it the other fields, over them `tool` and `args`."""
     context: dict[str, object] = {}
     if isinstance(path := values.get("context_file"), str):
+        case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.from_file(os.path.join(case.file.directory, path), NEVER)
+            context = contexts.from_file(case.reads[0], NEVER)
         except contexts.ContextError as error:
             case.place("context_file").report(str(error), "a context that can be read", "correct the file or its path")
     if isinstance(given := values.get("context"), dict):

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from hookrun.config.problem import Problem
     from hookrun.testing.coverage import Coverage
     from hookrun.testing.run import Ran, Tested
+    from hookrun.testing.update import Updated
 
-STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "-": "red", "+": "green"}
+STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red", "+": "green"}
 """How what a line begins with is shown on a terminal."""
 
 
@@ -81,10 +82,21 @@ class Report:
             if of.missing:
                 self.line(f"  {of.hook.name} ({of.hook.where()}): {'; '.join(of.told)}")
 
-    def sum(self, tested: Tested) -> None:
+    def all(self, tested: Tested, coverage: Coverage | None, updated: Updated | None = None) -> None:
+        """Print all that is to be read; where cases were `updated`, of those that did not hold only the others."""
+        self.problems(tested.problems)
+        self.failures(ran for ran in tested.results if ran.problems or updated is None)
+        if coverage is not None:
+            self.coverage(coverage)
+        for problem in updated.problems if updated is not None else ():
+            self.line(f"NOT UPDATED {problem}")
+        self.sum(tested, updated.results if updated is not None else 0)
+
+    def sum(self, tested: Tested, updated: int = 0) -> None:
         """Print how many passed and how many did not."""
-        count, broken = len(tested.results), len(tested.problems)
+        count, broken, failed = len(tested.results), len(tested.problems), tested.failed - updated
         said = [f"{count - tested.failed} passed"]
-        said += [f"{tested.failed} failed"] if tested.failed else []
+        said += [f"{updated} updated"] if updated else []
+        said += [f"{failed} failed"] if failed else []
         said += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
         self.line(f"{count} {'case' if count == 1 else 'cases'}: {', '.join(said)} in {tested.seconds:.1f} s")

@@ -52,7 +52,7 @@ class Ran:
     """One case that was to be run, once for each of its agents (`agent` None: for a program).
 
     `problems` are why it could not be run, a line each; else `came` is what came of it, and `differences` are what was
-    expected and did not hold. `declared` is what it was run against.
+    expected and did not hold. `declared` is what it was run against, `directory` the case's own, which is gone now.
     """
 
     case: Case
@@ -61,6 +61,7 @@ class Ran:
     differences: list[Difference] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     declared: Declared | None = None
+    directory: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -160,7 +161,7 @@ class Runner:
             ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
             return ran
         try:
-            ran.came, expect = await self._fire(case, agent, ran.declared)
+            ran.came, expect = await self._fire(ran, ran.declared)
         except CannotRunError as error:
             ran.problems = [f"{case.where}: {error}"]
         except Exception as error:  # one case that cannot be run keeps none of the others from it
@@ -169,11 +170,13 @@ class Runner:
             ran.differences = judge(expect, ran.came)
         return ran
 
-    async def _fire(self, case: Case, agent: str | None, against: Declared) -> tuple[Came, Mapping[str, object]]:
+    async def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
         """Return what came of a case, and what is expected of it with its own directory filled in."""
+        case, agent = ran.case, ran.agent
         event = known_event(case.event, against)
         hooks = chosen(case.hooks, against)
         around = self._surround(case)
+        ran.directory = around.directory
         context = around.filled(case.context)
         if around.directory is not None:
             given = context.get("working_dir")
