@@ -88,7 +88,7 @@ def runner_of(config: pytest.Config) -> Runner:
     if RUNNER not in config.stash:
         from hookrun.testing.run import Runner
 
-        runner = config.stash[RUNNER] = Runner()
+        runner = config.stash[RUNNER] = Runner(directory=str(config.rootpath))
         config.add_cleanup(runner.close)
     return config.stash[RUNNER]
 

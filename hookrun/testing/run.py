@@ -96,12 +96,16 @@ class Tested:
 class Runner:
     """Runs cases, at most `at_once` processes at a time. To be closed: that removes its temporary directory.
 
-    `given` are declarations that stand in for those around the files of cases.
+    `given` are declarations that stand in for those around the files of cases. `directory` is where those are looked
+    for that have none around them: outside of a repository they are not looked for above a file.
     """
 
-    def __init__(self, at_once: int = MOST_AT_ONCE, given: Declared | None = None) -> None:
+    def __init__(
+        self, at_once: int = MOST_AT_ONCE, given: Declared | None = None, directory: str | None = None
+    ) -> None:
         self.at_once = at_once
         self._given = given
+        self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
         self._place = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
         os.mkdir(f"{self._place}/home")
@@ -127,7 +131,11 @@ class Runner:
         """Return what the cases of a file are run against."""
         if self._given is not None:
             return self._given
-        return self.declared_at(file.directory, file.config)
+        found = self.declared_at(file.directory, file.config)
+        if found.found or file.config is not None or self._directory is None:
+            return found
+        instead = self.declared_at(self._directory)
+        return instead if instead.found else found
 
     def declared_at(self, directory: str, config: str | None = None) -> Declared:
         """Return what is declared for a directory, or in one file."""
@@ -307,16 +315,18 @@ def run_cases(
     *,
     at_once: int | None = None,
     given: Declared | None = None,
+    directory: str | None = None,
     on_ran: Callable[[Ran], object] = lambda _: None,
 ) -> Tested:
     """Run the cases of these files, or only some, and return what came of them; whatever is raised, no hook is left.
 
     `at_once` is how many hooks run side by side. `given` are declarations that stand in for those around the files,
-    made by `declared.from_data` or `declared.from_files`.
+    made by `declared.from_data` or `declared.from_files`; `directory` is where those are looked for that a file has not
+    around it.
     """
     files = list(files)
     begun = monotonic()
-    with Runner(at_once or default_width(), given) as runner:
+    with Runner(at_once or default_width(), given, directory) as runner:
         to_run = cases if cases is not None else [case for file in files for case in file.cases]
         results = asyncio.run(runner.run_all(to_run, on_ran))
     return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.cli.command import hookrun
 from tests.cli.terminal import PATIENCE, at_terminal
-from tests.testing.cases import GUARD, LIST, PUSH, write
+from tests.testing.cases import GUARD, LIST, PUSH, until_there, write
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -244,6 +247,45 @@ def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:
+    """Nothing is looked for above a file there, but where the person is."""
+    (project.root / ".git").rmdir()
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED})
+    assert hookrun(project, "test").status == 0
+    (project.root / "coder.json").unlink()
+    done = hookrun(project, "test")
+    assert done.status == 1
+    assert f"{project.root}/hooks: found no declaration file here, expected coder.json" in done.stdout
+
+
+def test_ctrl_c_ends_every_hook(project: Project) -> None:
+    """None is left, nor anything of what was made for the cases."""
+    mark = project.home / "pid"
+    project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
+    write(project, {**LIST, "expect": {"fired": True}})
+    place = project.home / "tmp"
+    place.mkdir()
+    process = subprocess.Popen(
+        project.command("test"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(TMPDIR=str(place)),
+    )
+    try:
+        until_there(mark)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert (process.returncode, "".join(said).strip()) == (130, "")
+    assert list(place.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
 
 
 def test_options_that_do_not_go_together(project: Project) -> None:
