@@ -1,0 +1,294 @@
+"""`hookrun test` as a person runs it: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.terminal import PATIENCE, at_terminal
+from tests.testing.cases import GUARD, LIST, PUSH, until_there, write
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+BLOCKED: dict[str, object] = {"action": "block", "message": "no force push here"}
+
+
+def test_all_passed_is_zero(project: Project) -> None:
+    """The sum and the coverage are told; nothing is written into the home."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
+    done = hookrun(project, "test")
+    assert (done.status, done.stderr) == (0, "")
+    coverage, missing, total = done.stdout.splitlines()
+    assert coverage == "coverage: 4 of 5 (80 %)"
+    assert missing == f"  no-force ({project.root}/coder.json:1): no case with a tool that shell matches"
+    assert total.startswith("2 cases: 2 passed in ")
+    assert list(project.home.iterdir()) == []
+
+
+def test_a_failure_is_told_as_a_difference(project: Project) -> None:
+    """Where the case stands, what was expected and came, who ran, stderr, and a line that does the same again."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "name": "lets it pass", "expect": {"action": "continue", "args": {"command": "x"}}})
+    done = hookrun(project, "test", "hooks", "--no-coverage")
+    assert done.status == 1
+    shown = done.stdout.splitlines()
+    assert shown[0] == "FAIL hooks/a.hooktest.json:3:5: lets it pass"
+    assert shown[1:8] == [
+        "  - action: continue",
+        "  + action: block",
+        "  args:",
+        "    {",
+        '  -   "command": "x"',
+        '  +   "command": "git push --force"',
+        "    }",
+    ]
+    assert shown[8].startswith("  ran: no-force (block, ")
+    assert shown[9:11] == ["  stderr of no-force:", "    | no force push here"]
+    assert shown[11] == (
+        """  try it: echo '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
+        "| hookrun fire pre_tool_use --explain"
+    )
+    assert shown[12].startswith("1 case: 0 passed, 1 failed in ")
+
+
+def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
+    """It is no success either."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED})
+    (project.root / "b.hooktest.yaml").write_text("cases: [\n")
+    done = hookrun(project, "test", "--no-coverage")
+    assert done.status == 1
+    assert done.stdout.startswith("BROKEN b.hooktest.yaml:2:1: found ")
+    assert "1 case: 1 passed, 1 problem with files of cases in " in done.stdout
+
+
+def test_some_of_the_cases(project: Project) -> None:
+    """By path and by a part of the name."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "name": "refused", "expect": BLOCKED}, {**LIST, "expect": {"action": "block"}})
+    write(project, {**PUSH, "expect": {"action": "ask"}}, name="b.hooktest.json")
+    assert hookrun(project, "test", "hooks", "-k", "refus").status == 0
+    assert hookrun(project, "test", "-k", "hooks/a*refused").status == 0
+    assert hookrun(project, "test", "hooks").status == 1
+
+
+def test_nothing_to_run_is_an_error(project: Project) -> None:
+    """Whoever mistypes a path or a pattern is told, and no CI is green for it."""
+    for arguments, said in (
+        ((), "found no cases here, expected files that end in .hooktest.yaml"),
+        (("gone",), "gone: found nothing, expected a file of cases or a directory"),
+        (("coder.json",), "coder.json: found another file"),
+    ):
+        project.hooks(GUARD)
+        done = hookrun(project, "test", *arguments)
+        assert (done.status, done.stdout) == (1, "")
+        assert said in done.stderr
+    write(project, {**PUSH, "expect": BLOCKED})
+    assert "found no case that fits 'nope'" in hookrun(project, "test", "-k", "nope").stderr
+    write(project)
+    assert "found no cases in hooks/a.hooktest.json" in hookrun(project, "test").stderr
+
+
+def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> None:
+    """`--fail-under` is in percent."""
+    project.hooks(GUARD, {"name": "other", "event": "stop", "command": "exit 0"})
+    write(project, {**PUSH, "expect": BLOCKED})
+    done = hookrun(project, "test", "--fail-under", "60")
+    assert done.status == 1
+    assert "  other (" in done.stdout
+    assert "no case in which it runs" in done.stdout
+    assert done.stderr == "hookrun: coverage is 37.5 %, expected at least 60 %\n"
+    assert hookrun(project, "test", "--fail-under", "37").status == 0
+
+
+def test_all_of_it_as_json(project: Project) -> None:
+    """What a person is shown, for a program."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "agents": ["claude"], "expect": {"action": "block"}})
+    done = hookrun(project, "test", "--json")
+    assert done.status == 1
+    report: dict[str, Any] = done.json
+    assert (report["ok"], report["passed"], report["failed"], report["problems"]) == (False, 1, 1, [])
+    first, second = report["cases"]
+    assert (first["passed"], first["came"]["fired"], first["hooks"][0]["name"]) == (True, ["no-force"], "no-force")
+    assert (second["file"], second["agent"]) == ("hooks/a.hooktest.json", "claude")
+    assert second["differences"] == [{"key": "action", "expected": "block", "came": "continue"}]
+    assert report["coverage"]["total"] == 5
+
+
+def test_all_of_it_as_junit(project: Project) -> None:
+    """A suite for each file, failures and errors apart, and no character that XML does not take."""
+    project.hooks(GUARD, {"name": "bell", "event": "stop", "command": "printf 'a\\a\\033[1m' >&2; exit 2"})
+    write(
+        project,
+        {**PUSH, "expect": BLOCKED},
+        {"event": "stop", "expect": {"message": None}},
+        {"event": "stopp", "expect": {"action": "block"}},
+    )
+    (project.root / "z.hooktest.yaml").write_text("cases: [\n")
+    done = hookrun(project, "test", "--junit", "report.xml")
+    assert done.status == 1
+    root = ET.parse(project.root / "report.xml").getroot()  # noqa: S314  # our own
+    suites = [(each.get("name"), each.get("tests"), each.get("failures"), each.get("errors")) for each in root]
+    assert suites == [("hooks/a.hooktest.json", "3", "1", "1"), ("z.hooktest.yaml", "1", "0", "1")]
+    failure = root.find(".//failure")
+    assert failure is not None
+    assert "+ message: a\\x07\\x1b[1m" in str(failure.text)
+    assert [case.get("line") for case in root.iter("testcase")][:3] == ["3", "15", "22"]
+
+
+def test_what_came_is_accepted_by_update(project: Project) -> None:
+    """The file says afterwards what came, and all passes; nothing else in it changes."""
+    project.hooks(GUARD)
+    path = project.root / "a.hooktest.yaml"
+    path.write_text(
+        "cases:  # all\n"
+        "  - name: a\n"
+        "    event: pre_tool_use\n"
+        "    tool: bash\n"
+        "    args: {command: git push --force}\n"
+        "    # not yet\n"
+        "    expect: {action: continue}  # really?\n"
+    )
+    before = path.read_text()
+    done = hookrun(project, "test", "--update", "--no-coverage")
+    assert done.status == 0
+    assert done.stdout.startswith("1 case: 0 passed, 1 updated in ")
+    assert path.read_text() == before.replace("{action: continue}", "{action: block}")
+    assert hookrun(project, "test").status == 0
+
+
+def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None:
+    """Escapes are shown, not obeyed; differences are coloured where there is a terminal, and NO_COLOR is heard."""
+    project.hooks({"command": "printf '\\033]0;owned\\007' >&2; exit 3"})
+    write(project, {**LIST, "expect": {"action": "block"}})
+    shown = at_terminal(project, "test", env={"TERM": "xterm"})
+    assert shown.status == 1
+    assert "\x1b[31m  - action: block" in shown.screen
+    assert "\x1b]0;" not in shown.screen
+    assert "\\x1b]0;owned\\x07" in shown.screen
+    assert "\x1b[31m" not in at_terminal(project, "test", env={"TERM": "xterm", "NO_COLOR": "1"}).screen
+
+
+def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
+    """With what came of it as what is expected; it passes as it is."""
+    project.hooks(GUARD)
+    project.user_hooks(record_context=True)
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
+    number = str(fired.verdict["request_id"])
+    shown = hookrun(project, "test", "--from-log", number[:6])
+    assert (shown.status, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "cases:\n"
+        f"  - name: bash as in {number}\n"
+        "    event: pre_tool_use\n"
+        "    tool: bash\n"
+        "    args: {command: git push --force}\n"
+        "    context: {session_id: s1}\n"
+        "    expect:\n"
+        "      action: block\n"
+        "      fired: [no-force]\n"
+    )
+    for name in ("a.hooktest.yaml", "b.hooktest.json"):
+        assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
+        project.fire()
+        assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
+        again = hookrun(project, "test", "--from-log", "last", "--into", name)
+        assert (again.status, again.stdout) == (1, "")
+        assert "is there already" in again.stderr
+    done = hookrun(project, "test", "--no-coverage")
+    assert done.stdout.startswith("4 cases: 4 passed in ")
+
+
+def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
+    """It is said what has to be switched on."""
+    project.hooks(GUARD)
+    number = str(project.fire().verdict["request_id"])
+    done = hookrun(project, "test", "--from-log", number)
+    assert done.status == 1
+    assert "was recorded without its context" in done.stderr
+    assert '"record_context": true' in done.stderr
+    assert "found no fire zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
+    assert "found no fire last" in hookrun(project, "test", "--from-log", "last").stderr
+
+
+def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
+    """Until Ctrl-C, which ends it with the status of an interrupt."""
+    script = project.script("guard.sh", "#!/bin/sh\nexit 2\n")
+    project.hooks({"command": script})
+    write(project, {**LIST, "expect": {"action": "block"}})
+    process = subprocess.Popen(
+        project.command("test", "--watch", "--no-coverage"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(PYTHONUNBUFFERED="1"),
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("1 case: 1 passed")
+        assert process.stderr.readline() == "watching; Ctrl-C ends it\n"
+        project.script("guard.sh", "#!/bin/sh\nexit 0\n")
+        lines = iter(process.stdout.readline, "")
+        assert next(line for line in lines if line.startswith("FAIL")) == "FAIL hooks/a.hooktest.json:3:5: case 1\n"
+        assert next(line for line in lines if line.startswith("1 case")).startswith("1 case: 0 passed, 1 failed")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:
+    """Nothing is looked for above a file there, but where the person is."""
+    (project.root / ".git").rmdir()
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED})
+    assert hookrun(project, "test").status == 0
+    (project.root / "coder.json").unlink()
+    done = hookrun(project, "test")
+    assert done.status == 1
+    assert f"{project.root}/hooks: found no declaration file here, expected coder.json" in done.stdout
+
+
+def test_ctrl_c_ends_every_hook(project: Project) -> None:
+    """None is left, nor anything of what was made for the cases."""
+    mark = project.home / "pid"
+    project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
+    write(project, {**LIST, "expect": {"fired": True}})
+    place = project.home / "tmp"
+    place.mkdir()
+    process = subprocess.Popen(
+        project.command("test"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(TMPDIR=str(place)),
+    )
+    try:
+        until_there(mark)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert (process.returncode, "".join(said).strip()) == (130, "")
+    assert list(place.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
+def test_options_that_do_not_go_together(project: Project) -> None:
+    """They are told apart, not ignored."""
+    assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
+    assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr
