@@ -1,4 +1,4 @@
-"""What a recipe is: declarations as they stand in a file, options, and what it catches and misses, said plainly."""
+"""What a recipe is: hooks ready to be declared, the options that they take, and what they catch and miss, in words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OPTION = "HOOKRUN_OPTION_"
-"""How the variables are called in which a hook finds its options: this, and the option's name in capitals."""
+PREFIX = "HOOKRUN_OPTION_"
+"""What the variable of an option begins with; the rest is its name in capitals."""
 
 
 class Option:
-    """Something that can be chosen: its `name`, its `default`, and what it means."""
+    """Something that can be set about a recipe: its default, and what it means, for people."""
 
     __slots__ = ("default", "description", "name")
 
@@ -22,9 +22,14 @@ class Option:
         self.default = default
         self.description = description
 
+    @property
+    def variable(self) -> str:
+        """The environment variable that a declaration's `env` sets it by."""
+        return PREFIX + self.name.upper()
+
 
 class Recipe:
-    """A ready-made hook, or several that belong together; the first one is called as the recipe is.
+    """A ready-made hook, or several that belong together; the first has the recipe's name.
 
     `hooks` are declarations as they stand in coder.json. `catches` and `misses` are plain sentences.
     """
@@ -33,9 +38,9 @@ class Recipe:
 
     def __init__(
         self,
-        *,
         name: str,
         summary: str,
+        *,
         hooks: tuple[Mapping[str, object], ...],
         options: tuple[Option, ...] = (),
         catches: tuple[str, ...] = (),
@@ -49,14 +54,9 @@ class Recipe:
         self.misses = misses
 
 
-def variable(name: str) -> str:
-    """Return the environment variable in which the option `name` is given."""
-    return OPTION + name.upper().replace("-", "_")
-
-
 def option(recipe: Recipe, name: str) -> str:
-    """Return the value of an option: that in the environment, else the default. Raises KeyError for an unknown one."""
+    """Return the value of an option: that of the environment, else the default. Raises KeyError for one it has not."""
     for each in recipe.options:
         if each.name == name:
-            return os.environ.get(variable(name), each.default)
-    raise KeyError(name)
+            return os.environ.get(each.variable, each.default)
+    raise KeyError(f"{recipe.name} has no option {name!r}")
