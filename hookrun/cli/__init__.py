@@ -32,6 +32,7 @@ COMMANDS = {
     "recipes": ("hookrun.cli.recipes", "Show, add, update and remove ready-made hooks."),
     "resume": ("hookrun.cli.resume", "End a pause."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
+    "test": ("hookrun.cli.test", "Run the cases beside the hooks and say which do not hold."),
     "trust": ("hookrun.cli.trust", "Show what a project's hooks run, and approve them."),
     "uninstall": ("hookrun.cli.uninstall", "Take hookrun out of coding agents' settings."),
     "untrust": ("hookrun.cli.untrust", "Forget what was decided about a project's hooks."),

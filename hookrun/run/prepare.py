@@ -204,11 +204,14 @@ def inherited(policy: str) -> Inherited:
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": Inherited(now)}
     if policy not in kept:
-        kept[policy] = Inherited(_under_policy(kept["inherit"], policy))
+        kept[policy] = Inherited(under_policy(kept["inherit"], policy))
     return kept[policy]
 
 
-def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
+def under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
+    """Return what a policy leaves of variables."""
+    if policy == "inherit":
+        return dict(variables)
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
     return {name: value for name, value in variables.items() if not looks_like_credential(name)}

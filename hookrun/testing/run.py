@@ -1,0 +1,318 @@
+"""Runs cases through the engine, many at once in one process. Nothing of the person's is read or written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+from hookrun import audit
+from hookrun import context as contexts
+from hookrun.agents import load as load_agent
+from hookrun.config.problem import nearest
+from hookrun.events import EVENTS
+from hookrun.library.bounded import FOREVER
+from hookrun.library.fire import Fire
+from hookrun.library.registry import Selection, Table
+from hookrun.library.result import Result
+from hookrun.library.services import Services
+from hookrun.model import Hook
+from hookrun.run.pool import Pool
+from hookrun.run.prepare import Surroundings, under_policy
+from hookrun.run.process import MOST_AT_ONCE
+from hookrun.testing import as_agent, declared
+from hookrun.testing.came import Came, Failed, as_told, of_verdict
+from hookrun.testing.judge import Difference, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hookrun.config.problem import Problem
+    from hookrun.model import Outcome
+    from hookrun.testing.cases import Case, CaseFile
+    from hookrun.testing.declared import Declared
+
+PER_CORE = 4
+"""Hooks that run at once for each core."""
+AHEAD = 4
+"""Cases that are made ready while all places for processes are taken."""
+
+
+class CannotRunError(Exception):
+    """A case cannot be run as it stands; the message says why."""
+
+
+@dataclass(slots=True)
+class Ran:
+    """One case that was to be run, once for each of its agents (`agent` None: for a program).
+
+    `problems` are why it could not be run, a line each; else `came` is what came of it, and `differences` are what was
+    expected and did not hold. `declared` is what it was run against.
+    """
+
+    case: Case
+    agent: str | None
+    came: Came | None = None
+    differences: list[Difference] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    declared: Declared | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it could be run and all holds."""
+        return not (self.problems or self.differences)
+
+    @property
+    def name(self) -> str:
+        """The name of the case, and the agent if it is run as one."""
+        return f"{self.case.name} [{self.agent}]" if self.agent else self.case.name
+
+
+@dataclass(slots=True)
+class Tested:
+    """What came of all cases, in their order, and what is wrong with files of cases. `seconds` is how long it took."""
+
+    results: list[Ran]
+    problems: list[Problem]
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many did not pass."""
+        return sum(not ran.passed for ran in self.results)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there was something to run, all of it passed, and every file could be read."""
+        return bool(self.results) and not self.failed and not self.problems
+
+
+class CaseFire(Fire):
+    """A fire that leaves no record, and knows how its background hooks ended."""
+
+    def __init__(self, services: Services, event: str, data: Mapping[str, object], selection: Selection) -> None:
+        super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Queue[Failed | None] = asyncio.Queue()
+
+    async def background_failures(self, count: int) -> list[Failed]:
+        """Wait until so many background hooks have ended; return those that failed."""
+        ended = [await self._ended.get() for _ in range(count)]
+        return [failed for failed in ended if failed is not None]
+
+    def _audit(self, *_: object, **__: object) -> None:
+        """Nothing is recorded."""
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        """Note how a background hook ended; this is called in another thread."""
+        record = audit.of_background(hook, outcome, self._data)
+        kind = record.get("failure")
+        failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
+        self._loop.call_soon_threadsafe(self._ended.put_nowait, failed)
+
+
+class Runner:
+    """Runs cases, at most `at_once` processes at a time. To be closed: that removes its temporary directory.
+
+    `given` are declarations that stand in for those around the files of cases.
+    """
+
+    def __init__(self, at_once: int = MOST_AT_ONCE, given: Declared | None = None) -> None:
+        self.at_once = at_once
+        self._given = given
+        self._pool, self._background_pool = Pool(at_once), Pool(at_once)
+        self._place = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
+        os.mkdir(f"{self._place}/home")
+        self._declared: dict[tuple[str, str | None], Declared] = {}
+        self._services: dict[Declared, Services] = {}
+        self._tables: dict[tuple[object, ...], Table] = {}
+        self._made = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every hook that runs and remove what was made for the cases."""
+        self._pool.close()
+        self._background_pool.close()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def declared_for(self, file: CaseFile) -> Declared:
+        """Return what the cases of a file are run against."""
+        if self._given is not None:
+            return self._given
+        return self.declared_at(file.directory, file.config)
+
+    def declared_at(self, directory: str, config: str | None = None) -> Declared:
+        """Return what is declared for a directory, or in one file."""
+        key = (directory, config) if config is None else ("", config)
+        if key not in self._declared:
+            self._declared[key] = declared.from_files(directory, config)
+        return self._declared[key]
+
+    async def run_all(self, cases: Iterable[Case], on_ran: Callable[[Ran], object] = lambda _: None) -> list[Ran]:
+        """Run all cases, side by side; return what came of each, in their order. `on_ran` is told of each at once."""
+        jobs = [(case, agent) for case in cases for agent in (case.agents or (None,))]
+        results: list[Ran | None] = [None] * len(jobs)
+        left = iter(enumerate(jobs))
+
+        async def work() -> None:
+            for index, (case, agent) in left:
+                ran = results[index] = await self.run(case, agent)
+                on_ran(ran)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(len(jobs), self.at_once + AHEAD)):
+                group.create_task(work())
+        return [ran for ran in results if ran is not None]
+
+    async def run(self, case: Case, agent: str | None = None) -> Ran:
+        """Run one case, as an agent if one is given, and judge what came. Raises nothing."""
+        ran = Ran(case, agent, problems=list(map(str, case.problems)))
+        if ran.problems:
+            return ran
+        ran.declared = self.declared_for(case.file)
+        if ran.declared.problems:
+            ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
+            return ran
+        try:
+            ran.came = await self._fire(case, agent, ran.declared)
+        except CannotRunError as error:
+            ran.problems = [f"{case.where}: {error}"]
+        except Exception as error:  # one case that cannot be run keeps none of the others from it
+            ran.problems = [f"{case.where}: it cannot be run: {type(error).__name__}: {error}"]
+        else:
+            ran.differences = judge(case.expect, ran.came)
+        return ran
+
+    async def _fire(self, case: Case, agent: str | None, against: Declared) -> Came:
+        event = _event(case.event, against)
+        context = dict(case.context)
+        if case.temporary:
+            context["working_dir"] = self._directory_of(case)
+        hooks = _chosen(case.hooks, against)
+        if agent is None:
+            return await self.fire(event, context, against, hooks=hooks, env=case.env)
+        module = load_agent(agent)
+        try:
+            message = as_agent.message_of(module, event, context)
+        except as_agent.NoEventError as error:
+            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
+        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=case.env)
+        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
+
+    async def fire(
+        self,
+        event: str,
+        context: Mapping[str, object],
+        against: Declared,
+        *,
+        hooks: frozenset[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Came:
+        """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it."""
+        contexts.check(context, "the context")
+        table = self._table(event, against, hooks, env or {})
+        concerned = table.concerned(context)
+        if not concerned:
+            return of_verdict(Result(), [], dict(context))
+        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned))
+        result = await fire.run()
+        came = of_verdict(result, list(result.runs), dict(context))
+        came.ms = result.ms
+        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
+        came.failures += await fire.background_failures(len(waiting))
+        return came
+
+    def _table(self, event: str, against: Declared, hooks: frozenset[str] | None, env: Mapping[str, str]) -> Table:
+        key = (against, event, hooks, tuple(env.items()))
+        if key not in self._tables:
+            found = [hook for hook in against.hooks if event in hook.events and hook.mode != "off"]
+            chosen = [hook for hook in found if hooks is None or hook.name in hooks]
+            self._tables[key] = Table([_with_environment(hook, env, against) for hook in chosen] if env else chosen)
+        return self._tables[key]
+
+    def _services_for(self, against: Declared) -> Services:
+        services = self._services.get(against)
+        if services is None:
+            services = self._services[against] = Services(against.root, max_processes=self.at_once)
+            services.home = f"{self._place}/home"
+            services.trusted = True
+            services.pool, services.background_pool = self._pool, self._background_pool
+        return services
+
+    def _directory_of(self, case: Case) -> str:
+        """Return a new directory with the case's files."""
+        self._made += 1
+        directory = f"{self._place}/{self._made}"
+        os.mkdir(directory)
+        for name, text in case.files.items():
+            path = os.path.join(directory, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        return directory
+
+
+def run_cases(
+    files: Iterable[CaseFile],
+    cases: Iterable[Case] | None = None,
+    *,
+    at_once: int | None = None,
+    given: Declared | None = None,
+    on_ran: Callable[[Ran], object] = lambda _: None,
+) -> Tested:
+    """Run the cases of these files, or only some, and return what came of them; whatever is raised, no hook is left.
+
+    `at_once` is how many hooks run side by side. `given` are declarations that stand in for those around the files,
+    made by `declared.from_data` or `declared.from_files`.
+    """
+    files = list(files)
+    begun = monotonic()
+    with Runner(at_once or default_width(), given) as runner:
+        chosen = cases if cases is not None else [case for file in files for case in file.cases]
+        results = asyncio.run(runner.run_all(chosen, on_ran))
+    return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)
+
+
+def default_width() -> int:
+    """Return how many hooks run at once where nobody says: enough to keep every core busy."""
+    return min(MOST_AT_ONCE, PER_CORE * (os.cpu_count() or 1))
+
+
+def _event(given: str, against: Declared) -> str:
+    """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
+    if given in EVENTS:
+        return EVENTS[given]
+    if given in against.events:
+        return given
+    near = nearest(given, [*EVENTS, *against.events])
+    hint = f"; did you mean {near}?" if near else ""
+    raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
+
+
+def _chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
+    if names is None:
+        return None
+    known = [hook.name for hook in against.hooks]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean {near}?" if near else ""
+            raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
+    return frozenset(names)
+
+
+def _with_environment(hook: Hook, env: Mapping[str, str], against: Declared) -> Hook:
+    """Return the hook as it is where the environment has these variables: its policy holds for them, its own win."""
+    given = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+    policy = Surroundings({}, project=against.root, request_id="").env_policy(hook)
+    left = {os.fsdecode(name): os.fsdecode(value) for name, value in under_policy(given, policy).items()}
+    return Hook.from_dict({**hook.to_dict(), "env": {**left, **(hook.env or {})}})

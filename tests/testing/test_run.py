@@ -1,0 +1,237 @@
+"""Cases are run through the engine: what is expected of them is judged, and nothing outside of them is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.testing import declared
+from hookrun.testing.cases import load
+from hookrun.testing.run import Runner, run_cases
+from tests.cli.terminal import PATIENCE
+from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+Json = dict[str, object]
+BLOCKED: Json = {"action": "block", "message": "*force*", "fired": ["no-force"], "failure": None}
+
+
+def says(text: str) -> str:
+    """Return a command that answers with this JSON."""
+    return f"cat >/dev/null; echo '{text}'"
+
+
+def test_what_holds_passes(project: Project) -> None:
+    """Action, message, arguments, failure and who ran, all as expected."""
+    project.hooks(GUARD)
+    done = run_here(
+        project,
+        {**PUSH, "expect": {**BLOCKED, "args": {"command": "git push --force"}}},
+        {**LIST, "expect": {"action": ["allow", "continue"], "message": None, "fired": True}},
+        {**LIST, "tool": "edit", "expect": {"action": "continue", "fired": False}},
+        {**LIST, "hook": "no-force", "expect": {"fired": ["no-force"]}},
+    )
+    assert [ran.differences for ran in done.results] == [[]] * 4
+    assert done.ok
+
+
+@pytest.mark.parametrize(
+    ("expect", "key"),
+    [
+        ({"action": "continue"}, "action"),
+        ({"action": ["continue", "ask"]}, "action"),
+        ({"message": "no such"}, "message"),
+        ({"message": None}, "message"),
+        ({"additional_context": "*"}, "additional_context"),
+        ({"system_message": "*"}, "system_message"),
+        ({"args": {"command": "git push"}}, "args"),
+        ({"failure": "timeout"}, "failure"),
+        ({"fired": []}, "fired"),
+        ({"fired": False}, "fired"),
+        ({"fired": ["other"]}, "fired"),
+        ({}, "expect"),
+    ],
+)
+def test_what_does_not_hold_is_a_difference(project: Project, expect: dict[str, object], key: str) -> None:
+    """One for each expectation; a case that expects nothing holds nothing."""
+    project.hooks(GUARD)
+    assert differing(one(project, {**PUSH, "expect": expect})) == [key]
+
+
+def test_a_failure_that_nobody_expects_is_a_difference(project: Project) -> None:
+    """A hook that crashes lets the call pass: the case does not pass for that."""
+    project.hooks({"command": "echo oops >&2; exit 3"})
+    crashed = one(project, {**LIST, "expect": {"action": "continue"}})
+    assert differing(crashed) == ["failure"]
+    assert crashed.came is not None
+    assert crashed.came.stderr() == [("hook", "oops")]
+    assert one(project, {**LIST, "expect": {"action": "continue", "failure": "exit_code"}}).passed
+
+
+def test_a_background_hook_is_waited_for(project: Project) -> None:
+    """It has no say, but that it failed is told."""
+    project.hooks({"command": "cat >/dev/null; exit 3", "background": True}, {"name": "fine", "command": "exit 0"})
+    assert differing(one(project, {**LIST, "expect": {"fired": ["hook", "fine"]}})) == ["failure"]
+
+
+def test_arguments_are_those_after_the_chain(project: Project) -> None:
+    """What one hook changed the next one sees."""
+    project.hooks(
+        {"name": "a", "command": says('{"action": "modify", "args_patch": {"command": "ls -l"}}')},
+        {"name": "b", "command": says('{"action": "modify", "args_patch": {"timeout": 5}}')},
+    )
+    expected: Json = {"action": "modify", "args": {"command": "ls -l", "timeout": 5}, "fired": ["a", "b"]}
+    assert one(project, {**LIST, "expect": expected}).passed
+    assert one(project, {**LIST, "hook": "b", "expect": {"args": {"command": "ls", "timeout": 5}}}).passed
+
+
+def test_a_case_has_its_own_directory_and_environment(project: Project) -> None:
+    """`files` lie in a new working directory that is gone afterwards; `env` is what the hooks inherit."""
+    project.hooks(
+        {
+            "command": 'test "$(cat src/a.txt)" = text && echo "$COLOUR $HOOKRUN_WORKING_DIR" >&2; exit 2',
+            "cwd": "event",
+        }
+    )
+    case: Json = {**LIST, "files": {"src/a.txt": "text"}, "env": {"COLOUR": "red"}, "expect": {"message": "red /*"}}
+    ran = one(project, case)
+    assert ran.passed, ran
+    assert ran.came is not None
+    directory = str(ran.came.message).split()[1]
+    assert directory != str(project.root)
+    assert not os.path.exists(directory)
+
+
+def test_the_environment_of_a_case_is_under_the_hooks_policy(project: Project) -> None:
+    """What a real fire would take away is taken away here; what the hook declares itself wins."""
+    project.hooks({"command": 'cat >/dev/null; echo "$A $B ${MY_TOKEN-none}" >&2; exit 2', "env": {"A": "its own"}})
+    case: Json = {**LIST, "env": {"A": "x", "B": "y", "MY_TOKEN": "z"}, "expect": {"message": "its own y none"}}
+    assert one(project, case).passed
+
+
+def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
+    """The working directory is the root of the declarations, wherever the cases lie."""
+    project.hooks({"command": "cat >/dev/null; pwd >&2; exit 2", "cwd": "event"})
+    assert one(project, {**LIST, "expect": {"message": str(project.root)}}).passed
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode"])
+def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> None:
+    """The hook sees the agent and its names, and what counts is what the agent is told."""
+    project.hooks({**GUARD, "agents": [agent]})
+    assert one(project, {**PUSH, "agents": [agent], "expect": {**BLOCKED, "message": "*no force*"}}).passed
+
+
+def test_what_an_agent_cannot_be_told_is_judged_as_it_is_told(project: Project) -> None:
+    """Gemini CLI cannot ask: the call is refused."""
+    project.hooks({"command": says('{"action": "ask", "message": "sure?"}')})
+    expect: Json = {"action": "block", "message": "needs a person's approval: sure?"}
+    claude, gemini = run_here(project, {**LIST, "agents": ["claude", "gemini"], "expect": expect}).results
+    assert differing(claude) == ["action", "message"]
+    assert gemini.passed
+    assert gemini.came is not None
+    assert gemini.came.degraded == ["ask -> block"]
+
+
+def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
+    """Unknown events and hooks, events that an agent does not have; the other cases are run."""
+    project.hooks(GUARD)
+    done = run_here(
+        project,
+        {"event": "pre_tool_usee", "expect": {"action": "continue"}},
+        {**LIST, "hook": "no-forse", "expect": {"action": "continue"}},
+        {"event": "pre_reflection_store", "agents": ["claude"], "expect": {"action": "continue"}},
+        {**LIST, "expect": {"action": "continue"}},
+    )
+    said = [" ".join(ran.problems) for ran in done.results]
+    assert "did you mean pre_tool_use?" in said[0]
+    assert "did you mean no-force?" in said[1]
+    assert "Claude Code has no event pre_reflection_store" in said[2]
+    assert done.results[3].passed
+    assert not done.ok
+
+
+def test_declarations_that_cannot_be_read_pass_nothing(project: Project) -> None:
+    """Not knowing what is declared is no `continue`; neither is a project without declarations."""
+    case: Json = {**LIST, "expect": {"action": "continue"}}
+    assert "found no declaration file" in one(project, case).problems[0]
+    (project.root / "coder.json").write_text('{"hooks": [')
+    assert "its declarations are not known" in one(project, case).problems[0]
+
+
+def test_a_named_declaration_file_stands_in(project: Project) -> None:
+    """`config` is relative to the file of cases."""
+    (project.root / "ci").mkdir()
+    (project.root / "ci" / "hooks.yaml").write_text("hooks: [{name: x, event: stop, command: 'exit 2'}]\n")
+    case: Json = {"event": "stop", "expect": {"action": "block", "fired": ["x"]}}
+    assert one(project, case, {"config": "../ci/hooks.yaml"}).passed
+
+
+def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project's tests say the same on every machine."""
+    monkeypatch.setenv("HOME", str(project.home))
+    project.hooks(GUARD)
+    project.user_hooks({"name": "mine", "command": "exit 2"})
+    assert one(project, {**LIST, "expect": {"action": "continue", "fired": ["no-force"]}}).passed
+    assert [each.name for each in project.home.iterdir()] == [".config"]
+
+
+def test_declarations_can_be_given_in_memory(project: Project) -> None:
+    """They stand in for whatever lies around the files of cases."""
+    given = declared.from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
+    assert not given.problems
+    file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
+    assert run_cases([file], given=given).ok
+
+
+def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:
+    """As for a file."""
+    given = declared.from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
+    assert any("did you mean" in each for each in given.problems)
+
+
+def test_cases_run_side_by_side(project: Project) -> None:
+    """Two cases that wait for each other both end."""
+    wait = 'until test -e "$OTHER"; do n=$((n+1)); test $n -lt 400 || exit 3; sleep 0.05; done'
+    meet = f': > "$MINE"; n=0; {wait}'
+    project.hooks({"command": meet})
+    a, b = str(project.home / "a"), str(project.home / "b")
+    cases: list[Json] = [
+        {**LIST, "env": {"MINE": mine, "OTHER": other}, "expect": {"fired": True}} for mine, other in ((a, b), (b, a))
+    ]
+    assert run_here(project, *cases).ok
+
+
+def until_there(path: Path) -> None:
+    """Wait until a file is there."""
+    until = monotonic() + PATIENCE
+    while not path.exists():
+        assert monotonic() < until
+        sleep(0.01)
+
+
+def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
+    """A run that is cancelled has ended its hooks before it returns."""
+    mark = project.home / "pid"
+    project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
+    file = load(str(write(project, {**LIST, "expect": {"fired": True}})))
+
+    async def cancelled(runner: Runner) -> None:
+        task = asyncio.create_task(runner.run_all(file.cases))
+        await asyncio.to_thread(until_there, mark)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with Runner() as runner:
+        asyncio.run(cancelled(runner))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
