@@ -24,7 +24,8 @@ from hookrun.cli.making import (
 )
 from hookrun.cli.wiring import home_option
 from hookrun.events import WITH_TOOL
-from hookrun.scaffold.hook import Wish, event_named, plan
+from hookrun.scaffold.declaring import ScaffoldError, of_project
+from hookrun.scaffold.hook import Wish, event_named, free_name, plan
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def command(
     directory, home = here(), home_of(home)
     wish = Wish(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
     if not (yes or dry_run) and at_terminal():
-        wish = _asked(wish, lang=lang, event=event)
+        wish = _asked(wish, directory, home, lang=lang, event=event)
     with told():
         made = plan(wish, directory, home)
     if dry_run:
@@ -84,32 +85,32 @@ def command(
     next_steps([*steps, ("hookrun install claude", "lets Claude Code run it: hookrun agents names the others")])
 
 
-def _asked(wish: Wish, *, lang: str | None, event: str | None) -> Wish:
+def _asked(wish: Wish, directory: str, home: str, *, lang: str | None, event: str | None) -> Wish:
     """Ask for everything that no flag has said."""
+    with told():
+        declaring = of_project(directory, home, wish.form)
     language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
-    name = event or _event()
+    name = event or _event(declaring.events)
     wish = replace(wish, language=language, event=name)
     with told():
-        canonical = event_named(name, [])
+        canonical = event_named(name, declaring.events)
     proposed = PURPOSES[purpose_of(canonical, wish.matcher)]
     if wish.matcher is None and canonical in WITH_TOOL:
         answer = click.prompt("For which tools (a glob; * for every one)", default=proposed.matcher or "*")
         wish = replace(wish, matcher=answer)
         proposed = PURPOSES[purpose_of(canonical, answer)]
     if wish.name is None:
-        wish = replace(wish, name=click.prompt("What is it called", default=proposed.name))
+        wish = replace(wish, name=click.prompt("What is it called", default=free_name(proposed.name, declaring)))
     return wish
 
 
-def _event() -> str:
-    return str(click.prompt(f"When does it run ({OFTEN}, or another event)", default=EVENT, value_proc=_known))
+def _event(own: list[str]) -> str:
+    """Ask for an event; one that is not known is asked for again."""
 
+    def known(text: str) -> str:
+        try:
+            return event_named(text.strip(), own)
+        except ScaffoldError as error:
+            raise click.UsageError(str(error)) from None
 
-def _known(text: str) -> str:
-    """Return an event's canonical name; one that is not known is asked for again."""
-    from hookrun.scaffold.declaring import ScaffoldError
-
-    try:
-        return event_named(text.strip(), [])
-    except ScaffoldError as error:
-        raise click.UsageError(str(error)) from None
+    return str(click.prompt(f"When does it run ({OFTEN}, or another event)", default=EVENT, value_proc=known))

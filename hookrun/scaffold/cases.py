@@ -21,20 +21,27 @@ SET = re.compile(r"\[(!?)(.)[^\]]*\]")
 def text(purpose: str, entry: Mapping[str, object], config: str) -> str:
     """Return the file of cases for a declaration that was made from a template; `config` is its path from there."""
     event, name = str(entry["event"]), str(entry["name"])
-    defaults = {"event": event, "hook": name}
-    tool = _tool(purpose, entry)
-    if event in WITH_TOOL and tool is not None:
-        defaults = {"event": event, "tool": tool, "hook": name}
+    tools = _tools(purpose, entry) if event in WITH_TOOL else []
+    defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
     when = entry.get("when")
-    body = _of_conditions(purpose, when) if isinstance(when, dict) else templates.cases(purpose, {"event": event})
+    if isinstance(when, dict):
+        body = _of_conditions(purpose, when)
+    else:
+        body = templates.cases(purpose, {"event": event}) + "".join(_of_tool(purpose, tool) for tool in tools[1:])
     head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
     return f"# What {name} does, case by case: hookrun test\n{head}{body}"
 
 
-def _tool(purpose: str, entry: Mapping[str, object]) -> str | None:
-    """Return a tool that the declaration is for."""
+def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
+    """Return a tool for each alternative of the declaration's matcher."""
     matcher = entry.get("matcher", PURPOSES[purpose].matcher)
-    return example(str(matcher).split("|")[0]) if matcher is not None else None
+    return [example(each) for each in str(matcher).split("|")] if matcher is not None else []
+
+
+def _of_tool(purpose: str, tool: str) -> str:
+    """Return a case of one more tool, which passes."""
+    args = _fields({"tool_args": dict(PURPOSES[purpose].args)})
+    return f"  - name: {tool} is looked at too\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
 
 
 def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:

@@ -59,7 +59,7 @@ def event_named(name: str, own: list[str]) -> str:
         return name
     if name not in EVENTS:
         near = nearest(name, [*EVENTS, *own])
-        meant = f"; did you mean {near}?" if near else "; docs/declarations.md has all of them"
+        meant = f"; did you mean {EVENTS.get(near, near)}?" if near else "; docs/declarations.md has all of them"
         raise ScaffoldError(f"found the event {shown(name)}, expected one that hookrun knows{meant}")
     return EVENTS[name]
 
@@ -99,7 +99,7 @@ def plan(wish: Wish, directory: str, home: str) -> Plan:
 def _entry(wish: Wish, event: str, purpose: str, declaring: Declaring) -> dict[str, object]:
     """Return the declaration, its fields in the order in which people read them."""
     template, language = PURPOSES[purpose], LANGUAGES[wish.language]
-    name = wish.name or _free(template.name, declaring)
+    name = wish.name or free_name(template.name, declaring)
     if not NAME.fullmatch(name):
         raise ScaffoldError(f"found the name {shown(name)}, expected letters, digits, -, _ and . (it names files too)")
     if declaring.named(name):
@@ -119,8 +119,8 @@ def _entry(wish: Wish, event: str, purpose: str, declaring: Declaring) -> dict[s
     return entry
 
 
-def _free(name: str, declaring: Declaring) -> str:
-    """Return the name, with a number if a hook is called so."""
+def free_name(name: str, declaring: Declaring) -> str:
+    """Return the name, with a number if a hook is called so already."""
     free, number = name, 1
     while declaring.named(free):
         number += 1

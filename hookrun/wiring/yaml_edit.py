@@ -55,7 +55,7 @@ class Yaml:
         line_end = self._line_end(_end(node, self.text))
         head = self._whole_lines(self.text[:line_end])
         tail = self.text[line_end:].removeprefix(self._newline)
-        return self._checked(head + self._written(item, node.start_mark.column) + tail, expected)
+        return self._checked(head + self._written(item, self._column(node)) + tail, expected)
 
     def _in_flow(self, node: yaml.CollectionNode, item: object, depth: int) -> str:
         """Return the text with one more item in brackets; brackets without any become lines where that is possible."""
@@ -144,6 +144,13 @@ class Yaml:
         if self.text[offset : offset + 1] != "-":
             raise OtherError
         return offset
+
+    def _column(self, node: yaml.CollectionNode) -> int:
+        """Return where the items of lines begin in their lines: a list's own mark may be that of its anchor."""
+        if isinstance(node, yaml.MappingNode):
+            return int(node.value[0][0].start_mark.column)
+        dash = self._dash(node.value[0])
+        return dash - self.text.rfind("\n", 0, dash) - 1
 
     def _line_end(self, offset: int) -> int:
         end = self.text.find(self._newline, offset)
