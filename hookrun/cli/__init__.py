@@ -42,6 +42,7 @@ COMMANDS = {
 
 EXAMPLES = """\b
 Examples:
+  hookrun init
   hookrun validate
   hookrun list --event pre_tool_use
   echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
