@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli import FAILED
-from hookrun.testing import find
+from hookrun.cli.declared import home_of
+from hookrun.testing import find, machine
 from hookrun.testing.coverage import Coverage
 from hookrun.testing.report import Report
-from hookrun.testing.run import run_cases
+from hookrun.testing.run import Tested, run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
-    from hookrun.testing.run import Tested
+    from hookrun.testing.update import Updated
 
 EXAMPLES = """\b
 Examples:
@@ -22,9 +26,24 @@ Examples:
   hookrun test hooks/ -k "force push"
   hookrun test --update
   hookrun test --junit report.xml --fail-under 90
+  hookrun test --from-log last --into hooks/recorded.hooktest.yaml
 
 Exit status: 0 all cases passed, 1 otherwise, also where there is none.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is run, and what is done about it."""
+
+    paths: tuple[str, ...]
+    pattern: str | None
+    at_once: int | None
+    coverage: bool | None
+    fail_under: float | None
+    update: bool
+    junit: str | None
+    as_json: bool
 
 
 @click.command(name="test", epilog=EXAMPLES)
@@ -35,41 +54,102 @@ Exit status: 0 all cases passed, 1 otherwise, also where there is none.
 @click.option(
     "-j", "at_once", type=click.IntRange(1, 256), help="Hooks that run at once. Default: 4 per core, at most 32."
 )
+@click.option("--update", "accept", is_flag=True, help="Write what came into the files, as what is expected.")
+@click.option("--watch", is_flag=True, help="Run again whenever a file that has a say changes, until Ctrl-C.")
 @click.option("--coverage/--no-coverage", default=None, help="Say what no case reaches. Default: without -k.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage.")
+@click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option(
+    "--from-log", "recorded", metavar="ID", help="Make a case of a recorded fire: its id, or last. Runs nothing."
+)
+@click.option("--into", metavar="FILE", help="Where --from-log puts the case. Default: stdout.")
+@click.option("--home", metavar="DIR", help="Whose log --from-log reads: default HOME.")
 @click.pass_context
 def command(
     ctx: click.Context,
+    *,
     paths: tuple[str, ...],
     pattern: str | None,
     at_once: int | None,
     fail_under: float | None,
-    *,
+    junit: str | None,
+    recorded: str | None,
+    into: str | None,
+    home: str | None,
+    accept: bool,
+    watch: bool,
     coverage: bool | None,
+    as_json: bool,
 ) -> None:
     """Run the cases in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
+    if recorded is not None:
+        _from_log(recorded, into, home)
+        return
+    if into is not None or home is not None:
+        raise click.UsageError("--into and --home go with --from-log.")
+    if watch and as_json:
+        raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
+    options = Options(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit, as_json)
+    if watch:
+        _watch(options)
+    ctx.exit(0 if _once(options)[1] else FAILED)
+
+
+def _once(options: Options) -> tuple[Tested, bool]:
+    """Run all once and tell what came; return it, and whether all is well."""
+    report = Report()
+    tested = _run(options, report)
+    coverage = Coverage(tested.results)
+    if options.junit is not None:
+        with open(options.junit, "wb") as file:
+            file.write(machine.junit(tested))
+    updated = None
+    if options.update:
+        from hookrun.testing.update import update  # it needs YAML, and is rare
+
+        updated = update(tested.results)
+    good = _is_good(tested, updated)
+    if options.fail_under is not None and coverage.percent < options.fail_under:
+        found = f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %"
+        click.echo(f"hookrun: {found}", err=True)
+        good = False
+    shown = coverage if _wants_coverage(options) else None
+    if options.as_json:
+        data = machine.as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
+        click.echo(json.dumps(data, indent=2))
+    else:
+        report.all(tested, shown, updated)
+    return tested, good
+
+
+def _run(options: Options, report: Report) -> Tested:
+    """Read and run the cases. Raises click.ClickException where there is none."""
     try:
-        files = find.read(paths or (".",))
+        files = find.read(options.paths)
     except find.NotThereError as error:
         raise click.ClickException(str(error)) from None
-    cases = find.chosen(files, pattern)
-    report = Report()
+    cases = find.chosen(files, options.pattern)
     report.begin(len(cases))
     try:
-        tested = run_cases(files, cases, at_once=at_once, on_ran=report.ran)
+        tested = run_cases(files, cases, at_once=options.at_once, on_ran=report.ran)
     finally:
         report.end()
-    _nothing_is_no_success(tested, files, pattern)
-    report.problems(tested.problems)
-    report.failures(tested.results)
-    covered = Coverage(tested.results)
-    if coverage or (coverage is None and pattern is None) or fail_under is not None:
-        report.coverage(covered)
-    report.sum(tested)
-    if fail_under is not None and covered.percent < fail_under:
-        report.line(f"coverage is {covered.percent:.1f} %, expected at least {fail_under:g} %")
-        ctx.exit(FAILED)
-    ctx.exit(0 if tested.ok else FAILED)
+    _nothing_is_no_success(tested, files, options.pattern)
+    return tested
+
+
+def _wants_coverage(options: Options) -> bool:
+    if options.coverage is not None:
+        return options.coverage
+    return options.pattern is None or options.fail_under is not None
+
+
+def _is_good(tested: Tested, updated: Updated | None) -> bool:
+    """Tell whether every case holds, now that what came was written if it was to be."""
+    if updated is None:
+        return tested.ok
+    return not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
 
 
 def _nothing_is_no_success(tested: Tested, files: list[CaseFile], pattern: str | None) -> None:
@@ -82,3 +162,34 @@ def _nothing_is_no_success(tested: Tested, files: list[CaseFile], pattern: str |
     if pattern is not None:
         raise click.ClickException(f"found no case that fits {pattern!r}; hookrun test without -k runs them all")
     raise click.ClickException(f"found no cases in {', '.join(file.shown for file in files)}; write some")
+
+
+def _watch(options: Options) -> None:
+    """Run all again and again, whenever a file that has a say has changed."""
+    from hookrun.testing import watch
+
+    while True:
+        begun = time.time_ns()
+        files: set[str] = set()
+        try:
+            tested, _ = _once(options)
+            files = watch.files_of(tested.results)
+        except click.ClickException as error:
+            click.echo(f"hookrun: {error.format_message()}", err=True)
+        click.echo("watching; Ctrl-C ends it", err=True)
+        watch.until_changed(options.paths, files, begun)
+
+
+def _from_log(recorded: str, into: str | None, home: str | None) -> None:
+    """Make a case of a recorded fire and print it, or put it into a file."""
+    from hookrun.testing import from_log
+
+    try:
+        case = from_log.case_of(home_of(home), recorded)
+        if into is None:
+            click.echo(from_log.as_text(case), nl=False)
+        else:
+            from_log.put_into(into, case)
+            click.echo(f"put the case {case['name']!r} into {into}")
+    except from_log.NoCaseError as error:
+        raise click.ClickException(str(error)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.agents import AGENTS
-from hookrun.config.fields import EVENT, HOOK_FIELDS, PATH, WORD, names
+from hookrun.config.fields import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD, names
 from hookrun.config.shapes import Anything, Choice, Field, Many, Table, Text
 from hookrun.model import FAILURES, STRENGTH
 
@@ -57,6 +57,7 @@ CASE_FIELDS = (
         Table(PATH, Text("text"), "an object of path and text"),
         "Files in the case's own temporary working directory.",
     ),
+    Field("setup", Text("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
     Field("workdir", Choice(("temporary",)), "A temporary working directory, also without files."),
     Field("expect", Anything(), "What has to come of it."),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from dataclasses import dataclass, field
 
@@ -20,8 +21,11 @@ from hookrun.testing.case_fields import (
     NULLABLE,
 )
 
-SUFFIXES = (".hooktest.yaml", ".hooktest.yml", ".hooktest.json")
-"""How the name of a file of cases ends."""
+WORKDIR = "${WORKDIR}"
+"""What stands for the case's own directory, in texts of its context, environment and expectations."""
+
+OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
+"""Fields with which a case has a temporary working directory."""
 
 NO_DATA = frozenset({"an empty file", "a file without data"})
 NEVER = float("inf")
@@ -34,6 +38,8 @@ class Case:
     """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
 
     `hooks` are the only ones that are asked, None for all. `agents` are those as which it is run, none for a program.
+    `temporary` tells that it has a working directory of its own, where `setup` is run before the event. `reads` are
+    other files that it is made of.
     `problems` is what is wrong with it: such a case cannot be run.
     """
 
@@ -46,8 +52,10 @@ class Case:
     agents: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    setup: str | None = None
     temporary: bool = False
     expect: dict[str, object] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -90,11 +98,6 @@ class CaseFile:
     def position(self, index: int) -> tuple[int, int]:
         """Return line and column, from 1, of a case."""
         return self.document.position(("cases", index)) if self.document is not None else (1, 1)
-
-
-def is_case_file(path: str) -> bool:
-    """Tell by its name whether a file holds cases."""
-    return path.endswith(SUFFIXES)
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
@@ -167,6 +170,9 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         case.expect = _expect(entry["expect"], at.at("expect"))
     _surround(case, values)
     case.context = _context(case, values)
+    if not case.temporary and WORKDIR in json.dumps([case.context, case.env]):
+        expected = "a case with a temporary directory, which it stands for"
+        at.report(WORKDIR, expected, "add workdir: temporary, or write another path")
     return case
 
 
@@ -207,7 +213,8 @@ def _surround(case: Case, values: dict[str, object]) -> None:
     case.agents = _texts(values.get("agents"))
     case.env = _table(values.get("env"))
     case.files = _table(values.get("files"))
-    case.temporary = "files" in values or "workdir" in values
+    case.setup = str(values["setup"]) if "setup" in values else None
+    case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
             found = f"the path {shown(path)}"
@@ -226,8 +233,9 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     """Return the context: that of a file, over it the other fields, over them `tool` and `args`."""
     context: dict[str, object] = {}
     if isinstance(path := values.get("context_file"), str):
+        case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.from_file(os.path.join(case.file.directory, path), NEVER)
+            context = contexts.from_file(case.reads[0], NEVER)
         except contexts.ContextError as error:
             case.place("context_file").report(str(error), "a context that can be read", "correct the file or its path")
     if isinstance(given := values.get("context"), dict):

@@ -28,7 +28,8 @@ IN_MEMORY = "declarations in memory"
 class Declared:
     """What a project declares: its `hooks` in running order, the `root` they run in, its own events.
 
-    `problems` is what makes that unknown, a line each. `files` is every file that had a say, or would have one.
+    `problems` is what makes that unknown, a line each. `files` is every file that had a say, or would have one; `found`
+    tells whether one had.
     """
 
     root: str
@@ -36,6 +37,7 @@ class Declared:
     events: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    found: bool = True
 
 
 def from_files(directory: str, config: str | None = None) -> Declared:
@@ -59,7 +61,14 @@ def from_files(directory: str, config: str | None = None) -> Declared:
         )
     root = declarations.root or found.repository or directory
     files = [path for _, path, _ in found.files] + declarations.files
-    return Declared(os.path.normpath(root), declarations.hooks, declarations.events, problems, files)
+    return Declared(
+        os.path.normpath(root),
+        declarations.hooks,
+        declarations.events,
+        problems,
+        files,
+        found=declarations.root is not None,
+    )
 
 
 def from_data(data: Mapping[str, object], root: str) -> Declared:

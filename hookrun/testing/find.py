@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrun.match import glob
-from hookrun.testing.cases import Case, CaseFile, is_case_file, load
+from hookrun.testing.cases import Case, CaseFile, load
+from hookrun.testing.names import is_case_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import json
-import os
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,21 +9,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from hookrun.config.problem import printable
-from hookrun.testing.judge import as_lines
+from hookrun.testing.told import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from hookrun.config.problem import Problem
-    from hookrun.testing.came import Came
     from hookrun.testing.coverage import Coverage
-    from hookrun.testing.judge import Difference
     from hookrun.testing.run import Ran, Tested
+    from hookrun.testing.update import Updated
 
-LONGEST_CONTEXT = 4000
-"""Characters of a context beyond which the line to try a case does not hold it."""
-
-STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "-": "red", "+": "green"}
+STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red", "+": "green"}
 """How what a line begins with is shown on a terminal."""
 
 
@@ -90,60 +82,21 @@ class Report:
             if of.missing:
                 self.line(f"  {of.hook.name} ({of.hook.where()}): {'; '.join(of.told)}")
 
-    def sum(self, tested: Tested) -> None:
+    def all(self, tested: Tested, coverage: Coverage | None, updated: Updated | None = None) -> None:
+        """Print all that is to be read; where cases were `updated`, of those that did not hold only the others."""
+        self.problems(tested.problems)
+        self.failures(ran for ran in tested.results if ran.problems or updated is None)
+        if coverage is not None:
+            self.coverage(coverage)
+        for problem in updated.problems if updated is not None else ():
+            self.line(f"NOT UPDATED {problem}")
+        self.sum(tested, updated.results if updated is not None else 0)
+
+    def sum(self, tested: Tested, updated: int = 0) -> None:
         """Print how many passed and how many did not."""
-        count, broken = len(tested.results), len(tested.problems)
+        count, broken, failed = len(tested.results), len(tested.problems), tested.failed - updated
         said = [f"{count - tested.failed} passed"]
-        said += [f"{tested.failed} failed"] if tested.failed else []
+        said += [f"{updated} updated"] if updated else []
+        said += [f"{failed} failed"] if failed else []
         said += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
         self.line(f"{count} {'case' if count == 1 else 'cases'}: {', '.join(said)} in {tested.seconds:.1f} s")
-
-
-def failure(ran: Ran) -> Iterator[str]:
-    """Yield the lines about a case that did not pass."""
-    if ran.problems:
-        yield from (f"BROKEN {problem}" for problem in ran.problems)
-        return
-    yield f"FAIL {ran.case.where}: {ran.name}"
-    for each in ran.differences:
-        yield from (f"  {line}" for line in difference(each))
-    if ran.came is None:
-        return
-    yield f"  ran: {_what_ran(ran.came)}"
-    for name, text in ran.came.stderr():
-        yield f"  stderr of {name}:"
-        yield from (f"    | {line}" for line in text.splitlines())
-    yield f"  try it: {line_to_try(ran)}"
-
-
-def difference(found: Difference) -> Iterator[str]:
-    """Yield the lines of a difference: what was expected with `-`, what came with `+`."""
-    expected, came = as_lines(found.expected), as_lines(found.came)
-    if len(expected) == len(came) == 1:
-        yield f"- {found.key}: {expected[0]}"
-        yield f"+ {found.key}: {came[0]}"
-    else:
-        yield f"{found.key}:"
-        yield from (f"{line[0]} {line[2:]}" for line in difflib.ndiff(expected, came) if line[0] != "?")
-    if found.why:
-        yield f"({found.why})"
-
-
-def _what_ran(came: Came) -> str:
-    said = []
-    for run in came.runs:
-        failed = f", failed: {run.failure.kind}" if run.failure is not None else ""
-        said.append(f"{run.name} ({run.action}{failed}, {run.ms:.0f} ms)")
-    return ", ".join(said) or "no hook"
-
-
-def line_to_try(ran: Ran) -> str:
-    """Return the command line that fires the same at the same hooks and says of each why it ran or did not."""
-    case, came = ran.case, ran.came
-    context = json.dumps(came.context if came is not None else case.context, ensure_ascii=False)
-    if len(context) > LONGEST_CONTEXT:
-        context = "..."
-    where = ran.declared.root if ran.declared is not None else "."
-    there = "" if where == os.getcwd() else f"cd {quote(where)} && "
-    config = f" --config {quote(case.file.config)}" if case.file.config is not None else ""
-    return f"{there}echo {quote(context)} | hookrun fire {case.event} --explain{config}"

@@ -10,39 +10,40 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
-from hookrun import audit
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
 from hookrun.config.problem import nearest
 from hookrun.events import EVENTS
-from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import Fire
 from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
 from hookrun.run.pool import Pool
-from hookrun.run.prepare import Surroundings, under_policy
 from hookrun.run.process import MOST_AT_ONCE
 from hookrun.testing import as_agent, declared
-from hookrun.testing.came import Came, Failed, as_told, of_verdict
+from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
+from hookrun.testing.came import Came, as_told, of_verdict
+from hookrun.testing.cases import WORKDIR
 from hookrun.testing.judge import Difference, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.config.problem import Problem
-    from hookrun.model import Outcome
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.declared import Declared
 
 PER_CORE = 4
 """Hooks that run at once for each core."""
+SETUP_PATIENCE = 60.0
+"""Seconds that a `setup` may take."""
+MOST_SAID = 2000
+"""Characters of what a failing `setup` printed that are told: the last ones."""
 AHEAD = 4
 """Cases that are made ready while all places for processes are taken."""
 
 
-class CannotRunError(Exception):
+class CannotRunError(ValueError):
     """A case cannot be run as it stands; the message says why."""
 
 
@@ -51,7 +52,7 @@ class Ran:
     """One case that was to be run, once for each of its agents (`agent` None: for a program).
 
     `problems` are why it could not be run, a line each; else `came` is what came of it, and `differences` are what was
-    expected and did not hold. `declared` is what it was run against.
+    expected and did not hold. `declared` is what it was run against, `directory` the case's own, which is gone now.
     """
 
     case: Case
@@ -60,6 +61,7 @@ class Ran:
     differences: list[Difference] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     declared: Declared | None = None
+    directory: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -89,30 +91,6 @@ class Tested:
     def ok(self) -> bool:
         """Whether there was something to run, all of it passed, and every file could be read."""
         return bool(self.results) and not self.failed and not self.problems
-
-
-class CaseFire(Fire):
-    """A fire that leaves no record, and knows how its background hooks ended."""
-
-    def __init__(self, services: Services, event: str, data: Mapping[str, object], selection: Selection) -> None:
-        super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
-        self._loop = asyncio.get_running_loop()
-        self._ended: asyncio.Queue[Failed | None] = asyncio.Queue()
-
-    async def background_failures(self, count: int) -> list[Failed]:
-        """Wait until so many background hooks have ended; return those that failed."""
-        ended = [await self._ended.get() for _ in range(count)]
-        return [failed for failed in ended if failed is not None]
-
-    def _audit(self, *_: object, **__: object) -> None:
-        """Nothing is recorded."""
-
-    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        """Note how a background hook ended; this is called in another thread."""
-        record = audit.of_background(hook, outcome, self._data)
-        kind = record.get("failure")
-        failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
-        self._loop.call_soon_threadsafe(self._ended.put_nowait, failed)
 
 
 class Runner:
@@ -183,30 +161,35 @@ class Runner:
             ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
             return ran
         try:
-            ran.came = await self._fire(case, agent, ran.declared)
+            ran.came, expect = await self._fire(ran, ran.declared)
         except CannotRunError as error:
             ran.problems = [f"{case.where}: {error}"]
         except Exception as error:  # one case that cannot be run keeps none of the others from it
             ran.problems = [f"{case.where}: it cannot be run: {type(error).__name__}: {error}"]
         else:
-            ran.differences = judge(case.expect, ran.came)
+            ran.differences = judge(expect, ran.came)
         return ran
 
-    async def _fire(self, case: Case, agent: str | None, against: Declared) -> Came:
-        event = _event(case.event, against)
-        context = dict(case.context)
-        if case.temporary:
-            context["working_dir"] = self._directory_of(case)
-        hooks = _chosen(case.hooks, against)
+    async def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
+        """Return what came of a case, and what is expected of it with its own directory filled in."""
+        case, agent = ran.case, ran.agent
+        event = known_event(case.event, against)
+        hooks = chosen(case.hooks, against)
+        around = self._surround(case)
+        ran.directory = around.directory
+        context = around.filled(case.context)
+        if around.directory is not None:
+            given = context.get("working_dir")
+            context["working_dir"] = (
+                os.path.join(around.directory, given) if isinstance(given, str) else around.directory
+            )
+        if case.setup is not None:
+            await self._set_up(case.setup, context, against, around.env)
         if agent is None:
-            return await self.fire(event, context, against, hooks=hooks, env=case.env)
-        module = load_agent(agent)
-        try:
-            message = as_agent.message_of(module, event, context)
-        except as_agent.NoEventError as error:
-            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=case.env)
-        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
+            came = await self.fire(event, context, against, hooks=hooks, env=around.env)
+        else:
+            came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
+        return came, around.filled(case.expect)
 
     async def fire(
         self,
@@ -215,15 +198,18 @@ class Runner:
         against: Declared,
         *,
         hooks: frozenset[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str],
     ) -> Came:
-        """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it."""
+        """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it.
+
+        `env` is laid over the environment that hooks inherit.
+        """
         contexts.check(context, "the context")
-        table = self._table(event, against, hooks, env or {})
+        table = self._table(event, against, hooks)
         concerned = table.concerned(context)
         if not concerned:
             return of_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned))
+        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), env)
         result = await fire.run()
         came = of_verdict(result, list(result.runs), dict(context))
         came.ms = result.ms
@@ -231,12 +217,45 @@ class Runner:
         came.failures += await fire.background_failures(len(waiting))
         return came
 
-    def _table(self, event: str, against: Declared, hooks: frozenset[str] | None, env: Mapping[str, str]) -> Table:
-        key = (against, event, hooks, tuple(env.items()))
+    async def fire_as(
+        self,
+        agent: str,
+        event: str,
+        context: Mapping[str, object],
+        against: Declared,
+        *,
+        hooks: frozenset[str] | None,
+        env: Mapping[str, str],
+    ) -> Came:
+        """Do the same as an agent would have it; what came is what the agent is told."""
+        module = load_agent(agent)
+        try:
+            message = as_agent.message_of(module, event, context)
+        except as_agent.NoEventError as error:
+            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
+        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=env)
+        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
+
+    async def _set_up(
+        self, line: str, context: Mapping[str, object], against: Declared, env: Mapping[str, str]
+    ) -> None:
+        """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails."""
+        hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_PATIENCE)
+        table = Table([hook])
+        fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), env)
+        (run,) = (await fire.run()).runs
+        if run.outcome.exit_code != 0:
+            said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
+            why = f"exited with status {run.outcome.exit_code}"
+            if run.failure is not None and run.failure.kind != "exit_code":
+                why = run.failure.detail
+            raise CannotRunError(f"setup: it {why}{f': {said[-MOST_SAID:]}' if said else ''}; correct the line")
+
+    def _table(self, event: str, against: Declared, hooks: frozenset[str] | None) -> Table:
+        key = (against, event, hooks)
         if key not in self._tables:
             found = [hook for hook in against.hooks if event in hook.events and hook.mode != "off"]
-            chosen = [hook for hook in found if hooks is None or hook.name in hooks]
-            self._tables[key] = Table([_with_environment(hook, env, against) for hook in chosen] if env else chosen)
+            self._tables[key] = Table([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
     def _services_for(self, against: Declared) -> Services:
@@ -248,17 +267,23 @@ class Runner:
             services.pool, services.background_pool = self._pool, self._background_pool
         return services
 
-    def _directory_of(self, case: Case) -> str:
-        """Return a new directory with the case's files."""
+    def _surround(self, case: Case) -> Around:
+        """Return what a case runs in: a home of its own, and a directory with its files if it is to have one."""
         self._made += 1
         directory = f"{self._place}/{self._made}"
         os.mkdir(directory)
+        if not case.temporary:
+            return Around(None, {"HOME": directory, **filled(case.env, {ACCOUNT: account_home()})})
+        home = f"{directory}/.home"
+        os.mkdir(home)
         for name, text in case.files.items():
             path = os.path.join(directory, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
-        return directory
+            if text.startswith("#!"):
+                os.chmod(path, 0o755)  # noqa: S103  # a program, in a directory of our own
+        return Around(directory, {"HOME": home, **filled(case.env, {ACCOUNT: account_home(), WORKDIR: directory})})
 
 
 def run_cases(
@@ -277,8 +302,8 @@ def run_cases(
     files = list(files)
     begun = monotonic()
     with Runner(at_once or default_width(), given) as runner:
-        chosen = cases if cases is not None else [case for file in files for case in file.cases]
-        results = asyncio.run(runner.run_all(chosen, on_ran))
+        to_run = cases if cases is not None else [case for file in files for case in file.cases]
+        results = asyncio.run(runner.run_all(to_run, on_ran))
     return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)
 
 
@@ -287,7 +312,7 @@ def default_width() -> int:
     return min(MOST_AT_ONCE, PER_CORE * (os.cpu_count() or 1))
 
 
-def _event(given: str, against: Declared) -> str:
+def known_event(given: str, against: Declared) -> str:
     """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
     if given in EVENTS:
         return EVENTS[given]
@@ -298,7 +323,8 @@ def _event(given: str, against: Declared) -> str:
     raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
 
 
-def _chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
+def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
+    """Return the hooks of these names, None for all. Raises CannotRunError for one that is not declared."""
     if names is None:
         return None
     known = [hook.name for hook in against.hooks]
@@ -308,11 +334,3 @@ def _chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | 
             hint = f"; did you mean {near}?" if near else ""
             raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
     return frozenset(names)
-
-
-def _with_environment(hook: Hook, env: Mapping[str, str], against: Declared) -> Hook:
-    """Return the hook as it is where the environment has these variables: its policy holds for them, its own win."""
-    given = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
-    policy = Surroundings({}, project=against.root, request_id="").env_policy(hook)
-    left = {os.fsdecode(name): os.fsdecode(value) for name, value in under_policy(given, policy).items()}
-    return Hook.from_dict({**hook.to_dict(), "env": {**left, **(hook.env or {})}})

@@ -117,6 +117,55 @@ def test_the_environment_of_a_case_is_under_the_hooks_policy(project: Project) -
     assert one(project, case).passed
 
 
+def test_a_case_has_a_home_of_its_own(project: Project) -> None:
+    """What one case leaves there no other sees; `${HOME}` is the account's."""
+    leaves = 'cat >/dev/null; test -e ~/left && exit 3; : > ~/left; echo "$HOME" >&2; exit 2'
+    project.hooks({"command": leaves})
+    expect: Json = {"action": "block"}
+    done = run_here(
+        project,
+        {**LIST, "expect": expect},
+        {**LIST, "expect": expect},
+        {**LIST, "workdir": "temporary", "expect": {"message": "${WORKDIR}/.home"}},
+        {**LIST, "workdir": "temporary", "env": {"HOME": "${WORKDIR}/x", "Y": "${WORKDIR}"}, "setup": "mkdir x",
+         "expect": {"message": "${WORKDIR}/x"}},
+    )  # fmt: skip
+    assert [(ran.problems, ran.differences) for ran in done.results] == [([], [])] * 4
+    project.hooks({"command": 'cat >/dev/null; echo "$MINE" >&2; exit 2'})
+    mine = os.environ["HOME"]
+    assert one(project, {**LIST, "env": {"MINE": "${HOME}/x"}, "expect": {"message": f"{mine}/x"}}).passed
+
+
+def test_a_case_is_set_up_in_its_directory(project: Project) -> None:
+    """After its files are there and with its environment; a file that begins with #! can be run."""
+    project.hooks({"command": 'cat >/dev/null; cat made "$HOOKRUN_WORKING_DIR/made" >&2; exit 2', "cwd": "event"})
+    case: Json = {
+        **LIST,
+        "files": {"bin/tool": '#!/bin/sh\necho "made $A"\n'},
+        "env": {"A": "here"},
+        "setup": "bin/tool > made",
+        "context": {"transcript_path": "${WORKDIR}/t"},
+        "args": {"command": "cat ${WORKDIR}/made"},
+        "expect": {"message": "made here\nmade here", "args": {"command": "cat ${WORKDIR}/made"}},
+    }
+    assert one(project, case).passed
+
+
+def test_a_set_up_that_fails_is_a_problem_of_its_case(project: Project) -> None:
+    """What it printed is told; nothing is fired."""
+    project.hooks(GUARD)
+    ran = one(project, {**LIST, "setup": "echo not there >&2; exit 7", "expect": {"action": "continue"}})
+    assert ran.problems[0].endswith("setup: it exited with status 7: not there; correct the line")
+    assert ran.came is None
+
+
+def test_a_directory_that_a_case_does_not_have_is_no_text(project: Project) -> None:
+    """Nobody's hook is given a name in the place of a path."""
+    project.hooks(GUARD)
+    ran = one(project, {**LIST, "args": {"command": "cat ${WORKDIR}/a"}, "expect": {"action": "continue"}})
+    assert "add workdir: temporary" in ran.problems[0]
+
+
 def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
     """The working directory is the root of the declarations, wherever the cases lie."""
     project.hooks({"command": "cat >/dev/null; pwd >&2; exit 2", "cwd": "event"})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import signal
+import subprocess
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
 
 from tests.cli.command import hookrun
+from tests.cli.terminal import PATIENCE, at_terminal
 from tests.testing.cases import GUARD, LIST, PUSH, write
 
 if TYPE_CHECKING:
@@ -98,5 +102,151 @@ def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> N
     assert done.status == 1
     assert "  other (" in done.stdout
     assert "no case in which it runs" in done.stdout
-    assert done.stdout.endswith("coverage is 37.5 %, expected at least 60 %\n")
+    assert done.stderr == "hookrun: coverage is 37.5 %, expected at least 60 %\n"
     assert hookrun(project, "test", "--fail-under", "37").status == 0
+
+
+def test_all_of_it_as_json(project: Project) -> None:
+    """What a person is shown, for a program."""
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "agents": ["claude"], "expect": {"action": "block"}})
+    done = hookrun(project, "test", "--json")
+    assert done.status == 1
+    report: dict[str, Any] = done.json
+    assert (report["ok"], report["passed"], report["failed"], report["problems"]) == (False, 1, 1, [])
+    first, second = report["cases"]
+    assert (first["passed"], first["came"]["fired"], first["hooks"][0]["name"]) == (True, ["no-force"], "no-force")
+    assert (second["file"], second["agent"]) == ("hooks/a.hooktest.json", "claude")
+    assert second["differences"] == [{"key": "action", "expected": "block", "came": "continue"}]
+    assert report["coverage"]["total"] == 5
+
+
+def test_all_of_it_as_junit(project: Project) -> None:
+    """A suite for each file, failures and errors apart, and no character that XML does not take."""
+    project.hooks(GUARD, {"name": "bell", "event": "stop", "command": "printf 'a\\a\\033[1m' >&2; exit 2"})
+    write(
+        project,
+        {**PUSH, "expect": BLOCKED},
+        {"event": "stop", "expect": {"message": None}},
+        {"event": "stopp", "expect": {"action": "block"}},
+    )
+    (project.root / "z.hooktest.yaml").write_text("cases: [\n")
+    done = hookrun(project, "test", "--junit", "report.xml")
+    assert done.status == 1
+    root = ET.parse(project.root / "report.xml").getroot()  # noqa: S314  # our own
+    suites = [(each.get("name"), each.get("tests"), each.get("failures"), each.get("errors")) for each in root]
+    assert suites == [("hooks/a.hooktest.json", "3", "1", "1"), ("z.hooktest.yaml", "1", "0", "1")]
+    failure = root.find(".//failure")
+    assert failure is not None
+    assert "+ message: a\\x07\\x1b[1m" in str(failure.text)
+    assert [case.get("line") for case in root.iter("testcase")][:3] == ["3", "15", "22"]
+
+
+def test_what_came_is_accepted_by_update(project: Project) -> None:
+    """The file says afterwards what came, and all passes; nothing else in it changes."""
+    project.hooks(GUARD)
+    path = project.root / "a.hooktest.yaml"
+    path.write_text(
+        "cases:  # all\n"
+        "  - name: a\n"
+        "    event: pre_tool_use\n"
+        "    tool: bash\n"
+        "    args: {command: git push --force}\n"
+        "    # not yet\n"
+        "    expect: {action: continue}  # really?\n"
+    )
+    before = path.read_text()
+    done = hookrun(project, "test", "--update", "--no-coverage")
+    assert done.status == 0
+    assert done.stdout.startswith("1 case: 0 passed, 1 updated in ")
+    assert path.read_text() == before.replace("{action: continue}", "{action: block}")
+    assert hookrun(project, "test").status == 0
+
+
+def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None:
+    """Escapes are shown, not obeyed; differences are coloured where there is a terminal, and NO_COLOR is heard."""
+    project.hooks({"command": "printf '\\033]0;owned\\007' >&2; exit 3"})
+    write(project, {**LIST, "expect": {"action": "block"}})
+    shown = at_terminal(project, "test", env={"TERM": "xterm"})
+    assert shown.status == 1
+    assert "\x1b[31m  - action: block" in shown.screen
+    assert "\x1b]0;" not in shown.screen
+    assert "\\x1b]0;owned\\x07" in shown.screen
+    assert "\x1b[31m" not in at_terminal(project, "test", env={"TERM": "xterm", "NO_COLOR": "1"}).screen
+
+
+def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
+    """With what came of it as what is expected; it passes as it is."""
+    project.hooks(GUARD)
+    project.user_hooks(record_context=True)
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
+    number = str(fired.verdict["request_id"])
+    shown = hookrun(project, "test", "--from-log", number[:6])
+    assert (shown.status, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "cases:\n"
+        f"  - name: bash as in {number}\n"
+        "    event: pre_tool_use\n"
+        "    tool: bash\n"
+        "    args: {command: git push --force}\n"
+        "    context: {session_id: s1}\n"
+        "    expect:\n"
+        "      action: block\n"
+        "      fired: [no-force]\n"
+    )
+    for name in ("a.hooktest.yaml", "b.hooktest.json"):
+        assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
+        project.fire()
+        assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
+        again = hookrun(project, "test", "--from-log", "last", "--into", name)
+        assert (again.status, again.stdout) == (1, "")
+        assert "is there already" in again.stderr
+    done = hookrun(project, "test", "--no-coverage")
+    assert done.stdout.startswith("4 cases: 4 passed in ")
+
+
+def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
+    """It is said what has to be switched on."""
+    project.hooks(GUARD)
+    number = str(project.fire().verdict["request_id"])
+    done = hookrun(project, "test", "--from-log", number)
+    assert done.status == 1
+    assert "was recorded without its context" in done.stderr
+    assert '"record_context": true' in done.stderr
+    assert "found no fire zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
+    assert "found no fire last" in hookrun(project, "test", "--from-log", "last").stderr
+
+
+def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
+    """Until Ctrl-C, which ends it with the status of an interrupt."""
+    script = project.script("guard.sh", "#!/bin/sh\nexit 2\n")
+    project.hooks({"command": script})
+    write(project, {**LIST, "expect": {"action": "block"}})
+    process = subprocess.Popen(
+        project.command("test", "--watch", "--no-coverage"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(PYTHONUNBUFFERED="1"),
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("1 case: 1 passed")
+        assert process.stderr.readline() == "watching; Ctrl-C ends it\n"
+        project.script("guard.sh", "#!/bin/sh\nexit 0\n")
+        lines = iter(process.stdout.readline, "")
+        assert next(line for line in lines if line.startswith("FAIL")) == "FAIL hooks/a.hooktest.json:3:5: case 1\n"
+        assert next(line for line in lines if line.startswith("1 case")).startswith("1 case: 0 passed, 1 failed")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_options_that_do_not_go_together(project: Project) -> None:
+    """They are told apart, not ignored."""
+    assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
+    assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr

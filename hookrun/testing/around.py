@@ -1,0 +1,144 @@
+"""What a case runs in: its environment, its own directory, and the fire that is given both and leaves no record."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from hookrun import audit
+from hookrun.config.find import NoHomeError, home_directory
+from hookrun.library.bounded import FOREVER
+from hookrun.library.fire import Fire
+from hookrun.library.processes import Processes
+from hookrun.run import spawn_at
+from hookrun.run.prepare import Environment, Surroundings, under_policy
+from hookrun.testing.came import Failed
+from hookrun.testing.cases import WORKDIR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.library.registry import Selection
+    from hookrun.library.services import Services
+    from hookrun.model import Hook, Outcome
+
+Value = TypeVar("Value")
+
+ACCOUNT = "${HOME}"
+"""What stands for the account's home in values of `env`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a case runs in: its own `directory`, None where it has none, and its environment."""
+
+    directory: str | None
+    env: dict[str, str]
+
+    def filled(self, value: Value) -> Value:
+        """Return a value with this directory in its texts."""
+        return value if self.directory is None else filled(value, {WORKDIR: self.directory})
+
+
+def filled(value: Value, words: Mapping[str, str]) -> Value:
+    """Return a JSON value with these words replaced in every text."""
+    return _filled(value, words)  # type: ignore[return-value]  # of the same type, key by key
+
+
+def _filled(value: object, words: Mapping[str, str]) -> object:
+    if isinstance(value, str):
+        for word, text in words.items():
+            value = value.replace(word, text)
+        return value
+    if isinstance(value, dict):
+        return {key: _filled(each, words) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, words) for each in value]
+    return value
+
+
+def account_home() -> str:
+    """Return the account's home, empty where nobody knows it."""
+    try:
+        return home_directory()
+    except NoHomeError:
+        return ""
+
+
+class CaseSurroundings(Surroundings):
+    """The surroundings of a real fire, in an environment that has other variables."""
+
+    env: Mapping[bytes, bytes] = {}
+
+    def environment(self, hook: Hook, trace: bytes) -> Environment:
+        """Return the environment of one run: its policy holds for the case's variables, the hook's own win."""
+        environment = super().environment(hook, trace)
+        for name, value in under_policy(self.env, self.env_policy(hook)).items():
+            if name not in environment.own:
+                environment[name] = value
+        return environment
+
+
+class CaseProcesses(Processes):
+    """Declared hooks in the surroundings of a case."""
+
+    env: Mapping[bytes, bytes] = {}
+
+    @property
+    def _around(self) -> Surroundings:
+        if self._surroundings is None:
+            self._surroundings = around = CaseSurroundings(
+                self._chain.context,
+                project=self._services.project,
+                request_id=self._request_id,
+                program=spawn_at.program,
+                may_fork=False,
+            )
+            around.env = self.env
+        return self._surroundings
+
+
+class CaseFire(Fire):
+    """A fire in the surroundings of a case: it leaves no record, and knows how its background hooks ended."""
+
+    def __init__(
+        self,
+        services: Services,
+        event: str,
+        data: Mapping[str, object],
+        selection: Selection,
+        env: Mapping[str, str],
+    ) -> None:
+        super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
+        self._env = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Queue[Failed | None] = asyncio.Queue()
+
+    async def background_failures(self, count: int) -> list[Failed]:
+        """Wait until so many background hooks have ended; return those that failed."""
+        ended = [await self._ended.get() for _ in range(count)]
+        return [failed for failed in ended if failed is not None]
+
+    def _to_run(self) -> Processes:
+        if self._processes is None:
+            self._processes = processes = CaseProcesses(
+                self._services,
+                self._chain,
+                request_id=self._request_id,
+                deadline=self._deadline,
+                on_background_end=self._record_background,
+            )
+            processes.env = self._env
+        return self._processes
+
+    def _audit(self, *_: object, **__: object) -> None:
+        """Nothing is recorded."""
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        """Note how a background hook ended; this is called in another thread."""
+        record = audit.of_background(hook, outcome, self._data)
+        kind = record.get("failure")
+        failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
+        self._loop.call_soon_threadsafe(self._ended.put_nowait, failed)

@@ -1,0 +1,212 @@
+"""Edits a file of cases by spans: what is not edited keeps its very characters, comments and order included."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import yaml
+
+from hookrun.config import json_text, yaml_text
+from hookrun.config.parsed import ParseError
+from hookrun.config.source import YAML_SUFFIXES
+from hookrun.wiring.json_edit import Spans
+
+if TYPE_CHECKING:
+    from hookrun.config.parsed import KeyPath
+
+PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ ./-]*[A-Za-z0-9_./-])?")
+NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Words that YAML takes for something else than text."""
+
+
+class CannotEditError(Exception):
+    """A place cannot be edited without touching others; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that is to stand at `path`. Where its last step is a key that is not there yet, it is added."""
+
+    path: KeyPath
+    value: object
+
+
+class Form(Protocol):
+    """A text whose values have spans, and how one is written in it."""
+
+    def span(self, path: KeyPath) -> tuple[int, int] | None:
+        """Return where the value at a path stands, None if there is none. Raises CannotEditError."""
+
+    def addition(self, path: KeyPath, value: object) -> tuple[int, str]:
+        """Return where to put a new member of an object, or a new item of a list, and its text."""
+
+    def written(self, value: object) -> str:
+        """Return a value as it is written on one line."""
+
+
+def edited(path: str, text: str, changes: list[Change]) -> str:
+    """Return the text with these changes made, the file's name telling its form. Raises CannotEditError.
+
+    A change whose last step is the length of a list adds an item to it.
+    """
+    is_yaml = path.endswith(YAML_SUFFIXES)
+    form: Form = YamlForm(text) if is_yaml else JsonForm(text)
+    parse = yaml_text.parse if is_yaml else json_text.parse
+    expected = copy.deepcopy(parse(text).data)
+    edits: list[tuple[int, int, str]] = []
+    for change in changes:
+        _put(expected, change)
+        span = form.span(change.path)
+        if span is not None:
+            edits.append((*span, form.written(change.value)))
+        else:
+            at, addition = form.addition(change.path, change.value)
+            edits.append((at, at, addition))
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    try:
+        if parse(text).data == expected:
+            return text
+    except ParseError as error:
+        raise CannotEditError(f"the edited text could not be read: {error}") from error
+    raise CannotEditError("the edited text would not say what it should")
+
+
+def _put(data: object, change: Change) -> None:
+    for step in change.path[:-1]:
+        data = data[step]  # type: ignore[index]  # the path is that of a case
+    last = change.path[-1]
+    if isinstance(data, list) and last == len(data):
+        data.append(change.value)
+    else:
+        data[last] = change.value  # type: ignore[index]  # an object or a list
+
+
+class JsonForm:
+    """A JSON text."""
+
+    def __init__(self, text: str) -> None:
+        self._spans = Spans(text)
+        self._text = text
+        self._data, _ = self._spans.value(self._spans.skip(0), (), 0)
+
+    def span(self, path: KeyPath) -> tuple[int, int] | None:
+        """Return where the value at a path stands."""
+        if path not in self._spans.ends:
+            return None
+        return self._spans.parsed.values[path], self._spans.ends[path]
+
+    def addition(self, path: KeyPath, value: object) -> tuple[int, str]:
+        """Return a new member or item after the last one; in a line of its own where that has one."""
+        around, step = path[:-1], path[-1]
+        new = self.written(value) if isinstance(step, int) else f"{json.dumps(step)}: {self.written(value)}"
+        siblings = [each for each in self._spans.ends if each[:-1] == around and each != around]
+        if not siblings:
+            return self._spans.parsed.values[around] + 1, new
+        last = max(siblings, key=self._spans.ends.__getitem__)
+        begin = self._spans.parsed.keys.get(last, self._spans.parsed.values[last])
+        before = self._text[self._text.rfind("\n", 0, begin) + 1 : begin]
+        own_line = before.strip(" \t") == "" and "\n" in self._text[:begin]
+        return self._spans.ends[last], "," + (_newline(self._text) + before if own_line else " ") + new
+
+    def written(self, value: object) -> str:
+        """Return a value as JSON."""
+        return json.dumps(value, ensure_ascii=False)
+
+
+class YamlForm:
+    """A YAML text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._root = yaml.compose(text, Loader=yaml_text.LOADER)
+
+    def span(self, path: KeyPath) -> tuple[int, int] | None:
+        """Return where the value at a path stands. Raises CannotEditError for an alias: it stands elsewhere."""
+        node = self._root
+        for step in path:
+            if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                if step >= len(node.value):
+                    return None
+                node = node.value[step]
+            elif isinstance(node, yaml.MappingNode):
+                pair = next((pair for pair in node.value if pair[0].value == step), None)
+                if pair is None:
+                    return None
+                self._not_elsewhere(*pair)
+                node = pair[1]
+            else:
+                return None
+        return (_start(node), self._end(node)) if node is not None else None
+
+    def _not_elsewhere(self, key: yaml.Node, value: yaml.Node) -> None:
+        if _start(value) < _start(key) or "*" in self._text[self._end(key) : _start(value)]:
+            raise CannotEditError("it is written as an alias; change it by hand")
+
+    def _end(self, node: yaml.Node) -> int:
+        """Return where a node ends: that of a block ends with the last of what is in it."""
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+            last = node.value[-1]
+            return self._end(last[1] if isinstance(last, tuple) else last)
+        end = node.end_mark.index if node.end_mark is not None else 0
+        return len(self._text[:end].rstrip()) if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end
+
+    def addition(self, path: KeyPath, value: object) -> tuple[int, str]:
+        """Return a new member or item: within the brackets, or in a line of its own below the last one."""
+        node = self._node(path[:-1])
+        step = path[-1]
+        new = self.written(value) if isinstance(step, int) else f"{self.written(step)}: {self.written(value)}"
+        children = [each[0] if isinstance(each, tuple) else each for each in node.value]
+        if node.flow_style:
+            if not children:
+                return _start(node) + 1, new
+            last = node.value[-1]
+            return self._end(last[1] if isinstance(last, tuple) else last), f", {new}"
+        first = children[0].start_mark
+        indent = " " * (first.column if first is not None else 0)
+        if isinstance(step, int):
+            column = node.start_mark.column if node.start_mark is not None else 0
+            new, indent = f"- {new}", " " * column
+        end = self._text.find("\n", self._end(node))
+        at = end if end >= 0 else len(self._text)
+        at -= self._text[:at].endswith("\r")
+        return at, _newline(self._text) + indent + new
+
+    def _node(self, path: KeyPath) -> yaml.CollectionNode:
+        node = self._root
+        for step in path:
+            if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                node = node.value[step]
+            elif isinstance(node, yaml.MappingNode):
+                pair = next((pair for pair in node.value if pair[0].value == step), None)
+                if pair is None:
+                    raise CannotEditError(f"{step} is not written in this place; change it by hand")
+                self._not_elsewhere(*pair)
+                node = pair[1]
+        if not isinstance(node, yaml.CollectionNode):
+            raise CannotEditError("there is no list or object in this place; change it by hand")
+        return node
+
+    def written(self, value: object) -> str:
+        """Return a value on one line: plain words as they are, other texts in double quotes."""
+        if isinstance(value, str):
+            if PLAIN.fullmatch(value) and value.lower() not in NOT_PLAIN:
+                return value
+            return json.dumps(value, ensure_ascii=not value.isprintable())
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self.written(key)}: {self.written(each)}" for key, each in value.items()) + "}"
+        if isinstance(value, list):
+            return "[" + ", ".join(map(self.written, value)) + "]"
+        return json.dumps(value)
+
+
+def _start(node: yaml.Node) -> int:
+    return node.start_mark.index if node.start_mark is not None else 0
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,94 @@
+"""`hookrun test --update`: what came is written into the files of cases as what is expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.testing.around import filled
+from hookrun.testing.cases import WORKDIR, load
+from hookrun.testing.edit import CannotEditError, Change, edited
+from hookrun.testing.judge import NOTHING, accepted, plain
+from hookrun.wiring.files import WiringError, existing, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.testing.cases import Case, CaseFile
+    from hookrun.testing.run import Ran
+
+
+class Updated:
+    """What `update` did: how many `results` hold now that did not, and why others could not be updated, a line each."""
+
+    def __init__(self) -> None:
+        self.results = 0
+        self.problems: list[str] = []
+
+
+def update(results: Iterable[Ran]) -> Updated:
+    """Write what came of each case that did not hold into its file. A file is written whole or not at all."""
+    updated = Updated()
+    by_file: dict[CaseFile, dict[Case, list[Ran]]] = {}
+    for ran in results:
+        by_file.setdefault(ran.case.file, {}).setdefault(ran.case, []).append(ran)
+    for file, cases in by_file.items():
+        changes: list[Change] = []
+        changed = 0
+        for case, runs in cases.items():
+            if any(ran.problems for ran in runs) or all(ran.passed for ran in runs):
+                continue
+            try:
+                changes += _changes(case, runs)
+                changed += sum(not ran.passed for ran in runs)
+            except CannotEditError as error:
+                updated.problems.append(f"{case.where}: {case.name}: {error}")
+        if changes and _write(file, changes, updated):
+            updated.results += changed
+    return updated
+
+
+def _changes(case: Case, runs: list[Ran]) -> list[Change]:
+    """Return what has to change for a case to hold. Raises CannotEditError where its agents come to several things."""
+    at = ("cases", case.index, "expect")
+    keys = list(dict.fromkeys(each.key for ran in runs for each in ran.differences))
+    if NOTHING in keys:
+        return [Change(at, _agreed("what comes of it", [_general(ran, _plain(ran)) for ran in runs]))]
+    return [Change((*at, key), _agreed(key, [_general(ran, _accepted(key, ran)) for ran in runs])) for key in keys]
+
+
+def _plain(ran: Ran) -> object:
+    return plain(ran.came) if ran.came is not None else None
+
+
+def _accepted(key: str, ran: Ran) -> object:
+    return accepted(key, ran.came) if ran.came is not None else None
+
+
+def _agreed(what: str, values: list[object]) -> object:
+    if any(value != values[0] for value in values):
+        raise CannotEditError(f"{what} is not the same for all its agents; make a case for each of them")
+    return values[0]
+
+
+def _general(ran: Ran, value: object) -> object:
+    """Return a value with the word for the case's directory in the place of its path."""
+    return filled(value, {ran.directory: WORKDIR}) if ran.directory is not None else value
+
+
+def _write(file: CaseFile, changes: list[Change], updated: Updated) -> bool:
+    try:
+        before = existing(file.path)
+        _not_changed(file)
+        text = edited(file.path, before.text(), changes)
+        write(before.path, before.encoded(text))
+    except (CannotEditError, WiringError) as error:
+        updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
+        return False
+    return True
+
+
+def _not_changed(file: CaseFile) -> None:
+    """Raise CannotEditError where a file is not any more what was run."""
+    now = load(file.path).document
+    if now is None or file.document is None or now.data != file.document.data:
+        raise CannotEditError("it has changed since its cases were run; run it again")

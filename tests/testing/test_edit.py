@@ -1,0 +1,113 @@
+"""Files of cases are edited by spans: the rest keeps its very characters, and what cannot be edited is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrun.testing.edit import CannotEditError, Change, edited
+
+YAML = """\
+# top
+cases:
+  - name: a   # one
+    event: stop
+    expect:
+      message: |
+        several
+        lines
+      # between
+      action: [block,
+               ask]
+  # the next
+  - {name: b, event: stop, expect: {action: block}}  # in braces
+  - name: c
+    event: stop   # last
+"""
+
+
+def set_expectations(text: str, *changes: tuple[tuple[str | int, ...], object], name: str = "a.hooktest.yaml") -> str:
+    """Return the text with expectations changed: (index of the case, key) -> value."""
+    return edited(name, text, [Change(("cases", *path), value) for path, value in changes])
+
+
+def test_values_are_replaced_in_their_place() -> None:
+    """Blocks, lists over several lines, braces."""
+    done = set_expectations(
+        YAML,
+        ((0, "expect", "message"), "no: # way"),
+        ((0, "expect", "action"), "continue"),
+        ((1, "expect", "action"), ["ask", "block"]),
+    )
+    assert done == YAML.replace("|\n        several\n        lines\n", '"no: # way"\n').replace(
+        "[block,\n               ask]", "continue"
+    ).replace("{action: block}", "{action: [ask, block]}")
+
+
+def test_what_is_missing_is_added() -> None:
+    """Below the last line of a block, before the closing brace of another."""
+    done = set_expectations(
+        YAML,
+        ((0, "expect", "fired"), []),
+        ((1, "expect", "failure"), None),
+        ((2, "expect"), {"action": "block", "message": "é\n"}),
+    )
+    assert done == YAML.replace("ask]\n", "ask]\n      fired: []\n").replace(
+        "{action: block}", "{action: block, failure: null}"
+    ).replace("stop   # last\n", 'stop   # last\n    expect: {action: block, message: "\\u00e9\\n"}\n')
+
+
+def test_items_are_added_to_lists() -> None:
+    """In the form that the list has."""
+    case = {"name": "d", "event": "stop"}
+    assert set_expectations(YAML, ((3,), case)) == YAML + "  - {name: d, event: stop}\n"
+    assert set_expectations("cases: []", ((0,), case)) == "cases: [{name: d, event: stop}]"
+    assert set_expectations('{"cases": [1]}', ((1,), case), name="a.json") == (
+        '{"cases": [1, {"name": "d", "event": "stop"}]}'
+    )
+
+
+@pytest.mark.parametrize(
+    "value", ["true", "No", "null", "1", "1e3", "~", "a: b", "a #b", " a", "", "- a", "2026-01-01"]
+)
+def test_texts_stay_texts(value: str) -> None:
+    """Whatever YAML would take them for."""
+    assert '"' in set_expectations(YAML, ((1, "name"), value))
+
+
+def test_json_keeps_its_form() -> None:
+    """Members are added in a line of their own where the others have one."""
+    lines = (
+        "{",
+        '\t"cases": [',
+        "\t\t{",
+        '\t\t\t"name": "a",',
+        '\t\t\t"expect": {"action":"block"}',
+        "\t\t}, {}",
+        "\t]",
+        "}",
+    )
+    text = "\r\n".join(lines) + "\r\n"
+    done = set_expectations(
+        text,
+        ((0, "expect", "action"), "ask"),
+        ((0, "expect", "failure"), None),
+        ((0, "context"), {"a": [1, "é"]}),
+        ((1, "name"), "b"),
+        name="a.hooktest.json",
+    )
+    assert done == text.replace(
+        '{"action":"block"}', '{"action":"ask", "failure": null},\r\n\t\t\t"context": {"a": [1, "é"]}'
+    ).replace("{}", '{"name": "b"}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x: &x {action: block}\ncases: [{name: a, event: stop, expect: *x}]\n",
+        "x: &x {expect: {action: block}}\ncases: [{<<: *x, name: a, event: stop}]\n",
+    ],
+)
+def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
+    """An alias and what is merged in belong to others too."""
+    with pytest.raises(CannotEditError, match="by hand"):
+        set_expectations(text, ((0, "expect", "action"), "ask"))

@@ -1,0 +1,133 @@
+"""pytest, as a project that has hooks would run it: cases are tests, and tests can fire events."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from tests.testing.cases import GUARD, LIST, PUSH, write
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+PLUGIN = "hookrun.testing.pytest_plugin"
+BLOCKED: dict[str, object] = {"action": "block", "message": "no force push here"}
+
+TESTS = """
+import asyncio
+import pytest
+
+
+def test_a_force_push_is_refused(hookrun):
+    came = hookrun.fire("PreToolUse", tool="bash", args={"command": "git push --force"})
+    assert (came.action, came.message, came.fired) == ("block", "no force push here", ["no-force"])
+    assert not came.go_on
+
+
+def test_as_an_agent(hookrun):
+    came = hookrun.fire("pre_tool_use", tool="bash", args={"command": "git push --force"}, agent="claude")
+    assert came.action == "block"
+
+
+def test_the_home_is_kept_from_fire_to_fire(hookrun):
+    first = hookrun.fire("stop", env={"WORD": "a"})
+    second = hookrun.fire("stop", hook="remembers", env={"WORD": "b"})
+    assert (first.message, second.message) == ("a", "a\\nb")
+    assert (hookrun.home / "words").read_text() == "a\\nb\\n"
+
+
+def test_another_home_is_empty(hookrun):
+    assert list(hookrun.home.iterdir()) == []
+
+
+def test_in_a_running_loop(hookrun):
+    async def fire():
+        return hookrun.fire("stop", env={"WORD": "a"}).action
+
+    assert asyncio.run(fire()) == "block"
+
+
+@pytest.mark.parametrize("wrong", [{"event": "no_such"}, {"event": "stop", "hook": "no_such"},
+                                   {"event": "stop", "config": "gone.json"}])
+def test_what_cannot_be_fired(hookrun, wrong):
+    with pytest.raises(ValueError):
+        hookrun.fire(**wrong)
+"""
+
+
+def run_pytest(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in the project, with this plugin and no other."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", PLUGIN]
+    return subprocess.run(
+        [*command, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS=""),
+        check=False,
+    )
+
+
+def test_cases_are_tests(project: Project) -> None:
+    """One each, and one for each agent; a failure is told as `hookrun test` tells it."""
+    project.hooks(GUARD)
+    write(
+        project,
+        {**PUSH, "name": "is refused", "agents": ["claude", "codex"], "expect": BLOCKED},
+        {**LIST, "name": "is wrong", "expect": {"action": "block"}},
+    )
+    done = run_pytest(project, "-v")
+    assert done.returncode == 1, done.stderr
+    assert "hooks/a.hooktest.json::is refused [claude] PASSED" in done.stdout
+    assert "hooks/a.hooktest.json::is refused [codex] PASSED" in done.stdout
+    assert "hooks/a.hooktest.json::is wrong FAILED" in done.stdout
+    assert "FAIL hooks/a.hooktest.json:19:5: is wrong\n  - action: block\n  + action: continue\n" in done.stdout
+    assert "1 failed, 2 passed" in done.stdout
+    assert run_pytest(project, "-k", "refused").returncode == 0
+
+
+def test_a_broken_file_is_an_error_of_the_collection(project: Project) -> None:
+    """With file, line and column; a broken case is a failing test."""
+    project.hooks(GUARD)
+    (project.root / "a.hooktest.yaml").write_text("cases: [\n")
+    (project.root / "b.hooktest.yaml").write_text("cases:\n- {name: x, event: stop, expct: {}}\n")
+    done = run_pytest(project, "--continue-on-collection-errors")
+    assert done.returncode == 1
+    assert "a.hooktest.yaml:2:1: found" in done.stdout
+    assert "BROKEN b.hooktest.yaml:2:26: cases[0].expct: found the unknown key" in done.stdout
+    assert "1 failed, 1 error" in done.stdout
+
+
+def test_a_projects_tests_fire_events(project: Project) -> None:
+    """The fixture finds the declarations at pytest's root, and hooks have a home of their own."""
+    project.hooks(
+        GUARD, {"name": "remembers", "event": "stop", "command": "echo $WORD >> ~/words; cat ~/words >&2; exit 2"}
+    )
+    (project.root / ".git").rmdir()
+    tests = project.root / "tests"
+    tests.mkdir()
+    (tests / "test_hooks.py").write_text(TESTS)
+    (project.root / "pytest.ini").write_text("[pytest]\n")
+    done = run_pytest(project, "-q")
+    assert "8 passed" in done.stdout, done.stdout
+    assert list(project.home.iterdir()) == []
+
+
+def test_other_projects_pay_nothing(project: Project) -> None:
+    """Where there are no cases and nobody uses the fixture, no more of hookrun is loaded than the plugin."""
+    (project.root / "test_a.py").write_text(
+        "import sys\n"
+        "def test_loaded():\n"
+        "    loaded = {name for name in sys.modules if name.split('.')[0] in ('hookrun', 'yaml', 'orjson', 'rich')}\n"
+        "    assert loaded == {'hookrun', 'hookrun.testing', 'hookrun.testing.names', "
+        "'hookrun.testing.pytest_plugin'}\n"
+    )
+    done = run_pytest(project, "-q")
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_it_is_installed_with_hookrun() -> None:
+    """The entry point is what pytest looks for."""
+    assert [each.value for each in entry_points(group="pytest11", name="hookrun")] == [PLUGIN]

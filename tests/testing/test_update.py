@@ -1,0 +1,70 @@
+"""`--update` writes what came, as what is expected; what cannot be written is said."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from hookrun.testing.update import update
+from tests.testing.cases import GUARD, LIST, PUSH, run_here
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def expectations(project: Project) -> list[object]:
+    """Return what the cases expect now."""
+    cases = json.loads((project.root / "hooks" / "a.hooktest.json").read_text())["cases"]
+    return [case.get("expect") for case in cases]
+
+
+def test_what_came_is_what_is_expected(project: Project) -> None:
+    """Only what did not hold; of a case that expects nothing, the action and what goes with it."""
+    says = 'cat >/dev/null; echo \'{"action": "modify", "args_patch": {"n": 1}, "message": "*[x]"}\''
+    project.hooks(
+        GUARD, {"name": "changes", "matcher": "edit", "command": says}, {"event": "stop", "command": "exit 3"}
+    )
+    cases: list[dict[str, object]] = [
+        {**PUSH, "expect": {"action": "ask", "message": "*force*", "fired": []}},
+        {**LIST, "tool": "edit"},
+        {"event": "stop", "expect": {"action": "continue"}},
+        {**LIST, "expect": {"action": "continue"}},
+    ]
+    updated = update(run_here(project, *cases).results)
+    assert (updated.results, updated.problems) == (3, [])
+    assert expectations(project) == [
+        {"action": "block", "message": "*force*", "fired": ["no-force"]},
+        {"action": "modify", "message": "[*][[]x]", "args": {"command": "ls", "n": 1}},
+        {"action": "continue", "failure": "exit_code"},
+        {"action": "continue"},
+    ]
+    written = [{**case, "expect": expect} for case, expect in zip(cases, expectations(project), strict=True)]
+    assert run_here(project, *written).ok
+
+
+def test_the_cases_own_directory_is_written_as_its_word(project: Project) -> None:
+    """It is another one the next time."""
+    project.hooks({"command": 'cat >/dev/null; echo "in $HOOKRUN_WORKING_DIR/a" >&2; exit 2'})
+    update(run_here(project, {**LIST, "workdir": "temporary"}).results)
+    assert expectations(project) == [{"action": "block", "message": "in ${WORKDIR}/a"}]
+
+
+def test_agents_that_are_told_different_things_are_not_made_one(project: Project) -> None:
+    """A person has to say what is right for each."""
+    project.hooks({"command": 'cat >/dev/null; echo \'{"action": "ask", "message": "sure?"}\''})
+    case: dict[str, object] = {**LIST, "agents": ["claude", "gemini"], "expect": {"action": "block"}}
+    updated = update(run_here(project, case).results)
+    assert updated.results == 0
+    (problem,) = updated.problems
+    assert problem.endswith("case 1: action is not the same for all its agents; make a case for each of them")
+    assert expectations(project) == [{"action": "block"}]
+
+
+def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
+    """Nothing is raised."""
+    project.hooks(GUARD)
+    done = run_here(project, {**PUSH, "expect": {"action": "ask"}})
+    (project.root / "hooks" / "a.hooktest.json").unlink()
+    updated = update(done.results)
+    assert updated.results == 0
+    assert "nothing of it was updated" in updated.problems[0]
