@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from hookrun.wiring.change import Change
 
 
+def at_terminal() -> bool:
+    """Tell whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def approve_written(root: str, home: str, names: Collection[str], changes: Iterable[Change]) -> bool:
     """Approve the hooks of the project at `root` that were just declared; tell whether all of them are approved.
 
@@ -36,7 +41,7 @@ def approve_written(root: str, home: str, names: Collection[str], changes: Itera
     undecided = [found for found in hooks if found.state in TO_ASK]
     if not undecided:
         return all(found.state == "approved" for found in hooks)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not at_terminal():
         return False
     try:
         not_by_an_agent("approve hooks")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun.cli.approving import at_terminal
 from hookrun.cli.declared import here, home_of
 from hookrun.cli.making import (
-    at_terminal,
     carry_out,
     dry_run_option,
     event_option,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from hookrun.wiring.change import Change
 
 Function = TypeVar("Function", bound="Callable[..., None]")
-AT_TERMINAL = "at a terminal what was written is approved as well"
 
 event_option = click.option(
     "--event", metavar="EVENT", help="When it runs, by hookrun's or any agent's name; default pre_tool_use."
@@ -61,7 +59,10 @@ def write(changes: list[Change]) -> None:
     """Write the files, all or none, and say which. Raises click.ClickException."""
     with told():
         writing.write(changes)
-    click.echo(printable(f"wrote {', '.join(_near(each.path) for each in changes if each.is_one)}"))
+    for said, after in (("wrote", True), ("removed", False)):
+        paths = [_near(each.path) for each in changes if each.is_one and (each.after is not None) is after]
+        if paths:
+            click.echo(printable(f"{said} {', '.join(paths)}"))
 
 
 def _near(path: str) -> str:
@@ -83,7 +84,7 @@ def carry_out(plan: Plan, home: str) -> bool:
 def next_steps(steps: Iterable[tuple[str, str]]) -> None:
     """Print what there is to do next: commands, and what each is for."""
     rows = list(steps)
-    width = max(len(command) for command, _ in rows)
+    width = max((len(command) for command, _ in rows), default=0)
     for index, (command, purpose) in enumerate(rows):
         click.echo(printable(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}"))
 
@@ -97,8 +98,3 @@ def steps_after(plan: Plan, *, approved: bool, there: str) -> Iterator[tuple[str
     yield "hookrun test", "runs its cases"
     if not approved:
         yield "hookrun trust", "shows what it runs, and asks: agents do not run it before"
-
-
-def at_terminal() -> bool:
-    """Tell whether there is somebody to ask."""
-    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli.approving import approve_written
-from hookrun.cli.declared import here, home_of
+from hookrun.cli.declared import here, home_of, read
 from hookrun.cli.making import next_steps, show, told, write
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
+from hookrun.scaffold.cases import SUFFIX
 from hookrun.scaffold.declaring import of_project, of_user
-from hookrun.scaffold.recipes import CONFLICT, Recipes
+from hookrun.scaffold.recipes import CONFLICT, Recipes, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,17 @@ def recipe_named(name: str) -> Recipe:
         raise click.ClickException(str(error)) from None
 
 
+def declared_where(home: str | None) -> dict[str, list[str]]:
+    """Return the recipes that are declared, and the layers in which each is."""
+    found: dict[str, list[str]] = {}
+    for file in read(None, home).files:
+        for entry in file.entries:
+            mark = mark_of(entry)
+            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
+                layers.append(file.layer)
+    return found
+
+
 def opened(home: str | None, *, user: bool) -> Recipes:
     """Return the recipes of a person's own file, or of the project's."""
     with told():
@@ -44,9 +57,14 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
         raise click.ClickException("found options for several recipes, expected those of one: add them one by one")
     options = _options(given)
     recipes = opened(home, user=user)
+    where = declared_where(home)
     with told():
         for recipe in wanted:
             recipes.add(recipe, options)
+            others = [layer for layer in where.get(recipe.name, []) if layer != recipes.declaring.layer]
+            if others:
+                said = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
+                click.echo(f"hookrun: warning: {said}", err=True)
     finish(recipes, home, dry_run=dry_run)
 
 
@@ -74,7 +92,7 @@ def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:
     elif changes:
         write(changes)
         if recipes.names:
-            next_steps(_steps(recipes, home))
+            next_steps(list(_steps(recipes, home)))
     return not any(each.state == CONFLICT for each in recipes.told)
 
 
@@ -82,6 +100,7 @@ def _steps(recipes: Recipes, home: str | None) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
     approved = own or approve_written(declaring.root, home_of(home), recipes.names, recipes.changes)
-    yield "hookrun test", "runs its cases"
+    if any(each.path.endswith(SUFFIX) for each in recipes.changes):
+        yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its cases"
     if not approved:
         yield "hookrun trust", "shows what it runs, and asks: agents do not run it before"

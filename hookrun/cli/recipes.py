@@ -7,14 +7,12 @@ import json
 import click
 
 from hookrun.cli import FAILED
-from hookrun.cli.declared import read
 from hookrun.cli.making import dry_run_option, told
-from hookrun.cli.recipe_files import add, finish, opened, option_option, recipe_named, user_option
+from hookrun.cli.recipe_files import add, declared_where, finish, opened, option_option, recipe_named, user_option
 from hookrun.cli.wiring import home_option
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import Recipe
-from hookrun.scaffold.recipes import mark_of
 
 EXAMPLES = """\b
 Examples:
@@ -46,7 +44,7 @@ def list_command(home: str | None, *, as_json: bool) -> None:
 
 
 def _list(home: str | None, *, as_json: bool) -> None:
-    declared = _declared(home)
+    declared = declared_where(home)
     recipes = [registry.find(name) for name in registry.names()]
     if as_json:
         click.echo(json.dumps([_data(each, declared.get(each.name, [])) for each in recipes], indent=2))
@@ -55,17 +53,6 @@ def _list(home: str | None, *, as_json: bool) -> None:
     for each in recipes:
         where = f"  (declared: {', '.join(declared[each.name])})" if each.name in declared else ""
         click.echo(printable(f"{each.name.ljust(width)}  {each.summary}{where}"))
-
-
-def _declared(home: str | None) -> dict[str, list[str]]:
-    """Return the recipes that are declared, and the layers in which they are."""
-    found: dict[str, list[str]] = {}
-    for file in read(None, home).files:
-        for entry in file.entries:
-            mark = mark_of(entry)
-            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
-                layers.append(file.layer)
-    return found
 
 
 def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
@@ -88,7 +75,7 @@ def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 def show_command(name: str, home: str | None, *, as_json: bool) -> None:
     """Say what the recipe NAME does, which options it takes, what it does not catch, and what it declares."""
     recipe = recipe_named(name)
-    data = _data(recipe, _declared(home).get(name, []))
+    data = _data(recipe, declared_where(home).get(name, []))
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -129,8 +116,8 @@ def update_command(
 ) -> None:
     """Bring the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
 
-    Options stay, and so does whatever you changed. Where hookrun has changed the same hook, both forms are shown, and
-    nothing is written: exit status 1.
+    Options stay, and so does whatever you changed. A hook that both you and hookrun have changed stays as it is, and
+    the difference is shown: exit status 1.
     """
     recipes = opened(home, user=user)
     declared = recipes.declared()

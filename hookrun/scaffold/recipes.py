@@ -142,7 +142,7 @@ class Recipes:
         if now.data is None:
             return
         if _is_as_written(now.text()):
-            self._cases.append(Change(path, now, None))
+            self._cases.append(Change(path, now, None, directories=[os.path.dirname(path)]))
         else:
             self.told.append(Told(os.path.basename(path), KEPT))
 
@@ -170,7 +170,7 @@ class Recipes:
         if text is None:
             return
         path, now = self._cases_of(recipe.name)
-        if self.declaring.layer == "project" and not any(line.startswith("config:") for line in text.splitlines()):
+        if not any(line.startswith("config:") for line in text.splitlines()):
             text = f"config: {os.path.relpath(self.declaring.path, os.path.dirname(path))}\n{text}"
         after = _headed(recipe.name, text).encode()
         if now.data is None or now.data == after or _is_as_written(now.text()) or replace:

@@ -152,16 +152,20 @@ def test_it_is_declared_in_yaml_where_hooks_are(recipes: Recipes) -> None:
     assert "timeout: 6" in path.read_text()
     assert recipes.hookrun("recipes", "remove", "say-no").status == 0
     assert path.read_text() == "# ours\nhooks:\n- {name: one, event: stop, command: exit 0} # one\n"
-    assert not (recipes.project.root / "hooks").exists() or not list((recipes.project.root / "hooks").iterdir())
+    assert not (recipes.project.root / "hooks").exists()
 
 
 def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     """With --user it stands in one's own declarations, in which a module is never looked for in a project."""
     done = recipes.hookrun("add", "say-no", "--user")
-    assert done.status == 0, done.stderr
+    assert (done.status, done.stderr) == (0, "")
+    twice = recipes.hookrun("add", "say-no", "--dry-run")
+    assert "say-no is declared in the layer user as well: it runs twice" in twice.stderr
     assert not (recipes.project.root / "coder.json").exists()
     own = recipes.project.home / ".config" / "hookrun" / "hooks.json"
     assert json.loads(own.read_text())["hooks"][0]["cwd"] == "/"
+    assert f"hookrun test {own.parent}" in done.stdout
+    assert recipes.hookrun("test", str(own.parent)).status == 0
     assert recipes.hookrun("validate").stdout == "checked 2 hooks in 1 file: 0 errors, 0 warnings\n"
     assert recipes.hookrun("recipes", "update", "--user").stdout == "say-no: up to date\nsay-no-later: up to date\n"
     assert recipes.hookrun("recipes", "remove", "say-no", "--user").status == 0
