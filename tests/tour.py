@@ -42,7 +42,7 @@ def fits(shown: str, printed: str) -> bool:
 def take(project: Project, tour: list[tuple[str, str]], *, terminal: bool = False) -> None:
     """Run a tour in the directory beside the project, and hold every output to what is shown."""
     script = "".join(f"{command}\n__status=$?\necho '{END}'\n(exit $__status)\n" for command, _ in tour)
-    run = _at_terminal if terminal else _piped
+    run = at_terminal if terminal else _piped
     path = f"{Path(sys.prefix) / 'bin'}:/usr/local/bin:/usr/bin:/bin"
     printed = run(f"exec 2>&1\n{script}", project.root.parent, project.environment(PATH=path, TERM="dumb"))
     outputs = printed.split(f"{END}\n")
@@ -56,7 +56,7 @@ def _piped(script: str, cwd: Path, env: dict[str, str]) -> str:
     return done.stdout
 
 
-def _at_terminal(script: str, cwd: Path, env: dict[str, str]) -> str:
+def at_terminal(script: str, cwd: Path, env: dict[str, str]) -> str:
     """Run a script at a pseudo-terminal; return what was on the screen, without empty lines."""
     master, terminal = os.openpty()
     process = subprocess.Popen(
