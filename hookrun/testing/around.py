@@ -41,6 +41,19 @@ class Around:
         """Return a value with this directory in its texts."""
         return value if self.directory is None else filled(value, {WORKDIR: self.directory})
 
+    def texts(self, paths: object) -> dict[str, str | None]:
+        """Return what these files of the directory hold now, None for one that is not there."""
+        names = paths if isinstance(paths, dict) and self.directory is not None else ()
+        return {str(name): _text(os.path.join(self.directory or "", str(name))) for name in names}
+
+
+def _text(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except OSError:
+        return None
+
 
 def filled(value: Value, words: Mapping[str, str]) -> Value:
     """Return a JSON value with these words replaced in every text."""
@@ -135,6 +148,10 @@ class CaseFire(Fire):
 
     def _audit(self, *_: object, **__: object) -> None:
         """Nothing is recorded."""
+
+    def _failures(self) -> tuple[()]:
+        """Nothing is logged: what failed is told with its case. There are no handlers to be told."""
+        return ()
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Note how a background hook ended; this is called in another thread."""

@@ -28,7 +28,8 @@ class Came:
 
     `verdict` is the combined one. `action`, the texts and `args` (the tool's arguments after the chain, by hookrun's
     names) are its own; with an agent, what it is told. `fired` are the hooks that ran, in order, each once. `degraded`
-    are the names of what the agent was told differently. `context` is what the hooks were given first.
+    are the names of what the agent was told differently. `files` are those of the case's directory of which something
+    is expected, None where there is none. `context` is what the hooks were given first.
     """
 
     verdict: Verdict
@@ -39,6 +40,7 @@ class Came:
     args: dict[str, object] | None = None
     fired: list[str] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    files: dict[str, str | None] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     context: dict[str, object] = field(default_factory=dict)

@@ -28,6 +28,11 @@ EXPECT_FIELDS = (
         Many(HOOK, "a list of hooks, true or false", least=0),
         "The hooks that ran, in order; true: at least one did; false: none did.",
     ),
+    Field(
+        "files",
+        Table(PATH, Text("a glob"), "an object of path and glob"),
+        "Files in the case's own directory afterwards: a glob on what one holds; null: it is not there.",
+    ),
 )
 """What can be expected of a case."""
 

@@ -170,10 +170,19 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         case.expect = _expect(entry["expect"], at.at("expect"))
     _surround(case, values)
     case.context = _context(case, values)
-    if not case.temporary and WORKDIR in json.dumps([case.context, case.env]):
-        expected = "a case with a temporary directory, which it stands for"
-        at.report(WORKDIR, expected, "add workdir: temporary, or write another path")
+    if not case.temporary:
+        _needs_no_directory(case)
     return case
+
+
+def _needs_no_directory(case: Case) -> None:
+    """Report what only makes sense in a directory of the case's own."""
+    advice = "add workdir: temporary, or write something else"
+    expected = "a case with a temporary directory, which it is about"
+    if "files" in case.expect:
+        case.place("expect", "files").report("files", expected, advice)
+    if WORKDIR in json.dumps([case.context, case.env]):
+        case.place().report(WORKDIR, expected, advice)
 
 
 def _fields(entry: object, at: Place, *, in_defaults: bool = False) -> dict[str, object]:
@@ -200,11 +209,23 @@ def _expect(value: object, at: Place) -> dict[str, object]:
     for key, item in value.items():
         if key not in OF_EXPECT:
             at.unknown_key(key, "something that can be expected", list(OF_EXPECT))
+        elif key == "files" and isinstance(item, dict):
+            found[key] = _files_expected(item, at.at(key))
         elif (item is None and key in NULLABLE) or (key == "fired" and isinstance(item, bool)):
             found[key] = item
         else:
             keep(found, OF_EXPECT[key], item, at)
     return found
+
+
+def _files_expected(files: dict[str, object], at: Place) -> dict[str, object]:
+    """Return the globs that files have to fit, None for those that are not to be there."""
+    there = {path: glob for path, glob in files.items() if glob is not None}
+    found: dict[str, object] = dict.fromkeys(files)
+    checked: dict[str, object] = {}
+    keep(checked, OF_EXPECT["files"], there, Place(at.document, at.path[:-1], at.problems))
+    fits = checked.get("files")
+    return {**found, **fits} if isinstance(fits, dict) else {}
 
 
 def _surround(case: Case, values: dict[str, object]) -> None:

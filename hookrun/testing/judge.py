@@ -58,6 +58,8 @@ def accepted(key: str, came: Came) -> object:
         return came.fired
     if key == "failure":
         return _kinds(came)[0] if came.failures else None
+    if key == "files":
+        return {path: text if text is None else literal(text) for path, text in came.files.items()}
     value: object = getattr(came, key)
     return literal(value) if isinstance(value, str) and key in TEXTS else value
 
@@ -86,9 +88,13 @@ def _action_differs(key: str, expected: object, came: Came) -> Difference | None
 
 
 def _text_differs(key: str, expected: object, came: Came) -> Difference | None:
-    text = getattr(came, key)
-    holds = text is None if expected is None else isinstance(text, str) and glob(str(expected), text)
-    return None if holds else Difference(key, expected, text)
+    text: str | None = getattr(came, key)
+    return None if _fits(expected, text) else Difference(key, expected, text)
+
+
+def _fits(expected: object, text: str | None) -> bool:
+    """Tell whether a glob matches a text, or there is none where None is expected."""
+    return text is None if expected is None else text is not None and glob(str(expected), text)
 
 
 def _args_differ(key: str, expected: object, came: Came) -> Difference | None:
@@ -112,12 +118,21 @@ def _fired_differs(key: str, expected: object, came: Came) -> Difference | None:
     return None if holds else Difference(key, expected, came.fired)
 
 
+def _files_differ(key: str, expected: object, came: Came) -> Difference | None:
+    wanted = expected if isinstance(expected, dict) else {}
+    wrong = [path for path, text in came.files.items() if not _fits(wanted.get(path), text)]
+    if not wrong:
+        return None
+    return Difference(key, {path: wanted[path] for path in wrong}, {path: came.files[path] for path in wrong})
+
+
 CHECKS: dict[str, Callable[[str, object, Came], Difference | None]] = {
     "action": _action_differs,
     **dict.fromkeys(TEXTS, _text_differs),
     "args": _args_differ,
     "failure": _failure_differs,
     "fired": _fired_differs,
+    "files": _files_differ,
 }
 """What can be expected -> how it is judged."""
 

@@ -184,11 +184,13 @@ class Runner:
                 os.path.join(around.directory, given) if isinstance(given, str) else around.directory
             )
         if case.setup is not None:
-            await self._set_up(case.setup, context, against, around.env)
+            without_path = {name: value for name, value in around.env.items() if name != "PATH"}
+            await self._set_up(case.setup, context, against, without_path)
         if agent is None:
             came = await self.fire(event, context, against, hooks=hooks, env=around.env)
         else:
             came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
+        came.files = around.texts(case.expect.get("files"))
         return came, around.filled(case.expect)
 
     async def fire(

@@ -151,6 +151,18 @@ def test_a_case_is_set_up_in_its_directory(project: Project) -> None:
     assert one(project, case).passed
 
 
+def test_files_are_judged_as_the_hooks_left_them(project: Project) -> None:
+    """A glob on what one holds; null for one that is not to be there."""
+    project.hooks({"command": "cat >/dev/null; echo new > a.txt; rm b.txt", "cwd": "event"})
+    files: Json = {"a.txt": "old\n", "b.txt": ""}
+    good: Json = {**LIST, "files": files, "expect": {"files": {"a.txt": "new*", "b.txt": None, "c": None}}}
+    assert one(project, good).passed
+    ran = one(project, {**good, "expect": {"files": {"a.txt": "old*", "b.txt": "*", "c": None}}})
+    (found,) = ran.differences
+    assert (found.expected, found.came) == ({"a.txt": "old*", "b.txt": "*"}, {"a.txt": "new\n", "b.txt": None})
+    assert "workdir: temporary" in one(project, {**LIST, "expect": {"files": {"a": None}}}).problems[0]
+
+
 def test_a_set_up_that_fails_is_a_problem_of_its_case(project: Project) -> None:
     """What it printed is told; nothing is fired."""
     project.hooks(GUARD)
