@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SUFFIX = ".hooktest.yaml"
+ANY_TOOL = "some_tool"
+"""What a tool is called of which nothing is said."""
+
 SET = re.compile(r"\[(!?)(.)[^\]]*\]")
 """A set of a glob, such as `[abc]`."""
 
@@ -35,7 +38,7 @@ def text(purpose: str, entry: Mapping[str, object], config: str) -> str:
 def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
     """Return a tool for each alternative of the declaration's matcher."""
     matcher = entry.get("matcher", PURPOSES[purpose].matcher)
-    return [example(each) for each in str(matcher).split("|")] if matcher is not None else []
+    return [example(each) or ANY_TOOL for each in str(matcher).split("|")] if matcher is not None else []
 
 
 def _of_tool(purpose: str, tool: str) -> str:

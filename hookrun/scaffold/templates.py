@@ -5,12 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
-
-from hookrun.match import glob
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "
@@ -63,24 +57,20 @@ PURPOSES = {
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
-FILE_TOOLS = ("write", "edit", "delete", "read")
+FILE_TOOLS = frozenset({"write", "edit", "delete", "read"})
 OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop", "session_start": "session"}
 
 
 def purpose_of(event: str, matcher: str | None) -> str:
     """Return which of PURPOSES fits an event (by its canonical name) of the tools that a matcher names."""
-    alternatives = matcher.split("|") if matcher is not None else None
-    if event in GUARDING:
-        if alternatives is None or _any(alternatives, ["bash"]):
+    tools = set(matcher.split("|")) if matcher is not None else set()
+    if event in GUARDING:  # a guard fails on a call that it does not know: it is for these tools and no other
+        if tools <= {"bash"}:
             return "command"
-        return "file" if _any(alternatives, FILE_TOOLS) else "notice"
+        return "file" if tools <= FILE_TOOLS else "notice"
     if event in EDITED:
-        return "edited" if alternatives is None or _any(alternatives, ("write", "edit")) else "notice"
+        return "edited" if tools <= FILE_TOOLS else "notice"
     return OTHERS.get(event, "notice")
-
-
-def _any(patterns: list[str], tools: Iterable[str]) -> bool:
-    return any(glob(pattern, tool) for pattern in patterns for tool in tools)
 
 
 def script(language: str, purpose: str, values: dict[str, str]) -> str:

@@ -33,6 +33,8 @@ EVENTS = (
     ("session_start", None),
     ("notification", None),
     ("pre_tool_use", "mcp__*"),
+    ("pre_tool_use", "*"),
+    ("permission_request", "bash|write"),
 )
 """Events and matchers that between them need every template."""
 
@@ -56,6 +58,14 @@ def write(project: Project, wish: Wish) -> str:
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
     return made.names[0]
+
+
+def test_a_guard_is_for_the_tools_that_it_knows() -> None:
+    """One that would fail on a call of another tool would refuse it: for more tools there is another template."""
+    assert purpose_of("pre_tool_use", "bash") == "command"
+    assert purpose_of("pre_tool_use", "edit|read") == "file"
+    for matcher in ("*", "bash|write", "b*", "edit|web_fetch"):
+        assert PURPOSES[purpose_of("pre_tool_use", matcher)].on_failure == "continue"
 
 
 def test_every_template_is_needed() -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookrun.wiring.json_edit import OtherError
 from hookrun.wiring.yaml_edit import Yaml
+from tests.wiring.texts import UNHURRIED
 
 HOOK = {"name": "new", "event": "stop", "when": {"a.b": ["x", "y"]}}
 LINES = """\
@@ -111,3 +115,31 @@ def test_what_cannot_be_edited_by_its_place_is_refused(text: str) -> None:
     """An alias, a merge, something else than a list: an edit would change something else, so there is none."""
     with pytest.raises(OtherError):
         Yaml(text).add(("hooks",), HOOK)
+
+
+WORDS = st.text(st.sampled_from("ab: -#'\"|>\n\u00e4{}[]&*!%"), max_size=12)
+HOOKS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["name", "event", "command", "when"]), WORDS | st.lists(WORDS, max_size=2), max_size=4
+    ),
+    max_size=4,
+)
+
+
+@UNHURRIED
+@given(HOOKS, st.sampled_from([None, True, False]), st.booleans(), WORDS)
+def test_any_text_that_yaml_writes_can_be_edited(
+    hooks: list[dict[str, object]], flow: bool | None, after: bool, word: str
+) -> None:
+    """Whatever the words and however it is written: what was meant changes, every character outside of it stays."""
+    data = {"hooks": hooks, **({"hookrun": {"note": word}} if after else {})}
+    text = "# first\n" + yaml.dump(data, default_flow_style=flow, allow_unicode=True, sort_keys=False) + "# last\n"
+    before = Yaml(text)
+    assert before.data == data
+    added = before.add(("hooks",), HOOK)
+    characters = iter(added.text)
+    assert all(character in characters for character in text if character not in "[]{}")
+    assert added.remove(("hooks", len(hooks))).data == data
+    for index in range(len(hooks)):
+        assert before.set(("hooks", index), HOOK).data == {**data, "hooks": [*hooks[:index], HOOK, *hooks[index + 1 :]]}
+        assert before.remove(("hooks", index)).data == {**data, "hooks": [*hooks[:index], *hooks[index + 1 :]]}
