@@ -28,16 +28,18 @@ def at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def approve_written(root: str, home: str, names: Collection[str], changes: Iterable[Change]) -> bool:
+def approve_written(
+    root: str, home: str, names: Collection[str], changes: Iterable[Change], changed: Collection[str] = ()
+) -> bool:
     """Approve the hooks of the project at `root` that were just declared; tell whether all of them are approved.
 
     A person at the terminal has asked for them, so that nothing is asked again. What somebody else has a part in is
-    shown, and asked about: a file that was not written by us, or the file's own defaults. Without a terminal, or where
-    an agent runs us, nothing is approved.
+    shown, and asked about: a file that was not written by us, the file's own defaults, a hook that was declared before
+    and that we have only `changed`. Without a terminal, or where an agent runs us, nothing is approved.
     """
     written = {os.path.realpath(each.path): each.after for each in changes}
     project = Project(root, None, home)
-    hooks = [found for found in project.hooks() if found.hook.name in names]
+    hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
     undecided = [found for found in hooks if found.state in TO_ASK]
     if not undecided:
         return all(found.state == "approved" for found in hooks)
@@ -51,14 +53,14 @@ def approve_written(root: str, home: str, names: Collection[str], changes: Itera
     of_others = []
     for found in undecided:
         texts = texts_of(found)
-        if _is_as_written(found, project, written):
+        if found.hook.name in names and _is_as_written(found, project, written):
             approve(project, found, texts)
             click.echo(printable(f"approved {found.hook.name}: agents may run it as it is now"))
         else:
             of_others.append(found)
     if of_others:
         hooks = go_through(project, of_others)
-        return all(found.state == "approved" for found in hooks if found.hook.name in names)
+        return all(found.state == "approved" for found in hooks if found.hook.name in {*names, *changed})
     return True
 
 

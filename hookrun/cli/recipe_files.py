@@ -14,7 +14,7 @@ from hookrun.config.problem import printable
 from hookrun.recipes import registry
 from hookrun.scaffold.cases import SUFFIX
 from hookrun.scaffold.declaring import of_project, of_user
-from hookrun.scaffold.recipes import CONFLICT, Recipes, mark_of
+from hookrun.scaffold.recipes import ADDED, CONFLICT, UPDATED, Recipes, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:
         show(changes)
     elif changes:
         write(changes)
-        if recipes.names:
+        if recipes.names(ADDED) or recipes.names(UPDATED):
             next_steps(list(_steps(recipes, home)))
     return not any(each.state == CONFLICT for each in recipes.told)
 
@@ -99,7 +99,9 @@ def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:
 def _steps(recipes: Recipes, home: str | None) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
-    approved = own or approve_written(declaring.root, home_of(home), recipes.names, recipes.changes)
+    approved = own or approve_written(
+        declaring.root, home_of(home), recipes.names(ADDED), recipes.changes, changed=recipes.names(UPDATED)
+    )
     if any(each.path.endswith(SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its cases"
     if not approved:

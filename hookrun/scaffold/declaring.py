@@ -71,10 +71,6 @@ class Declaring:
         """Tell whether an entry has this name."""
         return name in explicit_names(self.entries)
 
-    def line(self, index: int) -> int:
-        """Return the line in which an entry begins."""
-        return self._document().position((*self._entries_path, index))[0]
-
     def add(self, entry: Mapping[str, object]) -> list[Problem]:
         """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
         whole = self._text.data

@@ -83,7 +83,7 @@ def plan(wish: Wish, directory: str, home: str) -> Plan:
     for path in (script, tests, *built):
         within(os.path.dirname(path), root)
         if os.path.lexists(path):
-            raise ScaffoldError(f"{path}: found a file, expected none of this name yet; choose another with --name")
+            raise ScaffoldError(f"{path}: found a file, expected none of this name yet; choose another name")
     warnings = declaring.add(entry)
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))

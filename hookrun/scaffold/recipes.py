@@ -60,10 +60,9 @@ class Recipes:
         """Every file that changes, the declarations last: nothing is declared before its cases are there."""
         return [each for each in (*self._cases, self.declaring.change()) if each.is_one]
 
-    @property
-    def names(self) -> list[str]:
-        """The hooks that were written."""
-        return [each.name for each in self.told if each.state in (ADDED, UPDATED)]
+    def names(self, state: str) -> list[str]:
+        """Return the hooks of which this can be told."""
+        return [each.name for each in self.told if each.state == state]
 
     def declared(self) -> dict[str, list[tuple[int, Entry]]]:
         """Return the recipes that are declared, and of each the entries with their places."""

