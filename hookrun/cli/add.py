@@ -12,7 +12,7 @@ EXAMPLES = """\b
 Examples:
   hookrun add block-destructive-commands
   hookrun add protect-hooks --user
-  hookrun add protect-files --option 'read=yes' --dry-run
+  hookrun add no-force-push --option lease=yes --dry-run
 """
 
 

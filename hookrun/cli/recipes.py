@@ -35,7 +35,7 @@ def command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
         _list(home, as_json=as_json)
 
 
-@command.command(name="list")
+@command.command(name="list", short_help="List all recipes.")
 @json_option
 @home_option
 def list_command(home: str | None, *, as_json: bool) -> None:
@@ -68,7 +68,7 @@ def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     }
 
 
-@command.command(name="show")
+@command.command(name="show", short_help="Say what a recipe does.")
 @click.argument("name")
 @json_option
 @home_option
@@ -91,7 +91,7 @@ def show_command(name: str, home: str | None, *, as_json: bool) -> None:
         click.echo(printable(f"  {line}"))
 
 
-@command.command(name="add")
+@command.command(name="add", short_help="Declare recipes: hookrun add.")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @option_option
 @user_option
@@ -104,7 +104,7 @@ def add_command(
     add(names, option, home, user=user, dry_run=dry_run)
 
 
-@command.command(name="update")
+@command.command(name="update", short_help="Bring declared recipes up to date.")
 @click.argument("name", required=False)
 @click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
 @user_option
@@ -132,7 +132,7 @@ def update_command(
     ctx.exit(0 if finish(recipes, home, dry_run=dry_run) else FAILED)
 
 
-@command.command(name="remove")
+@command.command(name="remove", short_help="Take a recipe out.")
 @click.argument("name")
 @user_option
 @dry_run_option

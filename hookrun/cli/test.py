@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
-from hookrun.cli.declared import home_of
-from hookrun.testing import find, machine
+from hookrun.testing import find
 from hookrun.testing.coverage import Coverage
 from hookrun.testing.report import Report
 from hookrun.testing.run import Tested, run_cases
@@ -102,6 +101,8 @@ def _once(options: Options) -> tuple[Tested, bool]:
     tested = _run(options, report)
     coverage = Coverage(tested.results)
     if options.junit is not None:
+        from hookrun.testing import machine  # only where somebody asks
+
         with open(options.junit, "wb") as file:
             file.write(machine.junit(tested))
     updated = None
@@ -116,6 +117,8 @@ def _once(options: Options) -> tuple[Tested, bool]:
         good = False
     shown = coverage if _wants_coverage(options) else None
     if options.as_json:
+        from hookrun.testing import machine  # only where somebody asks
+
         data = machine.as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         click.echo(json.dumps(data, indent=2))
     else:
@@ -182,7 +185,8 @@ def _watch(options: Options) -> None:
 
 def _from_log(recorded: str, into: str | None, home: str | None) -> None:
     """Make a case of a recorded fire and print it, or put it into a file."""
-    from hookrun.testing import from_log
+    from hookrun.cli.declared import home_of  # only for a log
+    from hookrun.testing import from_log  # the same
 
     try:
         case = from_log.case_of(home_of(home), recorded)

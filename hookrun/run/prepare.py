@@ -114,7 +114,9 @@ class Surroundings:
 
     def environment(self, hook: Hook, trace: bytes) -> Environment:
         """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
-        everything = inherited("inherit")
+        policy = self.env_policy(hook)
+        left = inherited(policy)
+        everything = left if policy == "inherit" else inherited("inherit")
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for name, value in (hook.env or {}).items():
             own[os.fsencode(name)] = os.fsencode(value)
@@ -127,7 +129,7 @@ class Surroundings:
         own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
             own[b"CLAUDE_PROJECT_DIR"] = own[b"HOOKRUN_PROJECT_DIR"]
-        return Environment(inherited(self.env_policy(hook)), own)
+        return Environment(left, own)
 
     def env_policy(self, hook: Hook) -> str:
         """Return what a hook inherits: as declared, but for a project's nothing like a credential, or as the user says.
@@ -204,14 +206,11 @@ def inherited(policy: str) -> Inherited:
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": Inherited(now)}
     if policy not in kept:
-        kept[policy] = Inherited(under_policy(kept["inherit"], policy))
+        kept[policy] = Inherited(_under_policy(kept["inherit"], policy))
     return kept[policy]
 
 
-def under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
-    """Return what a policy leaves of variables."""
-    if policy == "inherit":
-        return dict(variables)
+def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
     return {name: value for name, value in variables.items() if not looks_like_credential(name)}

@@ -13,7 +13,7 @@ from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
 from hookrun.run import spawn_at
-from hookrun.run.prepare import Environment, Surroundings, under_policy
+from hookrun.run.prepare import Environment, Surroundings
 from hookrun.testing.came import Failed
 from hookrun.testing.cases import WORKDIR
 
@@ -32,9 +32,10 @@ ACCOUNT = "${HOME}"
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a case runs in: its own `directory`, None where it has none, and its environment."""
+    """What a case runs in: its own `directory`, None where it has none, a `home` of its own, and its environment."""
 
     directory: str | None
+    home: str
     env: dict[str, str]
 
     def filled(self, value: Value) -> Value:
@@ -86,10 +87,11 @@ class CaseSurroundings(Surroundings):
     env: Mapping[bytes, bytes] = {}
 
     def environment(self, hook: Hook, trace: bytes) -> Environment:
-        """Return the environment of one run: its policy holds for the case's variables, the hook's own win."""
+        """Return the environment of one run: all of the case's variables, but for those that tell of the fire."""
         environment = super().environment(hook, trace)
-        for name, value in under_policy(self.env, self.env_policy(hook)).items():
-            if name not in environment.own:
+        declared = {os.fsencode(name) for name in hook.env or {}}
+        for name, value in self.env.items():
+            if name in declared or name not in environment.own:
                 environment[name] = value
         return environment
 

@@ -22,7 +22,7 @@ class Failed:
     detail: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class Came:
     """What came of a fire.
 

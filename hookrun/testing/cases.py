@@ -33,7 +33,7 @@ NEVER = float("inf")
 OF_CASE, OF_EXPECT, OF_FILE = names(CASE_FIELDS), names(EXPECT_FIELDS), names(FILE_FIELDS)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Case:
     """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
 
@@ -76,7 +76,7 @@ class Case:
         return Place(self.file.document, ("cases", self.index, *steps), self.problems)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class CaseFile:
     """One file of cases as far as it could be read. `config` is the declaration file that it names, absolute.
 

@@ -24,7 +24,7 @@ IN_MEMORY = "declarations in memory"
 """How messages call what no file holds."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Declared:
     """What a project declares: its `hooks` in running order, the `root` they run in, its own events.
 

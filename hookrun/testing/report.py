@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from hookrun.config.problem import printable
 from hookrun.testing.told import failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rich.console import Console
+    from rich.progress import Progress
 
     from hookrun.config.problem import Problem
     from hookrun.testing.coverage import Coverage
@@ -27,39 +28,42 @@ class Report:
     """Writes to stdout what is to be read, and to a terminal on stderr how far it has come."""
 
     def __init__(self) -> None:
-        self._out = Console(highlight=False, markup=False, soft_wrap=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("cases", total=None)
+        self._out = _console() if sys.stdout.isatty() else None
+        self._progress: Progress | None = None
         self._failed = 0
 
     def begin(self, total: int) -> None:
         """Begin to show progress, where there is a terminal."""
-        self._failed = 0
-        self._progress.reset(self._task, total=total, description="cases")
-        if self._progress.console.is_terminal:
-            self._progress.start()
+        if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            return
+        from rich.console import Console  # only for a terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # the same
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._progress.add_task("cases", total=total)
+        self._progress.start()
 
     def ran(self, ran: Ran) -> None:
         """Show that one more case has run."""
         self._failed += not ran.passed
-        failed = f", {self._failed} failed" if self._failed else ""
-        self._progress.update(self._task, advance=1, description=f"cases{failed}")
+        if self._progress is not None:
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._progress.update(self._progress.task_ids[0], advance=1, description=f"cases{failed}")
 
     def end(self) -> None:
         """Show no more progress."""
-        if self._progress.live.is_started:
+        if self._progress is not None:
             self._progress.stop()
 
     def line(self, text: str = "") -> None:
         """Print a line."""
         text = printable(text)
+        if self._out is None:
+            print(text)
+            return
+        from rich.text import Text  # only for a terminal
+
         word = text.split(" ", 1)[0] if not text.startswith(" ") else text.lstrip()[:1]
         self._out.print(Text(text, style=STYLES.get(word, "")))
 
@@ -100,3 +104,9 @@ class Report:
         said += [f"{failed} failed"] if failed else []
         said += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
         self.line(f"{count} {'case' if count == 1 else 'cases'}: {', '.join(said)} in {tested.seconds:.1f} s")
+
+
+def _console() -> Console:
+    from rich.console import Console  # only for a terminal
+
+    return Console(highlight=False, markup=False, soft_wrap=True)

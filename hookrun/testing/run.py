@@ -47,7 +47,7 @@ class CannotRunError(ValueError):
     """A case cannot be run as it stands; the message says why."""
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class Ran:
     """One case that was to be run, once for each of its agents (`agent` None: for a program).
 
@@ -74,7 +74,7 @@ class Ran:
         return f"{self.case.name} [{self.agent}]" if self.agent else self.case.name
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class Tested:
     """What came of all cases, in their order, and what is wrong with files of cases. `seconds` is how long it took."""
 
@@ -109,6 +109,7 @@ class Runner:
         self._services: dict[Declared, Services] = {}
         self._tables: dict[tuple[object, ...], Table] = {}
         self._made = 0
+        self._homes: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -190,6 +191,7 @@ class Runner:
             came = await self.fire(event, context, against, hooks=hooks, env=around.env)
         else:
             came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
+        self._give_back(around, came)
         came.files = around.texts(case.expect.get("files"))
         return came, around.filled(case.expect)
 
@@ -271,11 +273,10 @@ class Runner:
 
     def _surround(self, case: Case) -> Around:
         """Return what a case runs in: a home of its own, and a directory with its files if it is to have one."""
-        self._made += 1
-        directory = f"{self._place}/{self._made}"
-        os.mkdir(directory)
         if not case.temporary:
-            return Around(None, {"HOME": directory, **filled(case.env, {ACCOUNT: account_home()})})
+            home = self._homes.pop() if self._homes else self._new_directory()
+            return Around(None, home, {"HOME": home, **filled(case.env, {ACCOUNT: account_home()})})
+        directory = self._new_directory()
         home = f"{directory}/.home"
         os.mkdir(home)
         for name, text in case.files.items():
@@ -285,7 +286,19 @@ class Runner:
                 file.write(text)
             if text.startswith("#!"):
                 os.chmod(path, 0o755)  # noqa: S103  # a program, in a directory of our own
-        return Around(directory, {"HOME": home, **filled(case.env, {ACCOUNT: account_home(), WORKDIR: directory})})
+        env = filled(case.env, {ACCOUNT: account_home(), WORKDIR: directory})
+        return Around(directory, home, {"HOME": home, **env})
+
+    def _new_directory(self) -> str:
+        self._made += 1
+        directory = f"{self._place}/{self._made}"
+        os.mkdir(directory)
+        return directory
+
+    def _give_back(self, around: Around, came: Came) -> None:
+        """Take back a home that is as empty as it was: making one, and removing it, takes longer than many a hook."""
+        if around.directory is None and not any(run.outcome.left for run in came.runs) and not os.listdir(around.home):
+            self._homes.append(around.home)
 
 
 def run_cases(

@@ -110,11 +110,12 @@ def test_a_case_has_its_own_directory_and_environment(project: Project) -> None:
     assert not os.path.exists(directory)
 
 
-def test_the_environment_of_a_case_is_under_the_hooks_policy(project: Project) -> None:
-    """What a real fire would take away is taken away here; what the hook declares itself wins."""
-    project.hooks({"command": 'cat >/dev/null; echo "$A $B ${MY_TOKEN-none}" >&2; exit 2', "env": {"A": "its own"}})
-    case: Json = {**LIST, "env": {"A": "x", "B": "y", "MY_TOKEN": "z"}, "expect": {"message": "its own y none"}}
-    assert one(project, case).passed
+def test_the_environment_of_a_case_counts_more_than_the_declarations(project: Project) -> None:
+    """Options of hooks can be tried, whatever their names; what hookrun tells of the fire stays true."""
+    says = 'cat >/dev/null; echo "$A $B $MY_SECRET $HOOKRUN_EVENT" >&2; exit 2'
+    project.hooks({"command": says, "env": {"A": "its own", "B": "b"}})
+    env = {"A": "the case's", "MY_SECRET": "s", "HOOKRUN_EVENT": "x"}
+    assert one(project, {**LIST, "env": env, "expect": {"message": "the case's b s pre_tool_use"}}).passed
 
 
 def test_a_case_has_a_home_of_its_own(project: Project) -> None:
