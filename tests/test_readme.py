@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.conftest import ROOT, Project
+from tests import tour
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
 
 README = (ROOT / "README.md").read_text()
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-END = "--- end of a command ---"
-
-
-def commands() -> list[tuple[str, str]]:
-    """Return every command of the tour with the output that stands below it."""
-    found: list[tuple[str, str]] = []
-    for block in CONSOLE.findall(README):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line[2:], ""))
-            elif line.startswith("> "):
-                found[-1] = (f"{found[-1][0]}\n{line[2:]}", "")
-            else:
-                found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
-    return found
-
-
-def fits(shown: str, printed: str) -> bool:
-    """Tell whether an output is what is shown, where `...` stands for anything within a line."""
-    return re.fullmatch("[^\n]*?".join(map(re.escape, shown.split("..."))), printed) is not None
 
 
 def test_the_tour_is_what_happens(project: Project) -> None:
-    """Each command of the five-minute tour, run in order in one shell, prints what the README says."""
-    tour = commands()
-    assert len(tour) > 10
-    script = "".join(f"{command}\n__status=$?\necho '{END}'\n(exit $__status)\n" for command, _ in tour)
-    done = subprocess.run(
-        ["bash", "-c", f"exec 2>&1\n{script}"],
-        capture_output=True,
-        text=True,
-        cwd=project.root.parent,
-        env=project.environment(PATH=f"{Path(sys.prefix) / 'bin'}:/usr/local/bin:/usr/bin:/bin"),
-        check=False,
-    )
-    printed = done.stdout.split(f"{END}\n")
-    for (command, shown), output in zip(tour, printed, strict=False):
-        assert fits(shown, output), f"$ {command}\nshown:\n{shown}\nprinted:\n{output}"
-    assert len(printed) == len(tour) + 1
+    """Each command of the five-minute tour, run in order, first at a terminal, prints what the README says."""
+    first, rest = (tour.commands(README, terminal=terminal) for terminal in (True, False))
+    assert len(first) > 4
+    assert len(rest) > 10
+    tour.take(project, first, terminal=True)
+    tour.take(project, rest)
 
 
 def test_the_commands_for_a_fresh_machine_are_where_ci_takes_them_from() -> None:

@@ -16,17 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "add": ("hookrun.cli.add", "Declare a recipe: a ready-made hook."),
     "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
     "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
+    "init": ("hookrun.cli.init", "Begin: declare a first hook, with its script and its cases."),
     "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "migrate": ("hookrun.cli.migrate", "Turn hooks in Claude Code's settings into hookrun's own form."),
+    "new": ("hookrun.cli.new", "Write one more hook from a template, with its cases."),
     "pause": ("hookrun.cli.pause", "Let hooks not run for a while."),
+    "recipes": ("hookrun.cli.recipes", "Show, add, update and remove ready-made hooks."),
     "resume": ("hookrun.cli.resume", "End a pause."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),
     "test": ("hookrun.cli.test", "Run the cases beside the hooks and say which do not hold."),
@@ -39,6 +43,7 @@ COMMANDS = {
 
 EXAMPLES = """\b
 Examples:
+  hookrun init
   hookrun validate
   hookrun list --event pre_tool_use
   echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain

@@ -75,7 +75,7 @@ def protected(case: Case) -> Iterable[Finding]:
     """Does a hook keep the agent from editing what guards it?"""
     if case.unprotected and case.all_wired:
         cause = "an agent that edits hooks, its own settings or what is approved has switched its guards off"
-        remedy = "declare the recipe protect-hooks in your own hooks: docs/trust.md has it ready"
+        remedy = "declare the recipe for yourself: `hookrun add protect-hooks --user`"
         yield Finding("protected", NOTE, "no hook keeps the agent from editing hooks", cause, remedy)
 
 

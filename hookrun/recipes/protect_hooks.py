@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
+from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_words import commands
 from hookrun.run.prepare import expand
 from hookrun.trust.digest import SYSTEM
@@ -34,6 +35,25 @@ DECLARATION: dict[str, object] = {
     "on_failure": "block",
 }
 """What stands in the user's or the machine's hooks.json."""
+
+RECIPE = Recipe(
+    name="protect-hooks",
+    summary="Keeps agents from editing hooks, agent settings and what was decided about them.",
+    hooks=(DECLARATION,),
+    catches=(
+        "Writing, editing and deleting declarations, and the scripts and files of all hooks in force.",
+        "The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.",
+        "Shell commands that redirect into one of these, or give it to a program that changes files.",
+        "Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`.",
+    ),
+    misses=(
+        "Other programs that write files: `python3 -c`, `make`, an editor it does not know.",
+        "Names that only the shell makes up: `$f`, `*`, what follows a `cd`.",
+        "A script that the agent writes first and runs then.",
+        "Tools of MCP servers, unless you add them to the matcher.",
+        "A project that declares it can take it out again: declare it for yourself, with `--user`.",
+    ),
+)
 
 DECLARATIONS = frozenset({*PROJECT_FILES, LOCAL_FILE})
 """Names of declaration files, wherever they lie."""

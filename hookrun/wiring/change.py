@@ -1,4 +1,4 @@
-"""One file as install or uninstall changes it: worked out without a touch, shown as a diff, then written."""
+"""One file as a command changes it: worked out without a touch, shown as a diff, then written."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ UNKNOWN = "{}"
 class Change:
     """A file from `now` to `after`, its bytes then (None: no file).
 
-    `scope` is whose part of the file it is about, as in the ledger. `original` is what uninstall is to give back one
-    day, None for no file; `directories` are those that then go too.
+    For the ledger of what is wired `agent` and `scope` are whose part of the file it is about. `original` is what
+    uninstall is to give back one day, None for no file; `directories` are those that then go too.
     """
 
     path: str
     now: Existing
     after: bytes | None
-    agent: str
-    scope: str
+    agent: str = ""
+    scope: str = ""
     mode: int = 0o644
     original: bytes | None = None
     directories: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Change:
         before, after = _lines(self.now.data), _lines(self.after)
         old = self.path if self.now.data is not None else "/dev/null"
         new = self.path if self.after is not None else "/dev/null"
-        return "\n".join(printable(line.rstrip("\r\n")) for line in unified_diff(before, after, old, new))
+        return "\n".join(printable(line.rstrip("\r\n").expandtabs(4)) for line in unified_diff(before, after, old, new))
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -147,7 +147,7 @@ class Json:
         lead = len(self.text[:start].rstrip(SPACES))
         try:
             return self._checked(self._without(path, lead), expected)
-        except (_OtherError, ParseError):  # a comment to the end of the line stands before it: its line break is needed
+        except (OtherError, ParseError):  # a comment to the end of the line stands before it: its line break is needed
             return self._checked(self._without(path, start), expected)
 
     def _without(self, path: KeyPath, lead: int) -> str:
@@ -165,7 +165,7 @@ class Json:
         before = self._spans.ends[siblings[position - 1]]
         comma = self._comma_after(before)
         if comma is None:
-            raise _OtherError
+            raise OtherError
         return self.text[:comma] + self.text[comma + 1 : lead] + self.text[end:]
 
     def _closed(self, rest: str, lead: int, path: KeyPath) -> str:
@@ -227,11 +227,11 @@ class Json:
         """Return the edited text, once it is seen to hold exactly what it should."""
         edited = Json(text, self.form)
         if edited.data != expected:
-            raise _OtherError
+            raise OtherError
         return edited
 
 
-class _OtherError(Exception):
+class OtherError(Exception):
     """An edit has come to something else than what was meant."""
 
 

@@ -28,10 +28,11 @@ def at_terminal(
     project: Project,
     *arguments: str,
     answers: tuple[str, ...] = (),
+    question: str = "[q]uit: ",
     env: dict[str, str] | None = None,
     meanwhile: Callable[[], object] | None = None,
 ) -> Session:
-    """Run `hookrun` with these arguments at a terminal; each answer is typed at the next question (`[q]uit: `).
+    """Run `hookrun` with these arguments at a terminal; each answer is typed at the next `question`.
 
     `meanwhile` is what happens between the first question and its answer.
     """
@@ -59,7 +60,7 @@ def at_terminal(
         if not more:
             break
         screen += more
-        if left and screen.count(b"[q]uit: ") > asked:
+        if left and screen.count(question.encode()) > asked:
             asked += 1
             if asked == 1 and meanwhile is not None:
                 meanwhile()

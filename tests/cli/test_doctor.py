@@ -165,7 +165,7 @@ def test_hooks_that_nobody_has_approved(project: Project) -> None:
 def test_no_hook_that_guards_the_hooks(project: Project) -> None:
     """The recipe protect-hooks is missing until the user declares it; that is worth knowing, no problem."""
     hookrun(project, "install", "claude")
-    assert "docs/trust.md" in _found(project, "claude", "protected", "note")["remedy"]
+    assert "hookrun add protect-hooks --user" in _found(project, "claude", "protected", "note")["remedy"]
     project.user_hooks(DECLARATION)
     assert not [each for each in _findings(project, "claude") if each["check"] == "protected"]
 

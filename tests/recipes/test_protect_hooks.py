@@ -10,6 +10,7 @@ import pytest
 from hookrun.config.compile import examine
 from hookrun.config.find import find
 from hookrun.recipes.protect_hooks import DECLARATION, missing
+from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +114,14 @@ def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: di
 def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None:
     """What the documentation says it does not catch: other programs, names that only the shell makes up."""
     assert call(guarded, "bash", command=command).action == "continue"
+
+
+def test_its_cases_hold_where_it_is_added(project: Project) -> None:
+    """`hookrun add` writes the cases that the recipe ships, and `hookrun test` runs them."""
+    assert hookrun(project, "add", "protect-hooks").status == 0
+    done = hookrun(project, "test")
+    assert done.status == 0, done.stdout
+    assert "28 cases: 28 passed" in done.stdout
 
 
 def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:

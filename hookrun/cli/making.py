@@ -1,0 +1,100 @@
+"""What the commands that write hooks have in common: their options, showing or writing a plan, and what comes next."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from hookrun.cli.approving import approve_written
+from hookrun.config.problem import printable
+from hookrun.scaffold import writing
+from hookrun.scaffold.declaring import ScaffoldError
+from hookrun.scaffold.templates import LANGUAGES
+from hookrun.wiring.files import WiringError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hookrun.scaffold.hook import Plan
+    from hookrun.wiring.change import Change
+
+Function = TypeVar("Function", bound="Callable[..., None]")
+
+event_option = click.option(
+    "--event", metavar="EVENT", help="When it runs, by hookrun's or any agent's name; default pre_tool_use."
+)
+matcher_option = click.option(
+    "--matcher", metavar="GLOB", help="For which tools, by hookrun's names: bash, write|edit."
+)
+yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Declare it in hookrun.yaml, not in coder.json.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be written as a diff, and write nothing."
+)
+
+
+def language_option(*, required: bool) -> Callable[[Function], Function]:
+    """Return the option `--lang`."""
+    return click.option("--lang", type=click.Choice(list(LANGUAGES)), required=required, help="The hook's language.")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Let what cannot be written end the command with its message."""
+    try:
+        yield
+    except (ScaffoldError, WiringError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def show(changes: Iterable[Change]) -> None:
+    """Print what would be written as a diff."""
+    diffs = [each.diff() for each in changes if each.is_one]
+    click.echo("\n".join(diffs) if diffs else "nothing to change")
+
+
+def write(changes: list[Change]) -> None:
+    """Write the files, all or none, and say which. Raises click.ClickException."""
+    with told():
+        writing.write(changes)
+    for said, after in (("wrote", True), ("removed", False)):
+        paths = [_near(each.path) for each in changes if each.is_one and (each.after is not None) is after]
+        if paths:
+            click.echo(printable(f"{said} {', '.join(paths)}"))
+
+
+def _near(path: str) -> str:
+    """Return a path as it is called from here, unless that is longer."""
+    near = os.path.relpath(path)
+    return near if not near.startswith("..") else path
+
+
+def carry_out(plan: Plan, home: str) -> bool:
+    """Write a plan for a project's hooks; approve them where a person is there; tell whether they are approved now."""
+    for problem in plan.warnings:
+        click.echo(f"hookrun: warning: {problem}", err=True)
+    write(plan.changes)
+    if plan.build:
+        return False
+    return approve_written(plan.declaring.root, home, plan.names, plan.changes)
+
+
+def next_steps(steps: Iterable[tuple[str, str]]) -> None:
+    """Print what there is to do next: commands, and what each is for."""
+    rows = list(steps)
+    width = max((len(command) for command, _ in rows), default=0)
+    for index, (command, purpose) in enumerate(rows):
+        click.echo(printable(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}"))
+
+
+def steps_after(plan: Plan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
+    """Yield what is to be done with a new hook; `there` is the directory of the project."""
+    if os.path.realpath(there) != os.path.realpath(plan.declaring.root):
+        yield f"cd {_near(plan.declaring.root)}", "the project's root"
+    if plan.build:
+        yield plan.build, "builds it: until then it fails as missing"
+    yield "hookrun test", "runs its cases"
+    if not approved:
+        yield "hookrun trust", "shows what it runs, and asks: agents do not run it before"

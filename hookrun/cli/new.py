@@ -1,0 +1,76 @@
+"""`hookrun new`: one more hook from a template, with its cases."""
+
+from __future__ import annotations
+
+import click
+
+from hookrun.cli.declared import here, home_of
+from hookrun.cli.making import (
+    carry_out,
+    dry_run_option,
+    event_option,
+    language_option,
+    matcher_option,
+    next_steps,
+    show,
+    steps_after,
+    told,
+    yaml_option,
+)
+from hookrun.cli.wiring import home_option
+from hookrun.scaffold.hook import Wish, plan
+
+EXAMPLES = """\b
+Examples:
+  hookrun new no-sudo --lang sh
+  hookrun new check-edits --lang python --event post_tool_use --matcher 'write|edit'
+  hookrun new ask-before-push --lang node --matcher bash --when 'tool_args.command=*git push*'
+"""
+
+
+@click.command(name="new", epilog=EXAMPLES)
+@click.argument("name")
+@language_option(required=True)
+@event_option
+@matcher_option
+@click.option("--when", metavar="PATH=GLOB", multiple=True, help="Only if this place in the context looks like this.")
+@yaml_option
+@dry_run_option
+@home_option
+def command(
+    name: str,
+    lang: str,
+    event: str | None,
+    matcher: str | None,
+    when: tuple[str, ...],
+    *,
+    home: str | None,
+    as_yaml: bool,
+    dry_run: bool,
+) -> None:
+    """Write the hook NAME into hooks/, from a template that fits its event, with its cases, and declare it.
+
+    The script reads the context, answers with a verdict, and fails loudly on what it cannot judge; its cases pass as
+    they are. Nothing that is there is overwritten. At a terminal what was written is approved too.
+    """
+    directory, home = here(), home_of(home)
+    form = "yaml" if as_yaml else None
+    wish = Wish(lang, event or "pre_tool_use", matcher, _conditions(when), name, form)
+    with told():
+        made = plan(wish, directory, home)
+    if dry_run:
+        show(made.changes)
+        return
+    approved = carry_out(made, home)
+    next_steps(steps_after(made, approved=approved, there=directory))
+
+
+def _conditions(given: tuple[str, ...]) -> dict[str, str]:
+    """Return what `--when` says. Raises click.BadParameter for what is no PATH=GLOB, or says one path twice."""
+    conditions: dict[str, str] = {}
+    for text in given:
+        path, equals, pattern = text.partition("=")
+        if not equals or path in conditions:
+            raise click.BadParameter(f"found {text!r}, expected PATH=GLOB, each path once", param_hint="--when")
+        conditions[path] = pattern
+    return conditions

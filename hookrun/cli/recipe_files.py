@@ -1,0 +1,108 @@
+"""What the commands that declare recipes have in common: which file, writing it, and saying what became of each."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli.approving import approve_written
+from hookrun.cli.declared import here, home_of, read
+from hookrun.cli.making import next_steps, show, told, write
+from hookrun.config.problem import printable
+from hookrun.recipes import registry
+from hookrun.scaffold.cases import SUFFIX
+from hookrun.scaffold.declaring import of_project, of_user
+from hookrun.scaffold.recipes import ADDED, CONFLICT, UPDATED, Recipes, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.recipes.recipe import Recipe
+
+user_option = click.option("--user", is_flag=True, help="In your own declarations, for every project.")
+option_option = click.option("--option", metavar="NAME=VALUE", multiple=True, help="An option of the recipe.")
+
+
+def recipe_named(name: str) -> Recipe:
+    """Return a recipe. Raises click.ClickException for one that there is not."""
+    try:
+        return registry.find(name)
+    except registry.UnknownRecipeError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def declared_where(home: str | None) -> dict[str, list[str]]:
+    """Return the recipes that are declared, and the layers in which each is."""
+    found: dict[str, list[str]] = {}
+    for file in read(None, home).files:
+        for entry in file.entries:
+            mark = mark_of(entry)
+            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
+                layers.append(file.layer)
+    return found
+
+
+def opened(home: str | None, *, user: bool) -> Recipes:
+    """Return the recipes of a person's own file, or of the project's."""
+    with told():
+        return Recipes(of_user(home_of(home)) if user else of_project(here(), home_of(home)))
+
+
+def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool) -> None:
+    """Declare recipes with these options, written NAME=VALUE."""
+    wanted = [recipe_named(name) for name in dict.fromkeys(names)]
+    if given and len(wanted) > 1:
+        raise click.ClickException("found options for several recipes, expected those of one: add them one by one")
+    options = _options(given)
+    recipes = opened(home, user=user)
+    where = declared_where(home)
+    with told():
+        for recipe in wanted:
+            recipes.add(recipe, options)
+            others = [layer for layer in where.get(recipe.name, []) if layer != recipes.declaring.layer]
+            if others:
+                said = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
+                click.echo(f"hookrun: warning: {said}", err=True)
+    finish(recipes, home, dry_run=dry_run)
+
+
+def _options(given: tuple[str, ...]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in options:
+            raise click.BadParameter(f"found {text!r}, expected NAME=VALUE, each name once", param_hint="--option")
+        options[name] = value
+    return options
+
+
+def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:
+    """Show or write what was changed, say what became of each hook, approve; tell whether nothing is in conflict."""
+    for each in recipes.told:
+        click.echo(printable(f"{each.name}: {each.state}"))
+        for line in each.difference.splitlines():
+            click.echo(printable(f"  {line}"))
+    for problem in recipes.warnings:
+        click.echo(f"hookrun: warning: {problem}", err=True)
+    changes = recipes.changes
+    if dry_run:
+        show(changes)
+    elif changes:
+        write(changes)
+        if recipes.names(ADDED) or recipes.names(UPDATED):
+            next_steps(list(_steps(recipes, home)))
+    return not any(each.state == CONFLICT for each in recipes.told)
+
+
+def _steps(recipes: Recipes, home: str | None) -> Iterator[tuple[str, str]]:
+    declaring = recipes.declaring
+    own = declaring.layer == "user"
+    approved = own or approve_written(
+        declaring.root, home_of(home), recipes.names(ADDED), recipes.changes, changed=recipes.names(UPDATED)
+    )
+    if any(each.path.endswith(SUFFIX) for each in recipes.changes):
+        yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its cases"
+    if not approved:
+        yield "hookrun trust", "shows what it runs, and asks: agents do not run it before"

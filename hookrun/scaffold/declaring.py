@@ -1,0 +1,175 @@
+"""The file in which a hook is to be declared: where it is, what stands in it, and the same file with an edit."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.config import json_text, yaml_text
+from hookrun.config.check import check_hook
+from hookrun.config.compile import examine, load
+from hookrun.config.find import LAYER_FILES, PROJECT_FILES, config_directory, find
+from hookrun.config.problem import shown
+from hookrun.config.scope import Scope, explicit_names
+from hookrun.config.source import YAML_SUFFIXES, Document
+from hookrun.wiring.change import Change
+from hookrun.wiring.files import existing
+from hookrun.wiring.json_edit import Json, OtherError
+from hookrun.wiring.yaml_edit import Yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrun.config.compile import File
+    from hookrun.config.parsed import KeyPath
+    from hookrun.config.problem import Problem
+
+NEW = {"json": 0, "yaml": 1}
+"""Form -> which of a layer's names a new file gets."""
+
+
+class ScaffoldError(Exception):
+    """A hook cannot be written; the message says where, what was found, and what to do. Nothing was changed."""
+
+
+class Declaring:
+    """A declaration file as it is (`path` may not be there yet), and as it becomes with each edit.
+
+    `root` is the directory it lies in, `layer` project or user, `events` are a program's own that are known there.
+    """
+
+    def __init__(self, path: str, layer: str, events: list[str]) -> None:
+        """Read the file. Raises ScaffoldError where it cannot be edited, WiringError where it cannot be read."""
+        self.path = path
+        self.layer = layer
+        self.root = os.path.dirname(path)
+        self.events = events
+        self._now = existing(path)
+        file = load(path, layer) if self._now.data is not None else None
+        _refuse_broken(file)
+        self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
+        self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
+        text = self._now.text() if file is not None else ""
+        self._text: Json | Yaml = Yaml(text) if path.endswith(YAML_SUFFIXES) else Json(text, "json")
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is no such file yet."""
+        return self._now.data is None
+
+    @property
+    def entries(self) -> list[object]:
+        """What is declared, in its order."""
+        data = self._text.data
+        found = data.get("hooks") if isinstance(data, dict) else None
+        if isinstance(found, dict):
+            found = found.get("hooks")
+        return found if isinstance(found, list) else []
+
+    def named(self, name: str) -> bool:
+        """Tell whether an entry has this name."""
+        return name in explicit_names(self.entries)
+
+    def add(self, entry: Mapping[str, object]) -> list[Problem]:
+        """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
+        whole = self._text.data
+        if self.is_new and not whole and isinstance(self._text, Json):
+            self._text = Json(json.dumps({"hooks": [entry]}, indent=2, ensure_ascii=False) + "\n", "json")
+        elif not isinstance(whole, dict) or self._entries_path[0] not in whole:
+            self._edit(lambda text: text.add((), [entry], "hooks"), entry)
+        else:
+            self._edit(lambda text: text.add(self._entries_path, entry), entry)
+        return self._checked(len(self.entries) - 1)
+
+    def replace(self, index: int, entry: Mapping[str, object]) -> list[Problem]:
+        """Put another entry in the place of one; return what is doubtful about it. Raises ScaffoldError."""
+        self._edit(lambda text: text.set((*self._entries_path, index), entry), entry)
+        return self._checked(index)
+
+    def remove(self, index: int) -> None:
+        """Take an entry out. Raises ScaffoldError."""
+        self._edit(lambda text: text.remove((*self._entries_path, index)), None)
+
+    def change(self) -> Change:
+        """Return the file's change, to be shown or written."""
+        return Change(self.path, self._now, self._now.encoded(self._text.text))
+
+    def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
+        try:
+            self._text = edit(self._text)
+        except OtherError:
+            what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
+            raise ScaffoldError(
+                f"{self.path}: found hooks that cannot be edited in their place, expected a plain list under hooks; "
+                f"make the change {what}"
+            ) from None
+
+    def _document(self) -> Document:
+        parse = yaml_text.parse if isinstance(self._text, Yaml) else json_text.parse
+        return Document(self.path, self._text.text, parse(self._text.text))
+
+    def _checked(self, index: int) -> list[Problem]:
+        """Return the warnings about an entry. Raises ScaffoldError with the first error."""
+        entries = self.entries
+        others = [entry for at, entry in enumerate(entries) if at != index]
+        names = explicit_names(others)
+        scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
+        problems = check_hook(self._document(), (*self._entries_path, index), entries[index], scope).problems
+        for problem in problems:
+            if problem.severity == "error":
+                raise ScaffoldError(f"{problem}; nothing was written")
+        return problems
+
+
+def _refuse_broken(file: File | None) -> None:
+    """Raise ScaffoldError for a file in which there is no telling what an edit would do."""
+    if file is None:
+        return
+    errors = [problem for problem in file.problems if problem.severity == "error"]
+    if errors:
+        raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
+
+
+def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
+    """Return the file that declares the hooks of the project around a directory; `form` is json or yaml, if either.
+
+    It is the one that has hooks, or else one that is there already, or a new one at the root of the repository, or in
+    the directory itself where there is none. Raises ScaffoldError and WiringError.
+    """
+    found = find(directory, home)
+    declared = examine(found).declarations
+    root = declared.root or found.repository or directory
+    paths = [os.path.join(root, name) for name in PROJECT_FILES]
+    return Declaring(_chosen(paths, "project", form), "project", declared.events)
+
+
+def of_user(home: str, form: str | None = None) -> Declaring:
+    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and WiringError."""
+    paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
+    return Declaring(_chosen(paths, "user", form), "user", [])
+
+
+def _chosen(paths: list[str], layer: str, form: str | None) -> str:
+    """Return which of the names that a file can have is to be written."""
+    there = [load(path, layer) for path in paths if os.path.lexists(path)]
+    chosen = next((file.path for file in there if file.has_hooks), None)
+    chosen = chosen or next((file.path for file in there if file.has_say), None)
+    if chosen is None:
+        by_form = paths[NEW[form or "json"]]
+        return there[0].path if there and form is None else by_form
+    if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
+        raise ScaffoldError(
+            f"{chosen}: found declarations in it, expected none beside {shown(form)}: hooks of a project stand in one "
+            f"file; leave --{form} out"
+        )
+    return chosen
+
+
+def within(path: str, root: str) -> None:
+    """Raise ScaffoldError for a path that links lead out of the directory it is to lie in."""
+    real, base = os.path.realpath(path), os.path.realpath(root)
+    if real != base and not real.startswith(base.rstrip("/") + "/"):
+        raise ScaffoldError(
+            f"{path}: found a link out of {root}, to {real}, expected a place in it; put a directory in its place"
+        )

@@ -1,0 +1,33 @@
+"""The README's way from an empty directory to a hook that Claude Code obeys, with the real Claude Code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import tour
+from tests.live.installed import path
+from tests.live.model import say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+
+
+@pytest.mark.parametrize("agent", ["claude"], indirect=True)
+@pytest.mark.parametrize("language", ["sh", "python", "node"])
+def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> None:
+    """Written, tested and wired at a terminal: what it refuses does not happen, and the model hears why."""
+    place = agent.place
+    kept = place.project / "kept"
+    kept.mkdir()
+    env = place.environment(PATH=f"{Path(sys.prefix) / 'bin'}:{path()}", TERM="dumb")
+    commands = (f"hookrun init --lang {language} --yes", "hookrun test", "hookrun install claude")
+    screen = tour.at_terminal(" && ".join(commands), place.project, env)
+    assert "approved block-rm-rf" in screen, screen
+    assert "2 cases: 2 passed" in screen
+    ran = agent.run(agent.driver.shell("rm -rf kept"), agent.driver.shell("echo hi > made.txt"), DONE)
+    assert kept.is_dir(), ran
+    assert "rm -rf is not run here" in ran.heard, ran
+    assert "made.txt" in ran.files, ran
