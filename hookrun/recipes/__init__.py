@@ -2,5 +2,7 @@
 
 RECIPES = (
     "block_destructive_commands",
+    "commit_message_check",
+    "no_force_push",
 )  # fmt: skip
 """The modules that have a `RECIPE`."""

@@ -9,7 +9,7 @@ from hookrun.recipes.shell.expand import Expander
 from hookrun.recipes.shell.parse import Source, parse, source_of
 from hookrun.recipes.shell.run import Runner, Streams, TooMuchError
 from hookrun.recipes.shell.scope import Scope
-from hookrun.recipes.shell.simple import assigned, parts, redirect
+from hookrun.recipes.shell.simple import assigned, left_out, parts, redirect
 from hookrun.recipes.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -171,7 +171,11 @@ class Reader:
         given = Streams([*streams.redirections], streams.stdin)
         given.words = [*streams.words]
         following: list[tuple[str, Node]] = []
+        last = None
         for child in node.named_children:
+            if last is not None:
+                given.words.extend(left_out(last, child, source))
+            last = child
             if child != body:
                 following.extend(redirect(child, source, scope, given, self._expand))
         if body is not None:
@@ -182,6 +186,8 @@ class Reader:
         else:
             self._note_redirections(scope, given)
             printed = Word("")
+        if given.later:
+            self._runner.run(given.later, scope, Streams())
         for joins, each in following:
             if joins == "|":
                 printed = self._pipeline(each, source, scope, Streams(stdin=printed))

@@ -47,15 +47,17 @@ class TooMuchError(Exception):
 class Streams:
     """What a command reads and where it writes. `words` are words of it that stand behind a redirection.
 
+    `later` are the words of another command that the parser has put there.
     `own_stdin`: what it reads is its own, not what the command before it in a pipeline prints.
     """
 
-    __slots__ = ("own_stdin", "redirections", "stdin", "words")
+    __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
 
     def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
         self.redirections = redirections or []
         self.stdin = stdin
         self.words: list[Word] = []
+        self.later: list[Word] = []
         self.own_stdin = False
 
     @property

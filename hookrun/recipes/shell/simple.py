@@ -34,8 +34,12 @@ def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Ex
     """Return the command that a node is. Where its parser has lost its way at a `;` it is several."""
     made = [Part(streams)]
     into = ""
+    last = None
     for child in node.children:
         part = made[-1]
+        if last is not None:
+            part.words.extend(left_out(last, child, source))
+        last = child
         if child.type == "ERROR":
             sign = source.text(child.start_byte, child.end_byte).strip()
             if sign in {";", "&", ""}:
@@ -56,6 +60,12 @@ def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Ex
             else:
                 part.words.extend(expand.words(child, source, scope))
     return made
+
+
+def left_out(before: Node, after: Node, source: Source) -> list[Word]:
+    """Return the words between two nodes that the tree has left out: the `-` of `cat - <<END`."""
+    between = source.text(before.end_byte, after.start_byte).replace("\\\n", " ")
+    return [Word(each) for each in between.split()]
 
 
 def assigned(node: Node, source: Source, scope: Scope, expand: Expander) -> tuple[str, str]:
@@ -90,8 +100,12 @@ def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand:
         streams.redirections.append(Redirection(operator, expand.word(named[0], source, scope), number))
         if operator == "<":
             streams.stdin, streams.own_stdin = None, True
-    for child in named[1:]:  # `> out rm x`: the parser takes them for more files
-        streams.words.extend(expand.words(child, source, scope))
+    into = streams.words  # `> out rm x`: the parser takes them for more files
+    for child in named[1:]:
+        if child.type == "ERROR":
+            into = streams.later  # `<< END > out; rm x`: it loses its way at the `;`
+        else:
+            into.extend(expand.words(child, source, scope))
     return []
 
 
@@ -101,6 +115,7 @@ def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand
     streams.stdin, streams.own_stdin = Word(""), True
     following: list[tuple[str, Node]] = []
     into = joins = ""
+    words = streams.words
     for child in node.children:
         if child.type == "heredoc_body":
             plain = any(sign in end for sign in "'\"\\")
@@ -114,6 +129,7 @@ def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand
             following.extend(redirect(child, source, scope, streams, expand))
         elif child.type == "ERROR":
             into = source.text(child.start_byte, child.end_byte).strip()
+            words = streams.later if into in {";", "&"} else words
         elif child.is_named and child.type not in {"heredoc_start", "heredoc_end", "file_descriptor"}:
             if joins:
                 following.append((joins, child))
@@ -121,5 +137,5 @@ def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand
                 streams.redirections.append(Redirection(into, expand.word(child, source, scope)))
                 into = ""
             else:
-                streams.words.extend(expand.words(child, source, scope))
+                words.extend(expand.words(child, source, scope))
     return following
