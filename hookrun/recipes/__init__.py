@@ -4,5 +4,6 @@ RECIPES = (
     "block_destructive_commands",
     "commit_message_check",
     "no_force_push",
+    "protect_files",
 )  # fmt: skip
 """The modules that have a `RECIPE`."""

@@ -66,6 +66,7 @@ class Reader:
             "case_statement": self._case,
             "command": self._command,
             "declaration_command": self._assignments,
+            "file_redirect": self._redirected,
             "for_statement": self._for,
             "function_definition": self._function,
             "if_statement": self._branches,
@@ -172,7 +173,7 @@ class Reader:
         given.words = [*streams.words]
         following: list[tuple[str, Node]] = []
         last = None
-        for child in node.named_children:
+        for child in [node] if node.type == "file_redirect" else node.named_children:  # `$(< file)` has it alone
             if last is not None:
                 given.words.extend(left_out(last, child, source))
             last = child
