@@ -5,5 +5,6 @@ RECIPES = (
     "commit_message_check",
     "no_force_push",
     "protect_files",
+    "secret_scan",
 )  # fmt: skip
 """The modules that have a `RECIPE`."""

@@ -49,8 +49,8 @@ RECIPE = Recipe(
             "`-c remote.origin.mirror=true`."
         ),
         (
-            "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, functions, "
-            "loops and here-documents, and however it is quoted."
+            "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
+            "functions, loops and here-documents, and however it is quoted."
         ),
     ),
     misses=(

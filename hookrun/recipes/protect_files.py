@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from hookrun.recipes.shell.files import Named
 
 SECRETS = (
-    ".env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa id_ecdsa id_ed25519 .netrc "
-    ".pgpass .git-credentials .pypirc .htpasswd .aws/credentials .docker/config.json .kube/config "
+    ".env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa id_ecdsa id_ed25519 "
+    ".netrc .pgpass .git-credentials .pypirc .htpasswd .aws/credentials .docker/config.json .kube/config "
     ".config/gh/hosts.yml .config/gcloud/* .gnupg/* secrets.json secrets.yml secrets.yaml secrets.toml"
 )
 EXAMPLES = "*.example *.sample *.template *.dist *.defaults *.pub"
 LOCKED = (
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb deno.lock poetry.lock uv.lock "
-    "pdm.lock Pipfile.lock pixi.lock Cargo.lock Gemfile.lock composer.lock go.sum mix.lock flake.lock Package.resolved "
-    "Podfile.lock pubspec.lock .terraform.lock.hcl"
+    "pdm.lock Pipfile.lock pixi.lock Cargo.lock Gemfile.lock composer.lock go.sum mix.lock flake.lock "
+    "Package.resolved Podfile.lock pubspec.lock .terraform.lock.hcl"
 )
 SETTINGS = (
     "coder.json coder.local.json hookrun.yaml hookrun.yml .claude/settings.json .claude/settings.local.json "
@@ -63,13 +63,14 @@ RECIPE = Recipe(
             "without a `/` is for a file's name in any directory, one with a `/` for the end of its path."
         ),
         (
-            "Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, "
-            "`curl -d @.env`, `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, "
-            "`chmod`, `ssh -i`, ...)."
+            "Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, `curl -d "
+            "@.env`, `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, `chmod`, "
+            "`ssh -i`, ...)."
         ),
         (
-            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -i`, `dd of=`, `truncate`, "
-            "`touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install` and `rsync` onto it or into its directory."
+            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -i`, `dd of=`, "
+            "`truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`, `rsync` onto it or into its "
+            "directory."
         ),
         (
             "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
@@ -78,16 +79,16 @@ RECIPE = Recipe(
     ),
     misses=(
         (
-            "What a program does with files that the line does not name: `grep -r KEY .`, `python -c \"open('.env')\"`, "
-            "`docker compose up`, `npm install`, a script."
+            "What a program does with files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm "
+            "install`, `python -c`, a script."
         ),
         (
-            "Names that only the shell will know: `cat $FILE`, `cat *` (patterns that begin with `*` are compared as they "
-            "stand), what a program prints."
+            "Names that only the shell will know: `cat $FILE`, what a program prints, `cat *` (patterns that begin "
+            "with `*` are compared as they stand)."
         ),
         (
-            "Secrets in files of other names, in the environment (`env`, `printenv`), and tools of MCP servers, unless you "
-            "add them to the matcher: an argument called `path` or `file_path` is looked at."
+            "Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless "
+            "you add them to the matcher: an argument called `path` or `file_path` is looked at."
         ),
         "`git checkout` and `git restore` of a lock file: it becomes what was committed.",
     ),
