@@ -4,6 +4,7 @@ RECIPES = (
     "block_destructive_commands",
     "commit_message_check",
     "no_force_push",
+    "package_manager",
     "protect_files",
     "secret_scan",
 )  # fmt: skip
