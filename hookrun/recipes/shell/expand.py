@@ -118,9 +118,9 @@ class Expander:
         text = source.text(start, end)
         if "`" in text.replace("\\`", "") and '"' not in escapes:  # the grammar does not see them in a here-document
             for index, part in enumerate(re.split(r"(?<!\\)`", text)):
-                yield scope.substituted(part) if index % 2 else Piece(part)
+                yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
-            yield Piece(re.sub(rf"\\([{re.escape(escapes)}\n])", lambda found: found[1].strip("\n"), text))
+            yield Piece(_without(escapes, text))
         else:
             yield Piece(text, QUOTED, source.place(start))
 
@@ -147,6 +147,11 @@ class Expander:
             yield Piece(scope.value(name), kind)
 
 
+def _without(escapes: str, text: str) -> str:
+    """Return a text in which a backslash goes before one of the characters, and together with a line's end."""
+    return re.sub(rf"\\([{re.escape(escapes)}\n])", lambda found: found[1].strip("\n"), text)
+
+
 def unescaped(text: str, at: int | None) -> Iterator[Piece]:
     """Yield the pieces of a text that is not quoted: a backslash quotes what follows it."""
     if "\\" not in text:
@@ -159,17 +164,17 @@ def unescaped(text: str, at: int | None) -> Iterator[Piece]:
             yield Piece(part[1:] or part, QUOTED)
 
 
-def ansi_c(text: str) -> str:
-    r"""Return the text of `$'...'`, and of what `echo -e` and `printf` are given: `\x72` is `r`."""
-    return CODES.sub(_code, text)
+def ansi_c(text: str, zero: str = "") -> str:
+    r"""Return the text of `$'...'`, and of what `echo -e` and `printf` are given: `\x72` is `r`, `\0` is `zero`."""
+    return CODES.sub(lambda found: _code(found, zero), text)
 
 
-def _code(found: re.Match[str]) -> str:
+def _code(found: re.Match[str], zero: str) -> str:
     two, four, eight, octal, control, letter = found.groups()
     digits = two or four or eight
     if digits or octal:
         number = int(digits, 16) if digits else int(octal, 8) & 0xFF
-        return chr(number) if number and number < 0x110000 else ""  # noqa: PLR2004  # the end of Unicode
+        return chr(number) if 0 < number < 0x110000 else zero  # noqa: PLR2004  # the end of Unicode
     if control:
         return chr(ord(control) & 31)
     return ANSI_C.get(letter, found[0])

@@ -28,6 +28,6 @@ def may_run(line: str, names: Iterable[str]) -> bool:
         program = word.rpartition("/")[2]
         if program in READERS or word.endswith(names):  # the end: `su -crm` runs rm
             return True
-        if any(sign in program for sign in "*?[") and any(glob(program, name) for name in names):
+        if any(sign in program for sign in "*?[") and (word[0] == "-" or any(glob(program, name) for name in names)):
             return True
     return False

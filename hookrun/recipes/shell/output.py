@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+SEPARATOR = "\n"
+"""What stands for a NUL that is printed, which separates as well and is no part of a text."""
+
+
 def printed(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
     """Return what a program prints, None where that is not known."""
     prints = PRINTS.get(program)
@@ -25,7 +29,10 @@ def _echo(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001
         words = words[1:]
     text = " ".join(word.text for word in words)
     at = words[0].at if len(words) == 1 else None
-    return Word((ansi_c(text) if escapes else text) + ("" if ends else "\n"), None if escapes and "\\" in text else at)
+    return Word(
+        (ansi_c(text, SEPARATOR) if escapes else text) + ("" if ends else "\n"),
+        None if escapes and "\\" in text else at,
+    )
 
 
 def _printf(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
@@ -33,7 +40,7 @@ def _printf(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG0
         words = words[1:]
     if not words or words[0].text == "-v":
         return None
-    form, values = ansi_c(words[0].text), [word.text for word in words[1:]]
+    form, values = ansi_c(words[0].text, SEPARATOR), [word.text for word in words[1:]]
     places = form.replace("%%", "").count("%")
     if places != form.count("%s") + form.count("%b"):
         return None

@@ -25,6 +25,9 @@ LONGEST = 256 * 1024
 DEEPEST = 40
 """Statements within statements, those of lines within the line counted."""
 
+MOST_STEPS = 20_000
+"""Statements that are gone through, those of a loop each time."""
+
 MOST_VALUES = 16
 """Values of a `for` that are gone through; with more the variable is not known."""
 
@@ -48,7 +51,9 @@ def read(line: str, *, directory: str | None = None, variables: Mapping[str, str
         return reader.reading
     try:
         reader.line(Source(data, 0), Scope(variables or {}, directory, reader.line_within), Streams())
-    except (TooMuchError, RecursionError):
+    except TooMuchError as error:
+        reader.reading.problem = str(error)
+    except RecursionError:
         reader.reading.problem = "too deep"
     return reader.reading
 
@@ -61,6 +66,7 @@ class Reader:
         self._expand = Expander(self._substitute)
         self._runner = Runner(self.reading, self.line, self._walk)
         self._deep = 0
+        self._steps = 0
         self._walks: dict[str, Walk] = {
             "c_style_for_statement": self._loop,
             "case_statement": self._case,
@@ -92,7 +98,10 @@ class Reader:
 
     def _walk(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
         if self._deep >= DEEPEST:
-            raise TooMuchError
+            raise TooMuchError("too deep")
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooMuchError("too long")
         self._deep += 1
         try:
             walk = self._walks.get(node.type)
@@ -281,7 +290,7 @@ class Reader:
     def _substitute(self, node: Node, source: Source, scope: Scope) -> Word | None:
         """Read `$(...)`, backticks and `<(...)`; return what is printed, where that is known."""
         if self._deep >= DEEPEST:
-            raise TooMuchError
+            raise TooMuchError("too deep")
         self._deep += 1
         inner = scope.copy()
         inner.beside = False

@@ -41,7 +41,7 @@ WITH_WORDS = frozenset({"parallel", "xargs"})
 
 
 class TooMuchError(Exception):
-    """A line is nested too deep, or runs too many commands."""
+    """A line is nested too deep, or runs too many commands. It says what becomes the reading's `problem`."""
 
 
 class Streams:
@@ -85,7 +85,7 @@ class Runner:
     def note(self, command: Command) -> None:
         """Add a command to the reading."""
         if len(self._reading.commands) >= MOST_COMMANDS:
-            raise TooMuchError
+            raise TooMuchError("too long")
         self._reading.commands.append(command)
 
     def run(
@@ -147,7 +147,7 @@ class Runner:
         if line.text is None:
             return None
         if scope.depth >= DEEPEST_LINE:
-            raise TooMuchError
+            raise TooMuchError("too deep")
         program = command.program
         before = (scope.depth, scope.wrappers)
         inner = scope

@@ -63,6 +63,8 @@ class Scope:
         if self.positional is not None:
             if name in {"@", "*"}:
                 return " ".join(word.text for word in self.positional)
+            if name == "#":
+                return str(len(self.positional))
             if name.isdecimal() and name != "0":
                 number = int(name)
                 return self.positional[number - 1].text if number <= len(self.positional) else ""

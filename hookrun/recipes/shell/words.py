@@ -17,6 +17,10 @@ MOST_WORDS = 64
 """Words that one word with braces may become; more are one unknown word."""
 
 
+LONGEST = 1 << 16
+"""Characters of a word; a longer one, which variables can double up to, is unknown."""
+
+
 class Piece:
     """A part of a word: its text, what it is, and where it stands in the line, None if it does not as it is."""
 
@@ -68,7 +72,11 @@ def joined(pieces: Iterable[Piece], home: str = "") -> Word:
     pieces = list(pieces)
     if home and pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
         pieces = [*_tilde(pieces[0], home), *pieces[1:]]
+    if sum(len(piece.text) for piece in pieces) > LONGEST and any(piece.at is None for piece in pieces):
+        return Word(UNKNOWN)
     text = "".join(" " if piece.kind == BREAK else piece.text for piece in pieces)
+    while UNKNOWN * 2 in text:
+        text = text.replace(UNKNOWN * 2, UNKNOWN)
     return Word(text, _at(pieces), globs=_globs(pieces))
 
 
