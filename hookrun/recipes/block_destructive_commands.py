@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from hookrun.match import glob
 from hookrun.recipes import lines
@@ -12,6 +11,7 @@ from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hookrun.recipes import lines
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN, Word
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.recipe import Option, Recipe, option
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.recipes import RECIPES
-from tests.recipes.cases import cases, recipe, run
+from tests.recipes.cases import cases, context, recipe, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.conftest import Project
     from tests.recipes.cases import Case
 
 FEWEST = 10
@@ -47,3 +48,22 @@ def test_a_recipe_is_of_its_form(module: str) -> None:
     assert made.summary
     assert made.catches
     assert made.misses
+
+
+@pytest.mark.parametrize("module", RECIPES)
+@pytest.mark.parametrize("acts", [True, False])
+def test_a_recipe_runs_as_it_is_declared(module: str, acts: bool, project: Project) -> None:
+    """One of its cases of either kind, declared by a person and fired by the real command."""
+    case = next(
+        case
+        for _, case in cases(module)
+        if (case["expect"].get("action", "continue") != "continue") is acts
+        and not case.get("files")
+        and "fired" not in case["expect"]
+    )
+    project.user_hooks(*(dict(hook) for hook in recipe(module).hooks))
+    environment = {name: str(value) for name, value in case.get("env", {}).items()}
+    event = str(case["event"])
+    fired = project.fire({**context(case, str(project.root)), "session_id": "s"}, event=event, env=environment)
+    assert fired.action == case["expect"]["action"], fired.stderr
+    assert fired.hook(module.replace("_", "-"))["failure"] is None
