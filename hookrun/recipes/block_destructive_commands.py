@@ -78,13 +78,6 @@ FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
-FILTERS = (
-    "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
-    "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
-    "-samefile", "-size", "-user", "-wholename",
-)  # fmt: skip
-"""Tests of find with which it is no longer everything."""
-
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 
@@ -147,7 +140,7 @@ class Guard:
 
     def found(self, command: Command) -> str | None:
         """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.recipes.shell.wrappers import roots
+        from hookrun.recipes.shell.wrappers import FILTERS, roots
 
         words = command.arguments
         removes = "-delete" in words or any(word.rpartition("/")[2] in REMOVING for word in words)

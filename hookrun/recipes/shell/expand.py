@@ -39,7 +39,9 @@ class Expander:
 
     def words(self, node: Node, source: Source, scope: Scope) -> list[Word]:
         """Return the words that a node among a command's words becomes."""
-        return words(list(self._pieces(node, source, scope)), scope.home)
+        if node.type == "process_substitution":
+            return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
+        return words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
 
     def word(self, node: Node, source: Source, scope: Scope) -> Word:
         """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
@@ -125,7 +127,7 @@ class Expander:
             yield Piece(text, QUOTED, source.place(start))
 
     def _output(self, node: Node, source: Source, scope: Scope, kind: str) -> Piece:
-        printed = self._substitute(node, source, scope)
+        printed = self._substitute(node, source, scope) if node.type == "command_substitution" else None
         return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), kind)
 
     def _variable(self, node: Node, source: Source, scope: Scope, kind: str) -> Iterator[Piece]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.expand import ansi_c
 from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.recipes.shell.wrappers import EXECUTING, FILTERS, roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,10 +74,18 @@ def _base64(words: list[Word], stdin: Word | None) -> Word | None:
         return None
 
 
+def _find(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
+    """Everything under the directories it begins with, unless it prints only some of it."""
+    if any(word.text in FILTERS or word.text in EXECUTING or word.text == "-delete" for word in words):
+        return None
+    return Word("".join(f"{start.text.rstrip('/')}/*\n" for start in roots([Word("find"), *words])))
+
+
 PRINTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
     "base64": _base64,
     "cat": _cat,
     "echo": _echo,
+    "find": _find,
     "printf": _printf,
     "tee": _tee,
 }

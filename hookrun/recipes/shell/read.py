@@ -296,7 +296,7 @@ class Reader:
         inner.beside = False
         printed = self._sequence(node.children, source, inner, Streams())
         self._deep -= 1
-        return printed if node.type == "command_substitution" else None
+        return printed
 
 
 def _together(printed: list[Word | None]) -> Word | None:

@@ -33,7 +33,7 @@ SAME_SHELL = frozenset({"builtin", "command", "time"})
 """Wrappers in which `cd` changes the directory of what comes after them."""
 
 
-IN_THIS_SHELL = frozenset({"eval", "trap"})
+IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 """What runs its line where it stands, and not in a shell of its own."""
 
 WITH_WORDS = frozenset({"parallel", "xargs"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.words import QUOTED, UNKNOWN, Piece, Word
+from hookrun.recipes.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class Scope:
     def __init__(
         self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, Scope], Word | None]
     ) -> None:
-        self.variables = dict(variables)
+        self.variables = {"IFS": SPACES, **variables}
         self.directory = directory
         self.previous: str | None = None
         self.functions: dict[str, tuple[Node, Source]] = {}

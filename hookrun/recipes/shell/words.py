@@ -12,6 +12,9 @@ UNKNOWN = "\0"
 PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
 """What a piece of a word is: as it stands, in quotes, put in for a variable, or the end of one word within quotes."""
 
+SPACES = " \t\n"
+CUT = "\x1f"
+
 MOST_WORDS = 64
 """Words that one word with braces may become; more are one unknown word."""
 
@@ -36,14 +39,16 @@ class Word:
 
     `at` is the byte of the line where `text` stands as it is, None if it does not.
     `globs` tells that a part that was not quoted holds `*`, `?` or `[`, which the shell would replace by files' names.
+    `output` is what a file would hold that a process makes: that of `<(...)`.
     """
 
-    __slots__ = ("at", "globs", "text")
+    __slots__ = ("at", "globs", "output", "text")
 
-    def __init__(self, text: str, at: int | None = None, *, globs: bool = False) -> None:
+    def __init__(self, text: str, at: int | None = None, *, globs: bool = False, output: Word | None = None) -> None:
         self.text = text
         self.at = at
         self.globs = globs
+        self.output = output
 
     @property
     def known(self) -> bool:
@@ -54,13 +59,16 @@ class Word:
         return f"Word({self.text!r})"
 
 
-def words(pieces: list[Piece], home: str) -> list[Word]:
-    """Return the words that the pieces of one become: none, if all of it is an empty variable, or several."""
+def words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
+    """Return the words that the pieces of one become: none, if all of it is an empty variable, or several.
+
+    `separators` are the characters at which a variable's value is cut: `$IFS`.
+    """
     if pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
         pieces = [*_tilde(pieces[0], home), *pieces[1:]]
     made: list[Word] = []
     for spread in _braces(pieces):
-        made.extend(_split(spread))
+        made.extend(_split(spread, dict.fromkeys(map(ord, separators), CUT)))
         if len(made) > MOST_WORDS:
             return [Word(UNKNOWN)]
     return made
@@ -93,32 +101,24 @@ def _globs(pieces: Iterable[Piece]) -> bool:
     return any(piece.kind in {PLAIN, EXPANDED} and any(char in piece.text for char in "*?[") for piece in pieces)
 
 
-def _split(pieces: list[Piece]) -> Iterator[Word]:
-    """Cut at the spaces that variables have brought in."""
+def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:
+    """Cut at the separators that variables have brought in."""
     word: list[Piece] = []
     there = False
     for piece in pieces:
-        if piece.kind == BREAK:
-            if there:
-                yield joined(word)
-            word, there = [], False
-        elif piece.kind == EXPANDED:
-            parts = piece.text.split()
-            if there and piece.text[:1].isspace():
-                yield joined(word)
-                word, there = [], False
-            for index, part in enumerate(parts):
-                if index:
-                    yield joined(word)
-                    word = []
-                word.append(Piece(part, EXPANDED))
-                there = True
-            if there and parts and piece.text[-1].isspace():
-                yield joined(word)
-                word, there = [], False
-        else:
+        if piece.kind not in {BREAK, EXPANDED}:
             word.append(piece)
             there = there or piece.kind == QUOTED or bool(piece.text)
+            continue
+        text = CUT if piece.kind == BREAK else piece.text.translate(cuts)
+        for index, part in enumerate(text.split(CUT)):
+            if index and there:
+                yield joined(word)
+            if index:
+                word, there = [], False
+            if part:
+                word.append(Piece(part, EXPANDED))
+                there = True
     if there:
         yield joined(word)
 

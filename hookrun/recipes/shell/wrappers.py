@@ -174,11 +174,16 @@ def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
             break
         position += 1
     rest = argv[position:]
+    if rest and rest[0].output is not None and not wanted:
+        return Line(rest[0].output, rest[1:])
     if wanted:
         return Line(rest[0], rest[2:]) if rest else None
-    if from_stdin or not rest or rest[0].text in {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}:
+    if from_stdin or not rest or rest[0].text in STDIN:
         return Line(stdin, rest if from_stdin else rest[1:])
     return None
+
+
+STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 def _after_c(argv: Argv) -> Line | None:
@@ -201,6 +206,12 @@ def _all(argv: Argv) -> Line:
 def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
     rest = argv[2:] if len(argv) > 1 and argv[1].text == "--" else argv[1:]
     return _all(rest) if rest else None
+
+
+def _of_source(argv: Argv, stdin: Word | None) -> Line | None:
+    if len(argv) > 1 and (argv[1].output is not None or argv[1].text in STDIN):
+        return Line(argv[1].output or stdin, argv[2:])
+    return None
 
 
 def _of_trap(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
@@ -229,7 +240,9 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
 
 
 LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
+    ".": _of_source,
     "eval": _of_eval,
+    "source": _of_source,
     "ssh": _of_ssh,
     "sudo": _of_sudo,
     "trap": _of_trap,
@@ -263,6 +276,14 @@ def _put_in(word: Word, mark: str, read: Argv) -> Argv:
 
 
 EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+FILTERS = (
+    "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
+    "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
+    "-samefile", "-size", "-user", "-wholename",
+)  # fmt: skip
+"""Tests of find with which it is no longer everything."""
 
 
 def of_find(argv: Argv) -> list[Argv]:

@@ -38,6 +38,8 @@ LINES = [
     "cd sub | probe a; probe b",
     "cd nowhere 2> /dev/null || probe a",
     "if cd sub; then probe a; else probe b; fi",
+    'probe${IFS}a; IFS=_; x=a_b; probe $x "$x"',
+    "bash <(echo probe a); . <(echo 'probe b'); source /dev/stdin <<< 'probe c'",
     "for i in a 'b c' {d,e}; do probe \"$i\" $i; done",
     "case x in a) ;; x) probe x;; esac",
     'f() { probe "$@" "$1" $#x; }; f a \'b c\'',
