@@ -1,4 +1,22 @@
 """Ready-made hooks: declared by a person, run like any other."""
 
-RECIPES: tuple[str, ...] = ("protect_hooks",)
+RECIPES: tuple[str, ...] = (
+    "block_destructive_commands",
+    "commit_message_check",
+    "cost_tracker",
+    "format_on_edit",
+    "inject_git_context",
+    "lint_on_edit",
+    "log_tools",
+    "no_force_push",
+    "notify",
+    "package_manager",
+    "protect_files",
+    "protect_hooks",
+    "rate_limit",
+    "require_plan",
+    "run_tests_at_stop",
+    "secret_scan",
+    "ticket_from_branch",
+)
 """The modules of this package that hold a recipe, as `RECIPE`."""

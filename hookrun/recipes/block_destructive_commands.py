@@ -1,0 +1,284 @@
+"""The recipe `block-destructive-commands`: whole trees, disks and systems are not destroyed by a line of shell."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.match import glob
+from hookrun.recipes import lines
+from hookrun.recipes.precious import Trees
+from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.shell.look import may_run
+from hookrun.recipes.shell.words import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hookrun.recipes.shell.command import Command
+
+RECIPE = Recipe(
+    "block-destructive-commands",
+    "Blocks commands that would destroy a whole tree, a disk or the running system.",
+    hooks=(
+        {
+            "name": "block-destructive-commands",
+            "description": "Blocks commands that would destroy a whole tree, a disk or the running system",
+            "event": "pre_tool_use",
+            "matcher": "bash",
+            "python": "hookrun.recipes.block_destructive_commands:check",
+            "cwd": "/",
+            "priority": 10,
+            "timeout": 10,
+            "on_failure": "block",
+        },
+    ),
+    options=(
+        Option("protect", "", "Further directories that are not to be removed as a whole, absolute or from `~/`."),
+        Option(
+            "git",
+            "",
+            "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
+            "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
+        ),
+    ),
+    catches=(
+        (
+            "`rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, "
+            "your home directory and the best known ones in it, the project's root with its `.git`, whatever is above "
+            "one of these, and `*` in one of them."
+        ),
+        "`mkfs`, `wipefs`, `dd`, `shred`, `cp`, `tee` and redirections onto a disk's device.",
+        "`chmod -R`, `chown -R` and `chgrp -R` on `/` and the system's directories; `chmod -R` on the home directory.",
+        "Fork bombs.",
+        (
+            "All of it also behind `cd`, `sudo`, `env`, `timeout`, `xargs` and the like, in `bash -c`, `eval`, `ssh`, "
+            "`$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), "
+            "and however it is quoted."
+        ),
+        "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands.",
+    ),
+    misses=(
+        "What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.",
+        (
+            'Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a '
+            "command prints, arrays, `${DIR%/*}`."
+        ),
+        "A link that leads to one of the directories.",
+        "Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.",
+        "Programs by a name of their own: an alias or a function of your shell's settings.",
+    ),
+)
+
+HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
+"""What in /dev is no disk."""
+
+FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
+"""Programs, or the beginnings of their names, that make a disk's content unreadable."""
+
+REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
+
+ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block for a line that would destroy what is protected, None for any other."""
+    line = lines.line(context)
+    if line is None or not _may_matter(line):
+        return None
+    reading = lines.reading(context, line)
+    guard = Guard(os.environ.get("HOME", "/"), lines.project())
+    for command in reading.commands:
+        reason = guard.reason(command)
+        if reason is not None:
+            return lines.block(f"{reason}. {ADVICE}")
+    reason = lines.unread(reading)
+    return lines.block(reason) if reason is not None else None
+
+
+def _may_matter(line: str) -> bool:
+    names = [name for name in RULES if name != "git" or option(RECIPE, "git").strip()]
+    return (
+        may_run(line, names)
+        or "/dev/" in line.translate({ord(sign): None for sign in "'\"\\"})
+        or any(name in line.lower() for name in FORMATTING)
+        or ("(" in line and "|" in line)
+    )
+
+
+class Guard:
+    """Why a command is not to be run in one project."""
+
+    def __init__(self, home: str, project: str) -> None:
+        self._trees = Trees(home, project, option(RECIPE, "protect").split())
+        self._git = frozenset(option(RECIPE, "git").split())
+
+    def reason(self, command: Command) -> str | None:
+        """Return why a command is not to be run, None if it may be."""
+        for redirection in command.redirections:
+            if redirection.writes and _disk(redirection.target.text):
+                return f"This would write over the disk {redirection.target.text}"
+        if not command.words:
+            return None
+        if command.program in command.within and command.beside:
+            return f"{command.words[0].text} starts itself again and again: a fork bomb"
+        if command.program.startswith(FORMATTING):
+            return _formats(command)
+        name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(RULES)
+        return RULES[name](self, command) if name is not None else None
+
+    def removed(self, command: Command) -> str | None:
+        """Say which tree `rm` would remove."""
+        if "--no-preserve-root" in command.arguments:
+            return "This would remove everything there is"
+        recursive = _recursive(command)
+        for path in operands(command):
+            tree = self._trees.endangered(path, command.directory)
+            if tree is not None and (recursive or path.rstrip("/").endswith("*")):
+                return f"This would remove {tree}"
+        return None
+
+    def found(self, command: Command) -> str | None:
+        """Say which tree `find` would remove, unless it removes only some of it."""
+        from hookrun.recipes.shell.wrappers import FILTERS, roots
+
+        words = command.arguments
+        removes = "-delete" in words or any(word.rpartition("/")[2] in REMOVING for word in words)
+        if not removes or any(word in FILTERS for word in words):
+            return None
+        for start in roots(command.words):
+            tree = self._trees.endangered(start.text, command.directory)
+            if tree is not None:
+                return f"This would remove {tree}"
+        return None
+
+    def moved(self, command: Command) -> str | None:
+        """Say which tree `mv` would move away, or which disk it would write over."""
+        reason = _onto_last(command)
+        for path in operands(command)[:-1]:
+            full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
+            if reason is None and full is not None and self._trees.large(full):
+                reason = f"This would move {path} away as a whole"
+        return reason
+
+    def changed(self, command: Command) -> str | None:
+        """Say of which tree the permissions or owners would be changed."""
+        if not _recursive(command, "R"):
+            return None
+        for path in operands(command)[1:]:
+            full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
+            if (
+                full is not None
+                and self._trees.large(full)
+                and (command.program == "chmod" or self._trees.system(full))
+            ):
+                return f"This would change the permissions of all of {full}"
+        return None
+
+    def synchronised(self, command: Command) -> str | None:
+        """Say from which tree `rsync` would remove."""
+        if any(word.startswith(("--del", "--remove-source")) for word in command.arguments):
+            for path in operands(command)[-1:]:
+                tree = self._trees.endangered(path, command.directory)
+                if tree is not None:
+                    return f"This would remove from {tree}"
+        return None
+
+    def thrown_away(self, command: Command) -> str | None:
+        """Say what `git` would throw away."""
+        if not self._git:
+            return None
+        from hookrun.recipes.shell.git import call
+
+        git = call(command)
+        what = THROWS_AWAY.get(git.command) if git is not None else None
+        if git is None or what is None or what[0] not in self._git or not what[1](git.texts):
+            return None
+        return f"git {git.command} would throw work away that nothing brings back"
+
+
+def operands(command: Command) -> list[str]:
+    """Return a command's words that are no options."""
+    words = command.arguments
+    cut = words.index("--") if "--" in words else len(words)
+    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
+
+
+def _recursive(command: Command, letters: str = "rR") -> bool:
+    for word in command.arguments:
+        if word[:2] == "--":
+            if "--recursive".startswith(word) and len(word) > len("--re"):
+                return True
+        elif word[:1] == "-" and any(letter in word for letter in letters):
+            return True
+    return False
+
+
+def _disk(path: str) -> bool:
+    name = path.removeprefix("/dev/")
+    return name != path and not any(glob(harmless, name) for harmless in HARMLESS_DEVICES)
+
+
+def _formats(command: Command) -> str | None:
+    for path in operands(command):
+        if _disk(path) or path == UNKNOWN:
+            return f"{command.program} would destroy what is on the disk {path.replace(UNKNOWN, 'it is given')}"
+    return None
+
+
+def _onto_last(command: Command) -> str | None:
+    paths = operands(command)
+    return f"This would write over the disk {paths[-1]}" if paths and _disk(paths[-1]) else None
+
+
+def _onto_any(command: Command) -> str | None:
+    return next((f"This would write over the disk {path}" for path in operands(command) if _disk(path)), None)
+
+
+def _copied(command: Command) -> str | None:
+    for word in command.arguments:
+        if word.startswith("of=") and _disk(word[3:]):
+            return f"This would write over the disk {word[3:]}"
+    return None
+
+
+def _short(words: Iterable[str], letter: str) -> bool:
+    return any(word[:1] == "-" and word[:2] != "--" and letter in word for word in words)
+
+
+def _cleans(words: list[str]) -> bool:
+    return (_short(words, "f") or "--force" in words) and not (_short(words, "n") or "--dry-run" in words)
+
+
+def _restores(words: list[str]) -> bool:
+    return "--" in words or any(word in {".", ":/", "*"} for word in words)
+
+
+THROWS_AWAY: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
+    "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
+    "checkout": ("restore", lambda words: _restores(words) or "-f" in words or "--force" in words),
+    "clean": ("clean", _cleans),
+    "reset": ("reset", lambda words: "--hard" in words),
+    "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
+    "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
+}
+"""Commands of git -> the word of the option that blocks them, and whether they throw something away."""
+
+RULES: dict[str, Callable[[Guard, Command], str | None]] = {
+    "chgrp": Guard.changed,
+    "chmod": Guard.changed,
+    "chown": Guard.changed,
+    "cp": lambda _, command: _onto_last(command),
+    "dd": lambda _, command: _copied(command),
+    "find": Guard.found,
+    "git": Guard.thrown_away,
+    "install": lambda _, command: _onto_last(command),
+    "mv": Guard.moved,
+    "rm": Guard.removed,
+    "rsync": Guard.synchronised,
+    "shred": lambda _, command: _onto_any(command),
+    "srm": Guard.removed,
+    "tee": lambda _, command: _onto_any(command),
+    "truncate": lambda _, command: _onto_any(command),
+}
+"""Programs, and what says why one of them is not to be run."""

@@ -1,0 +1,65 @@
+"""The shell line of a call, and its commands: what every recipe that reads shell begins with."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.recipes.shell.words import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.recipes.shell.command import Reading
+
+KNOWN = ("HOME", "USER", "LOGNAME")
+"""Variables that an agent's shell has as this process has them."""
+
+
+def line(context: Mapping[str, object]) -> str | None:
+    """Return the line that the call would run, None if it runs none."""
+    args = context.get("tool_args")
+    command = args.get("command") if isinstance(args, dict) else None
+    return command if isinstance(command, str) else None
+
+
+def directory(context: Mapping[str, object]) -> str:
+    """Return where the line would be run."""
+    working = context.get("working_dir")
+    return working if isinstance(working, str) and working.startswith("/") else project()
+
+
+def project() -> str:
+    """Return the project's root."""
+    return os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+
+
+def reading(context: Mapping[str, object], line: str) -> Reading:
+    """Return what the line would run."""
+    from hookrun.recipes.shell.read import read
+
+    variables = {name: os.environ[name] for name in KNOWN if name in os.environ}
+    return read(line, directory=directory(context), variables=variables)
+
+
+def unread(reading: Reading) -> str | None:
+    """Return why a guard cannot answer for a line, None if it can: one that is nested too deep or is too long."""
+    if reading.problem in {"too deep", "too long"}:
+        return f"this line is {reading.problem} to be checked: write it as several, or as a script"
+    return None
+
+
+def block(reason: str) -> dict[str, object]:
+    """Return the verdict that refuses a call."""
+    return {"action": "block", "message": reason}
+
+
+def absolute(path: str, directory: str | None) -> str | None:
+    """Return a path from the root, None where a part of it or the directory it begins in is not known."""
+    from hookrun.recipes.shell.scope import normal
+
+    if UNKNOWN in path or not path:
+        return None
+    if path.startswith("/"):
+        return normal(path)
+    return normal(os.path.join(directory, path)) if directory is not None else None

@@ -1,0 +1,201 @@
+"""The recipe `no-force-push`: what others have pushed is not overwritten, and no branch of theirs deleted."""
+
+from __future__ import annotations
+
+from hookrun.match import glob
+from hookrun.recipes import lines
+from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.shell.look import may_run
+from hookrun.recipes.shell.words import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.recipes.shell.command import Command
+    from hookrun.recipes.shell.git import GitCall
+
+RECIPE = Recipe(
+    "no-force-push",
+    "Blocks pushes of git that overwrite or delete what is on the other side.",
+    hooks=(
+        {
+            "name": "no-force-push",
+            "description": "Blocks pushes of git that overwrite or delete what is on the other side",
+            "event": "pre_tool_use",
+            "matcher": "bash",
+            "python": "hookrun.recipes.no_force_push:check",
+            "cwd": "/",
+            "priority": 20,
+            "timeout": 10,
+            "on_failure": "block",
+        },
+    ),
+    options=(
+        Option(
+            "branches",
+            "*",
+            "Globs of the branches that are not overwritten. A push that names no branch may be to any of them.",
+        ),
+        Option("lease", "no", "With `yes`, `--force-with-lease` may be used."),
+        Option("kept", "main master", "Globs of the branches that are not deleted."),
+    ),
+    catches=(
+        "`git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.",
+        "Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.",
+        (
+            "Settings in the line that come to the same: `-c remote.origin.push=+main`, `-c alias.p='push --force'`, "
+            "`-c remote.origin.mirror=true`."
+        ),
+        (
+            "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
+            "functions, loops and here-documents, and however it is quoted."
+        ),
+    ),
+    misses=(
+        "Aliases, refspecs and mirrors that are set in git's configuration and not in the line.",
+        "What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.",
+        "Options that only the shell will know: `git push $FLAGS`.",
+        "A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.",
+    ),
+)
+
+VALUED = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
+"""Options of push that take the next word."""
+
+ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
+    line = lines.line(context)
+    if line is None or not may_run(line, ("git", "hub")):
+        return None
+    return _check(context, line, 0)
+
+
+def _check(context: Mapping[str, object], line: str, depth: int) -> dict[str, object] | None:
+    from hookrun.recipes.shell.git import call
+
+    reading = lines.reading(context, line)
+    for command in reading.commands:
+        git = call(command)
+        if git is None:
+            continue
+        if git.line is not None and depth < DEEPEST:
+            answer = _check(context, git.line, depth + 1)
+            if answer is not None:
+                return answer
+        reason = _reason(git, command)
+        if reason is not None:
+            return lines.block(f"{reason}. {ADVICE}")
+    reason = lines.unread(reading)
+    return lines.block(reason) if reason is not None else None
+
+
+DEEPEST = 3
+"""Aliases within aliases."""
+
+
+class Push:
+    """What the words of a push say: whether it forces, in which way it deletes, and what it is given."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.forces = self.leases = self.mirrors = self.deletes = self.prunes = self.dry = False
+        self.given: list[str] = []
+        waiting = iter(words)
+        for word in waiting:
+            if word == "--":
+                self.given.extend(waiting)
+            elif word[:2] == "--":
+                self._long(word, waiting)
+            elif word[:1] == "-" and len(word) > 1:
+                self._short(word, waiting)
+            else:
+                self.given.append(word)
+
+    def _long(self, word: str, waiting: Iterator[str]) -> None:
+        self.forces = self.forces or word in {"--force", "--forc"}
+        self.leases = self.leases or word.startswith("--force-w")
+        self.mirrors = self.mirrors or (word.startswith("--mi") and "--mirror".startswith(word))
+        self.deletes = self.deletes or (word.startswith("--de") and "--delete".startswith(word))
+        self.prunes = self.prunes or (word.startswith("--prun") and "--prune".startswith(word))
+        self.dry = self.dry or (word.startswith("--dr") and "--dry-run".startswith(word))
+        if word in VALUED:
+            next(waiting, None)
+
+    def _short(self, word: str, waiting: Iterator[str]) -> None:
+        for index, letter in enumerate(word[1:], 2):
+            if letter == "o":
+                if index == len(word):
+                    next(waiting, None)
+                return
+            self.forces = self.forces or letter == "f"
+            self.deletes = self.deletes or letter == "d"
+            self.dry = self.dry or letter == "n"
+
+    @property
+    def refspecs(self) -> list[str]:
+        """What is pushed: all that is given but the remote."""
+        return self.given[1:]
+
+
+def _reason(git: GitCall, command: Command) -> str | None:
+    """Return why a call of git is not to be made, None if it may be."""
+    if git.command not in {"push", "send-pack"}:
+        return None
+    push = Push(git.texts)
+    if push.dry:
+        return None
+    if command.program == UNKNOWN and not (push.forces or push.leases or push.mirrors):
+        return None
+    configured = [
+        value for name, value in git.settings.items() if name.startswith("remote.") and name.endswith(".push")
+    ]
+    mirrors = push.mirrors or any(
+        name.startswith("remote.") and name.endswith(".mirror") and value.lower() not in {"false", "no", "off", "0"}
+        for name, value in git.settings.items()
+    )
+    if mirrors:
+        return "A push as a mirror overwrites and deletes every branch of the other side"
+    return _overwriting(push, configured) or _deleting(push)
+
+
+def _overwriting(push: Push, configured: list[str]) -> str | None:
+    refspecs = [*push.refspecs, *configured]
+    if push.forces or (push.leases and option(RECIPE, "lease") != "yes"):
+        targets = [_target(refspec) for refspec in refspecs]
+        how = "--force" if push.forces else "--force-with-lease"
+    else:
+        targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
+        how = "+"
+        if not targets:
+            return None
+    for target in targets or [UNKNOWN]:
+        if _one_of(target, "branches"):
+            named = f" of {target}" if UNKNOWN not in target else ""
+            return f"A push{named} with {how} overwrites what others may have pushed"
+    return None
+
+
+def _deleting(push: Push) -> str | None:
+    if push.prunes and not push.refspecs:
+        return "A push with --prune deletes every branch of the other side that is not here"
+    gone = push.refspecs if push.deletes else [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
+    for refspec in gone:
+        if refspec and _one_of(_target(refspec), "kept"):
+            return f"This would delete the branch {_target(refspec).replace(UNKNOWN, '?')} of the other side"
+    return None
+
+
+def _target(refspec: str) -> str:
+    """Return the branch that a refspec is pushed to; HEAD is whichever is checked out."""
+    source, _, target = refspec.lstrip("+").rpartition(":")
+    branch = target or source
+    return UNKNOWN if branch in {"HEAD", "@", ""} else branch.removeprefix("refs/heads/").removeprefix("heads/")
+
+
+def _one_of(branch: str, name: str) -> bool:
+    """Tell whether a branch may be one of those that an option names."""
+    globs = option(RECIPE, name).split()
+    return bool(globs) if UNKNOWN in branch or "*" in branch else any(glob(each, branch) for each in globs)

@@ -1,0 +1,226 @@
+"""The recipe `package-manager`: npm and pip become the package manager that the project uses."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.recipes import lines
+from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.shell.look import may_run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.recipes.shell.command import Command
+    from hookrun.recipes.shell.words import Word
+
+RECIPE = Recipe(
+    "package-manager",
+    "Rewrites calls of npm to pnpm, yarn or bun, and of pip to uv, where the project uses these.",
+    hooks=(
+        {
+            "name": "package-manager",
+            "description": "Rewrites calls of npm and pip to the package manager that the project uses",
+            "event": "pre_tool_use",
+            "matcher": "bash",
+            "python": "hookrun.recipes.package_manager:check",
+            "cwd": "/",
+            "priority": 600,
+            "timeout": 10,
+            "on_failure": "continue",
+        },
+    ),
+    options=(
+        Option(
+            "node", "auto", "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`."
+        ),
+        Option("python", "auto", "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`."),
+    ),
+    catches=(
+        (
+            "npm's `install`, `ci`, `uninstall`, `update`, `run`, `test`, `start` and `exec`, and `npx`. Words are "
+            "replaced one by one (`npm i left-pad` becomes `pnpm add left-pad`), and the rest of the line stays as it "
+            "is."
+        ),
+        "pip's `install`, `uninstall`, `list`, `show`, `freeze` and `check`, also as `pip3` and `python -m pip`.",
+        (
+            "All of it also behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. What does not stand in "
+            "the line as it is run (`n'p'm i`, a variable) is blocked, with what to write instead."
+        ),
+    ),
+    misses=(
+        (
+            "Other commands of npm and pip (`npm publish`, `npm config`, `pip download`), and `npm -g`: they stay as "
+            "they are."
+        ),
+        "Options that only npm has are passed on as they are: the other program says what it thinks of them.",
+        "Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.",
+        "Other directions, such as yarn to pnpm.",
+    ),
+)
+
+LOCKS = {
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+    "package-lock.json": "no",
+}
+"""Lock files, and whose they are."""
+
+SAME = {
+    **dict.fromkeys(("add", "i", "in", "ins", "inst", "install"), "install"),
+    **dict.fromkeys(("ci", "clean-install", "ic"), "ci"),
+    **dict.fromkeys(("r", "remove", "rm", "un", "uninstall", "unlink"), "uninstall"),
+    **dict.fromkeys(("up", "update", "upgrade"), "update"),
+    **dict.fromkeys(("run", "run-script", "rum", "urn"), "run"),
+    **dict.fromkeys(("t", "tst", "test"), "test"),
+    **dict.fromkeys(("exec", "x"), "exec"),
+    "start": "start",
+}
+"""npm's commands by all their names."""
+
+NODE = {
+    "pnpm": {
+        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
+        "update": "update", "run": "run", "test": "test", "exec": "exec", "start": "start",
+    },
+    "yarn": {
+        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
+        "update": "upgrade", "run": "run", "test": "test", "exec": "exec", "start": "start",
+    },
+    "bun": {
+        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
+        "update": "update", "run": "run", "test": "run test", "exec": "x", "start": "run start",
+    },
+}  # fmt: skip
+"""Package manager -> npm's command -> its own. `add` is an `install` that names packages."""
+
+SHORT = {("install", "i", "bun"), ("install", "i", "pnpm")}
+"""Names of npm's that others have as well."""
+
+ELSEWHERE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
+HERE = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
+"""What npx becomes for a program that is not installed in the project, and for one that is."""
+
+PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
+PYTHONS = frozenset({"python", "python3"})
+GLOBAL = frozenset({"-g", "--global", "--location=global"})
+
+Change = tuple["list[Word]", str]
+"""Words of a command that stand one after the other, and what they become."""
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the change for a line that calls another package manager than the project's, None for any other."""
+    line = lines.line(context)
+    if line is None or not may_run(line, ("npm", "npx", "pip", "pip3")):
+        return None
+    reading = lines.reading(context, line)
+    if reading.problem is not None:
+        return None
+    edits: dict[int, tuple[int, str]] = {}
+    for command in reading.commands:
+        for words, text in _changes(command):
+            first, last = words[0], words[-1]
+            if first.at is None or last.at is None:
+                was = " ".join(word.text for word in words)
+                return lines.block(f"This project uses {text.split()[0]}: write `{text}` instead of `{was}`")
+            edits[first.at] = (last.at + len(last.text.encode()), text)
+    changed = _edited(line, edits)
+    if changed == line:
+        return None
+    told = " and ".join(sorted({text.split()[0] for _, text in edits.values() if text.split()[0] in USED}))
+    return {
+        "action": "modify",
+        "args_patch": {"command": changed},
+        "additional_context": f"This project uses {told}: the command was run as {changed}",
+    }
+
+
+USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
+"""What the first word of a command may become."""
+
+
+def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
+    data = line.encode("utf-8", "surrogatepass")
+    for start in sorted(edits, reverse=True):
+        end, text = edits[start]
+        data = data[:start] + text.encode() + data[end:]
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _changes(command: Command) -> list[Change]:
+    words = command.words
+    program = command.program
+    directory = command.directory
+    if program in {"npm", "npx"}:
+        manager = _manager(directory)
+        if manager in NODE:
+            return _of_npm(words, manager) if program == "npm" else _of_npx(words, manager, directory)
+        return []
+    if not _uses_uv(directory):
+        return []
+    count = 1 if program in {"pip", "pip3"} else 3 if program in PYTHONS and _module(words) == "pip" else 0
+    if count and len(words) > count and words[count].text in PIP:
+        return [(words[:count], "uv pip")]
+    return []
+
+
+def _module(words: list[Word]) -> str:
+    return words[2].text if [word.text for word in words[1:2]] == ["-m"] and len(words) > 2 else ""  # noqa: PLR2004  # -m NAME
+
+
+def _of_npm(words: list[Word], manager: str) -> list[Change]:
+    texts = [word.text for word in words]
+    place = next((index for index, text in enumerate(texts) if index and text[:1] != "-"), None)
+    name = SAME.get(texts[place]) if place is not None else None
+    if place is None or name is None or any(text in GLOBAL for text in texts):
+        return []
+    cut = texts.index("--") if "--" in texts else len(texts)
+    if name == "install" and any(text[:1] != "-" for text in texts[place + 1 : cut]):
+        name = "add"
+    changes = [(words[:1], manager)]
+    becomes = NODE[manager][name]
+    if becomes != texts[place] and (becomes, texts[place], manager) not in SHORT:
+        changes.append((words[place : place + 1], becomes))
+    return changes
+
+
+def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Change]:
+    texts = [word.text for word in words]
+    if len(texts) == 1 or texts[1][:1] == "-":
+        return []
+    program = f"node_modules/.bin/{texts[1]}"
+    here = any(os.path.exists(os.path.join(each, program)) for each in _upwards(directory))
+    return [(words[:1], (HERE if here else ELSEWHERE)[manager])]
+
+
+def _manager(directory: str | None) -> str:
+    """Return what npm becomes in a directory, `no` for nothing else."""
+    wanted = option(RECIPE, "node")
+    if wanted != "auto":
+        return wanted
+    for each in _upwards(directory):
+        for lock, manager in LOCKS.items():
+            if os.path.exists(os.path.join(each, lock)):
+                return manager
+    return "no"
+
+
+def _uses_uv(directory: str | None) -> bool:
+    wanted = option(RECIPE, "python")
+    if wanted != "auto":
+        return wanted == "uv"
+    return any(os.path.exists(os.path.join(each, "uv.lock")) for each in _upwards(directory))
+
+
+def _upwards(directory: str | None) -> list[str]:
+    """Return the directory and those above it, up to the project's root."""
+    root = lines.project()
+    found = []
+    while directory is not None and (directory == root or directory.startswith(root.rstrip("/") + "/")):
+        found.append(directory)
+        directory = os.path.dirname(directory) if directory != root else None
+    return found or [root]

@@ -1,0 +1,194 @@
+"""The recipe `protect-files`: secrets are neither read nor written, lock files and hook settings not written."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.match import glob
+from hookrun.recipes import lines
+from hookrun.recipes.recipe import Option, Recipe, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.recipes.shell.files import Named
+
+SECRETS = (
+    ".env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa id_ecdsa id_ed25519 "
+    ".netrc .pgpass .git-credentials .pypirc .htpasswd .aws/credentials .docker/config.json .kube/config "
+    ".config/gh/hosts.yml .config/gcloud/* .gnupg/* secrets.json secrets.yml secrets.yaml secrets.toml"
+)
+EXAMPLES = "*.example *.sample *.template *.dist *.defaults *.pub"
+LOCKED = (
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb deno.lock poetry.lock uv.lock "
+    "pdm.lock Pipfile.lock pixi.lock Cargo.lock Gemfile.lock composer.lock go.sum mix.lock flake.lock "
+    "Package.resolved Podfile.lock pubspec.lock .terraform.lock.hcl"
+)
+SETTINGS = (
+    "coder.json coder.local.json hookrun.yaml hookrun.yml .claude/settings.json .claude/settings.local.json "
+    ".claude/hooks/* .codex/config.toml .codex/hooks.json .gemini/settings.json .qwen/settings.json .github/hooks/* "
+    ".github/copilot/settings* .copilot/settings.json .copilot/config.json .copilot/hooks/* .cline/hooks/* "
+    ".clinerules/hooks/* .opencode/plugin/* .opencode/plugins/* opencode.json opencode.jsonc .cursor/hooks.json "
+    ".config/hookrun/* .local/share/hookrun/* .local/state/hookrun/* .cache/hookrun/* .git/hooks/* .husky/* "
+    ".pre-commit-config.yaml"
+)
+
+RECIPE = Recipe(
+    "protect-files",
+    "Blocks reading and writing files with secrets, and writing lock files and the settings of hooks.",
+    hooks=(
+        {
+            "name": "protect-files",
+            "description": "Keeps secrets from being read or written, lock files and hook settings from being written",
+            "event": "pre_tool_use",
+            "matcher": "read|write|edit|delete|grep|bash",
+            "python": "hookrun.recipes.protect_files:check",
+            "cwd": "/",
+            "priority": 20,
+            "timeout": 10,
+            "on_failure": "block",
+        },
+    ),
+    options=(
+        Option("secrets", SECRETS, "Files that are neither read nor written."),
+        Option("examples", EXAMPLES, "Files that are no secrets all the same."),
+        Option("locked", LOCKED, "Files that only their own tools write."),
+        Option("settings", SETTINGS, "Files that only a person writes."),
+        Option("read", "no", "With `yes`, secrets may be read; they are not written."),
+    ),
+    catches=(
+        (
+            "Tools that read, write, edit, delete or search one of the files, under any name a link gives it. A glob "
+            "without a `/` is for a file's name in any directory, one with a `/` for the end of its path."
+        ),
+        (
+            "Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, `curl -d "
+            "@.env`, `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, `chmod`, "
+            "`ssh -i`, ...)."
+        ),
+        (
+            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -i`, `dd of=`, "
+            "`truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`, `rsync` onto it or into its "
+            "directory."
+        ),
+        (
+            "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
+            "here-documents, with a pattern (`cat .en*`), and however it is quoted."
+        ),
+    ),
+    misses=(
+        (
+            "What a program does with files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm "
+            "install`, `python -c`, a script."
+        ),
+        (
+            "Names that only the shell will know: `cat $FILE`, what a program prints, `cat *` (patterns that begin "
+            "with `*` are compared as they stand)."
+        ),
+        (
+            "Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless "
+            "you add them to the matcher: an argument called `path` or `file_path` is looked at."
+        ),
+        "`git checkout` and `git restore` of a lock file: it becomes what was committed.",
+    ),
+)
+
+PATHS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file."""
+
+READING = frozenset({"read", "grep", "glob"})
+"""Tools that only read."""
+
+MADE_UP = ("$", "`", "{", "*", "?", "[")
+"""What names files that do not stand in the line."""
+
+ADVICE = "Ask the person, if it is needed."
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block for a call that reads or writes what it should not, None for any other."""
+    files = Files()
+    line = lines.line(context)
+    reason = files.of_line(context, line) if line is not None else None
+    args = context.get("tool_args")
+    for name in PATHS:
+        path = args.get(name) if isinstance(args, dict) else None
+        if isinstance(path, str) and reason is None:
+            reason = files.of_path(path, lines.directory(context), written=context.get("tool_name") not in READING)
+    return lines.block(reason) if reason is not None else None
+
+
+class Files:
+    """Which files are protected in one fire."""
+
+    def __init__(self) -> None:
+        self._secrets, self._examples, self._locked, self._settings = (
+            option(RECIPE, name).split() for name in ("secrets", "examples", "locked", "settings")
+        )
+        self._readable = option(RECIPE, "read") == "yes"
+
+    def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
+        """Return why a file is not to be read or written, None if it may be."""
+        full = os.path.normpath(os.path.join(directory, os.path.expanduser(path)))
+        reasons = (self._why(each, written=written) for each in dict.fromkeys((full, os.path.realpath(full))))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def of_line(self, context: Mapping[str, object], line: str) -> str | None:
+        """Return why a line is not to be run, None if it may be."""
+        if not self._may_matter(line):
+            return None
+        from hookrun.recipes.shell.files import named
+
+        reading = lines.reading(context, line)
+        for command in reading.commands:
+            for file in named(command):
+                reason = self._of_named(file, command.directory)
+                if reason is not None:
+                    return reason
+        return lines.unread(reading)
+
+    def _may_matter(self, line: str) -> bool:
+        if any(sign in line for sign in MADE_UP):
+            return True
+        bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
+        return any(
+            part in bare
+            for each in (*self._secrets, *self._locked, *self._settings)
+            for part in [max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]]
+        )
+
+    def _of_named(self, file: Named, directory: str | None) -> str | None:
+        full = lines.absolute(file.path, directory) or lines.absolute(file.path, "/")
+        if full is None:
+            return None
+        if file.word.globs and any(sign in file.path for sign in "*?["):
+            return self._of_pattern(full, written=file.written)
+        reasons = (self._why(each, written=file.written) for each in dict.fromkeys((full, os.path.realpath(full))))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _of_pattern(self, pattern: str, *, written: bool) -> str | None:
+        """Return why what a pattern may stand for is not to be touched: `.en*` is `.env`, `*` is not."""
+        name = pattern.rpartition("/")[2]
+        for each in (*self._secrets, *self._locked, *self._settings):
+            plain = each.rpartition("/")[2]
+            if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
+                return self._why(f"{pattern.rpartition('/')[0]}/{each}", written=written)
+        return self._why(pattern, written=written)
+
+    def _why(self, path: str, *, written: bool) -> str | None:
+        if written:
+            if _is(path, self._settings):
+                return f"{path} belongs to what guards the agent, and is not written by it. {ADVICE}"
+            if _is(path, self._locked):
+                return f"{path} is a lock file: let its own tool write it, by installing or updating. {ADVICE}"
+        if _is(path, self._secrets) and not _is(path, self._examples) and (written or not self._readable):
+            return f"{path} may hold secrets, and is not {'written' if written else 'read'} by an agent. {ADVICE}"
+        return None
+
+
+def _is(path: str, globs: list[str]) -> bool:
+    """Tell whether a path is one of the files that the globs mean, whatever their case."""
+    path = path.casefold()
+    name = path.rpartition("/")[2]
+    return any(glob(f"*/{each}", path) if "/" in each else glob(each, name) for each in map(str.casefold, globs))

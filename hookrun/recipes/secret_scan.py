@@ -1,0 +1,135 @@
+"""The recipe `secret-scan`: credentials in what is asked, in what a tool is given, and in what it gives back."""
+
+from __future__ import annotations
+
+from hookrun.match import glob
+from hookrun.recipes.recipe import Option, Recipe, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TARGET = "hookrun.recipes.secret_scan:check"
+
+RECIPE = Recipe(
+    "secret-scan",
+    "Looks for credentials in prompts, in the arguments of tools and in their output.",
+    hooks=(
+        {
+            "name": "secret-scan",
+            "description": "Blocks tool calls whose arguments hold a credential",
+            "event": "pre_tool_use",
+            "python": TARGET,
+            "cwd": "/",
+            "priority": 30,
+            "timeout": 10,
+            "on_failure": "block",
+        },
+        {
+            "name": "secret-scan-prompt",
+            "description": "Keeps prompts that hold a credential from the model",
+            "event": "user_prompt_submit",
+            "python": TARGET,
+            "cwd": "/",
+            "timeout": 10,
+            "on_failure": "block",
+        },
+        {
+            "name": "secret-scan-output",
+            "description": "Tells the model not to repeat a credential that a tool has shown",
+            "event": "post_tool_use",
+            "python": TARGET,
+            "cwd": "/",
+            "timeout": 10,
+            "on_failure": "continue",
+        },
+    ),
+    options=(
+        Option("prompt", "block", "What a credential in a prompt means: `block`, `tell` (only the person) or `off`."),
+        Option("arguments", "block", "The same for the arguments of a tool."),
+        Option("output", "block", "The same for what a tool has given; `block` tells the model not to repeat it."),
+        Option("places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`."),
+        Option("allow", "", "Globs of credentials that may be there, such as those of a test account."),
+    ),
+    catches=(
+        (
+            "Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, "
+            "GitHub, GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, "
+            "Vault, webhooks of Slack and Discord, private keys, signed tokens (JWT)."
+        ),
+        "A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.",
+        "Output that holds one: the model is told not to repeat it, and you that it should be replaced.",
+    ),
+    misses=(
+        (
+            "Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps "
+            "the files from being read."
+        ),
+        (
+            "Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and "
+            "those in files that a command names."
+        ),
+        "What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.",
+        "What `edit` replaces (`old_string`), so that a credential can be taken out of a file.",
+    ),
+)
+
+SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
+"""Event -> what is looked at, which is also the option; any other event: the output."""
+
+KEEPING = frozenset({"old_string", "old_str"})
+"""Arguments that name what goes away."""
+
+LONGEST = 4 << 20
+"""Characters that are looked at."""
+
+SAID = {
+    "arguments": "This call holds {what}. Use a variable of the environment, or a file that is not committed, instead.",
+    "prompt": "The prompt holds {what}. It was not sent; take it out, and replace the credential if others saw it.",
+    "output": "The output holds {what}. Do not repeat it, write it anywhere or use it; tell the person to replace it.",
+}
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the answer for an event that holds a credential, None for any other."""
+    source = SOURCES.get(str(context.get("event")), "output")
+    does = option(RECIPE, source)
+    if does == "off":
+        return None
+    from hookrun.recipes.secret_forms import find
+
+    allowed = option(RECIPE, "allow").split()
+    found: dict[str, None] = {}
+    for text in _texts(context, source):
+        for each in find(text[:LONGEST], by_place=option(RECIPE, "places") == "yes"):
+            if not any(glob(pattern, each.value) for pattern in allowed):
+                found[each.shown] = None
+    if not found:
+        return None
+    said = SAID[source].format(what=" and ".join(found))
+    if does == "tell":
+        return {"action": "continue", "system_message": f"secret-scan: {said}"}
+    return {"action": "block", "message": said}
+
+
+def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
+    if source == "prompt":
+        yield from _strings(context.get("user_prompt"))
+    elif source == "arguments":
+        yield from _strings(context.get("tool_args"))
+    else:
+        yield from _strings(context.get("tool_result_output"))
+        yield from _strings(context.get("tool_result_error"))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every string in a value, those that go away excepted."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            waiting.extend(inner for name, inner in each.items() if name not in KEEPING)

@@ -1,0 +1,33 @@
+"""The cheap look at a line before it is parsed: may one of these programs be in it? Each run of a hook has it."""
+
+from __future__ import annotations
+
+from hookrun.match import glob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MADE_UP = ("$", "`", "{")
+"""What a shell makes words of that do not stand in the line."""
+
+READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"})
+"""Programs that run what they read: it may have been made up by any other."""
+
+QUOTES = str.maketrans("", "", "'\"\\")
+ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
+
+
+def may_run(line: str, names: Iterable[str]) -> bool:
+    """Tell whether the line may run one of the programs (in lower case): False only where it surely runs none."""
+    if any(sign in line for sign in MADE_UP):
+        return True
+    names = tuple(names)
+    bare = line.replace("\\\n", "").translate(QUOTES).lower()
+    for word in bare.translate(ENDS).split():
+        program = word.rpartition("/")[2]
+        if program in READERS or word.endswith(names):  # the end: `su -crm` runs rm
+            return True
+        if any(sign in program for sign in "*?[") and (word[0] == "-" or any(glob(program, name) for name in names)):
+            return True
+    return False

@@ -1,0 +1,322 @@
+"""Programs that run what they are given: which of their words are the command, or a line for a shell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.recipes.shell.look import READERS
+from hookrun.recipes.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Argv = list[Word]
+
+
+class Wrapper:
+    """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
+
+    `never` are options with which it runs nothing.
+    """
+
+    __slots__ = ("never", "operands", "valued")
+
+    def __init__(self, valued: str = "", operands: int = 0, never: str = "") -> None:
+        self.valued = frozenset(valued.split())
+        self.operands = operands
+        self.never = frozenset(never.split())
+
+
+SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -R --chroot -r --role -t --type -T -U"
+
+WRAPPERS = {
+    "sudo": Wrapper(SUDO, never="-l --list -v --validate -k -K -e --edit"),
+    "doas": Wrapper("-u -C"),
+    "env": Wrapper("-u --unset -C --chdir -S --split-string"),
+    "timeout": Wrapper("-s --signal -k --kill-after", operands=1),
+    "gtimeout": Wrapper("-s --signal -k --kill-after", operands=1),
+    "nice": Wrapper("-n --adjustment"),
+    "ionice": Wrapper("-c --class -n --classdata -p"),
+    "chrt": Wrapper("-T -P -D", operands=1),
+    "taskset": Wrapper(operands=1),
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "stdbuf": Wrapper("-i --input -o --output -e --error"),
+    "time": Wrapper("-f --format -o --output"),
+    "command": Wrapper(never="-v -V"),
+    "builtin": Wrapper(),
+    "exec": Wrapper("-a"),
+    "coproc": Wrapper(),
+    "busybox": Wrapper(),
+    "toybox": Wrapper(),
+    "chronic": Wrapper(),
+    "unbuffer": Wrapper(),
+    "caffeinate": Wrapper("-t -w"),
+    "strace": Wrapper("-o -e -p -s -u -E"),
+    "ltrace": Wrapper("-o -e -p -s -u"),
+    "fakeroot": Wrapper("-s -i"),
+    "chroot": Wrapper("--userspec --groups", operands=1),
+    "unshare": Wrapper("-R --root -w --wd"),
+    "nsenter": Wrapper("-t --target -w --wd"),
+    "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --working-directory --slice"),
+    "pkexec": Wrapper("--user"),
+    "run0": Wrapper("-u --user -g --group -D --chdir"),
+    "xvfb-run": Wrapper("-n -s -e -f -w -p --server-args"),
+    "dbus-run-session": Wrapper("--config-file"),
+    "firejail": Wrapper(),
+    "parallel": Wrapper("-j --jobs -I -a --arg-file"),
+    "xargs": Wrapper("-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars"),
+    "flock": Wrapper("-w --timeout -E", operands=1),
+    "watch": Wrapper("-n --interval"),
+}
+"""Programs whose remaining words are a command."""
+
+DIRECTORIES = {
+    "env": ("-C", "--chdir"), "sudo": ("-D", "--chdir"), "run0": ("-D", "--chdir"), "unshare": ("-w", "--wd"),
+    "nsenter": ("-w", "--wd"), "systemd-run": ("--working-directory",),
+}  # fmt: skip
+"""Their options that name the directory it runs in."""
+
+ASSIGNING = frozenset({"doas", "env", "sudo"})
+"""Wrappers that set variables: `env NAME=value`."""
+
+APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
+"""What these run sees other directories, perhaps."""
+
+COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "su"})
+"""Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
+
+SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
+
+
+class Wrapped:
+    """What a wrapper runs: its `words`, and its own `options` and operands before them.
+
+    `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
+    """
+
+    __slots__ = ("assignments", "directory", "options", "words")
+
+    def __init__(self) -> None:
+        self.words: Argv = []
+        self.options: Argv = []
+        self.directory: Word | None = None
+        self.assignments: dict[str, str] = {}
+
+
+def unwrapped(program: str, argv: Argv) -> Wrapped | None:
+    """Return what a wrapper runs, None where it runs nothing or is none."""
+    wrapper = WRAPPERS.get(program)
+    if wrapper is None:
+        return None
+    found = Wrapped()
+    operands = wrapper.operands
+    position = 1
+    while position < len(argv):
+        text = argv[position].text
+        name, equals, value = text.partition("=")
+        if text in wrapper.never:
+            return None
+        if text[:1] == "-" and len(text) > 1:
+            takes = name in wrapper.valued and not equals
+            given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
+            position += takes
+            if name in DIRECTORIES.get(program, ()):
+                found.directory = given
+            elif program == "env" and name in {"-S", "--split-string"}:
+                found.words = [Word(each) for each in given.text.split()]
+        elif equals and name.isidentifier() and program in ASSIGNING:
+            found.assignments[name] = value
+        elif operands:
+            operands -= 1
+        else:
+            break
+        position += 1
+    found.options = argv[1:position]
+    found.words += argv[position:]
+    return found if found.words else None
+
+
+class Line:
+    """A line for a shell that stands in a program's words, and the words that are its `$1` and so on."""
+
+    __slots__ = ("positional", "text")
+
+    def __init__(self, text: Word | None, positional: Argv) -> None:
+        self.text = text
+        self.positional = positional
+
+
+def line_of(program: str, argv: Argv, stdin: Word | None) -> Line | None:
+    """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
+    if program in READERS:
+        return _of_shell(argv, stdin)
+    if program in COMMAND_OPTIONS:
+        return _after_c(argv) or (Line(stdin, []) if program == "su" else None)
+    find = LINES.get(program)
+    return find(argv, stdin) if find is not None else None
+
+
+def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
+    wanted = from_stdin = False
+    position = 1
+    while position < len(argv):
+        text = argv[position].text
+        if text in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
+            position += 1
+        elif text in {"-", "--"}:
+            position += 1
+            break
+        elif text[:1] in {"-", "+"} and len(text) > 1:
+            wanted = wanted or (text[1] != "-" and "c" in text)
+            from_stdin = from_stdin or (text[1] != "-" and "s" in text)
+        else:
+            break
+        position += 1
+    rest = argv[position:]
+    if rest and rest[0].output is not None and not wanted:
+        return Line(rest[0].output, rest[1:])
+    if wanted:
+        return Line(rest[0], rest[2:]) if rest else None
+    if from_stdin or not rest or rest[0].text in STDIN:
+        return Line(stdin, rest if from_stdin else rest[1:])
+    return None
+
+
+STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+
+
+def _after_c(argv: Argv) -> Line | None:
+    for index, word in enumerate(argv[1:], 1):
+        option, equals, value = word.text.partition("=")
+        short = option[:1] == "-" and option[1:2] != "-"
+        if option == "--command" and equals:
+            return Line(Word(value), [])
+        if (option == "--command" or (short and option[-1] == "c")) and argv[index + 1 :]:
+            return Line(argv[index + 1], [])
+        if option[:2] == "-c":
+            return Line(Word(word.text[2:]), [])
+    return None
+
+
+def _all(argv: Argv) -> Line:
+    return Line(argv[0] if len(argv) == 1 else Word(" ".join(word.text for word in argv)), [])
+
+
+def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    rest = argv[2:] if len(argv) > 1 and argv[1].text == "--" else argv[1:]
+    return _all(rest) if rest else None
+
+
+def _of_source(argv: Argv, stdin: Word | None) -> Line | None:
+    if len(argv) > 1 and (argv[1].output is not None or argv[1].text in STDIN):
+        return Line(argv[1].output or stdin, argv[2:])
+    return None
+
+
+def _of_trap(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    rest = [word for word in argv[1:] if word.text != "--"]
+    return Line(rest[0], []) if len(rest) > 1 and rest[0].text[:1] != "-" else None
+
+
+def _of_watch(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    wrapped = unwrapped("watch", argv)
+    return _all(wrapped.words) if wrapped is not None else None
+
+
+def _of_ssh(argv: Argv, stdin: Word | None) -> Line | None:
+    position = 1
+    while position < len(argv) and argv[position].text[:1] == "-":
+        position += 1 + (argv[position].text[1:] in SSH_VALUED)
+    rest = argv[position + 1 :]
+    return _all(rest) if rest else Line(stdin, [])
+
+
+def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
+    """`sudo -s` and `sudo -i` without a command are a shell."""
+    if unwrapped("sudo", argv) is None and any(word.text in {"-s", "-i", "--shell", "--login"} for word in argv):
+        return Line(stdin, [])
+    return None
+
+
+LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
+    ".": _of_source,
+    "eval": _of_eval,
+    "source": _of_source,
+    "ssh": _of_ssh,
+    "sudo": _of_sudo,
+    "trap": _of_trap,
+    "watch": _of_watch,
+}
+"""Programs that make a line of their words, or read one."""
+
+MOST_ARGUMENTS = 64
+
+
+def of_xargs(wrapped: Wrapped, stdin: Word | None) -> Argv:
+    """Return the command that xargs or parallel runs, with what it reads, where that is known, or one unknown word."""
+    words = wrapped.words
+    texts = [word.text for word in words]
+    cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
+    if cut is not None:
+        read, words = words[cut + 1 :], words[:cut]
+    elif stdin is not None and stdin.known and len(stdin.text.split()) <= MOST_ARGUMENTS:
+        read = [Word(each) for each in stdin.text.replace("\0", " ").split()]
+    else:
+        read = [Word(UNKNOWN)]
+    marks = [word.text for word in wrapped.options]
+    mark = marks[marks.index("-I") + 1] if "-I" in marks[:-1] else next((m[2:] for m in marks if m[:2] == "-I"), "{}")
+    if any(mark in word.text for word in words):
+        return [made for word in words for made in (_put_in(word, mark, read) if mark in word.text else [word])]
+    return [*words, *read]
+
+
+def _put_in(word: Word, mark: str, read: Argv) -> Argv:
+    return [Word(word.text.replace(mark, each.text), globs=word.globs) for each in read]
+
+
+EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+FILTERS = (
+    "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
+    "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
+    "-samefile", "-size", "-user", "-wholename",
+)  # fmt: skip
+"""Tests of find with which it is no longer everything."""
+
+
+def of_find(argv: Argv) -> list[Argv]:
+    """Return the commands that find runs: `{}` is something unknown under each of the directories it begins with."""
+    starts = roots(argv)
+    commands: list[Argv] = []
+    position = 0
+    while position < len(argv):
+        if argv[position].text in EXECUTING:
+            end = next((i for i in range(position + 1, len(argv)) if argv[i].text in {";", "+"}), len(argv))
+            commands.append(
+                [
+                    made
+                    for word in argv[position + 1 : end]
+                    for made in (
+                        _put_in(word, "{}", [Word(f"{start.text.rstrip('/')}/{UNKNOWN}") for start in starts])
+                        if "{}" in word.text
+                        else [word]
+                    )
+                ]
+            )
+            position = end
+        position += 1
+    return [command for command in commands if command]
+
+
+def roots(argv: Argv) -> Argv:
+    """Return the directories that find begins with."""
+    found: Argv = []
+    for word in argv[1:]:
+        if word.text[:1] in {"-", "(", "!", ")"}:
+            if found or word.text[:2] not in {"-H", "-L", "-P", "-O"}:
+                break
+        else:
+            found.append(word)
+    return found or [Word(".")]
