@@ -77,7 +77,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if file is None:
         return None
     before = _content(file.path)
-    verdict = asyncio.run(formatting.format(given))
+    try:
+        verdict = asyncio.run(formatting.format(given))
+    except OSError as error:
+        raise SystemExit(f"format-on-edit: {file.shown} cannot be put back as it was: {error.strerror}") from None
     if verdict is None:
         return None
     if verdict.system_message is not None:

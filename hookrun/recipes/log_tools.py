@@ -77,6 +77,8 @@ def check(context: Mapping[str, object]) -> None:
         entry["tool_output"] = context.get("tool_result_output")
         entry["error"] = context.get("tool_result_error")
     try:
+        if path.startswith(state.directory(NAME)):
+            private.make(os.path.dirname(path))
         log.log_tool_call(entry)
         if os.path.getsize(path) > max_bytes:
             audit.rotate(path, max_bytes, keep)
@@ -85,12 +87,10 @@ def check(context: Mapping[str, object]) -> None:
 
 
 def _file(context: Mapping[str, object]) -> str:
-    """Return where the log lies, with its directory made if it is the account's own."""
+    """Return where the log lies."""
     told = option(RECIPE, "file").strip()
     if not told:
-        where = state.directory(NAME)
-        private.make(where)
-        return f"{where}/tools.jsonl"
+        return f"{state.directory(NAME)}/tools.jsonl"
     if not told.endswith(".jsonl"):
         wrong(RECIPE, "file", "the name of a file that ends in .jsonl")
     return os.path.join(surroundings.root(context), os.path.expanduser(told))

@@ -62,6 +62,10 @@ RECIPE = Recipe(
             "Changes in files that git ignores: nothing runs while no other file has changed since the session began "
             "or the last green run."
         ),
+        (
+            "Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed. "
+            "Declare it in projects that you trust."
+        ),
         "A test run that rewrites files which git does not ignore is repeated at each stop.",
         "After so many attempts the agent may end its turn with failing tests: you are told.",
         "An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.",

@@ -6,7 +6,7 @@ import fcntl
 import os
 
 from hookrun import audit, private, session
-from hookrun.config.find import home_directory
+from hookrun.config.find import NoHomeError, home_directory
 from hookrun.fastjson import dumps, loads
 
 TYPE_CHECKING = False
@@ -22,26 +22,33 @@ TRIES = 100
 
 
 def directory(recipe: str) -> str:
-    """Return where a recipe keeps its files. Raises NoHomeError."""
-    return f"{audit.directory(home_directory())}/recipes/{recipe}"
+    """Return where a recipe keeps its files. Ends the hook as failed where the account has no home."""
+    try:
+        return f"{audit.directory(home_directory())}/recipes/{recipe}"
+    except NoHomeError as error:
+        raise SystemExit(f"{recipe}: {error}") from None
 
 
 class held:  # noqa: N801  # used as the function that it stands for: with held(...) as remembered
     """Gives what is remembered under these words, to be changed in place, while no other process has it.
 
     It is an empty object at first, and where the file holds something else. It is written back at the end, unless
-    something was raised. Raises OSError where the file cannot be used.
+    something was raised. Ends the hook as failed, with why, where the file cannot be used.
     """
 
-    __slots__ = ("_before", "_data", "_directory", "_fd", "_path")
+    __slots__ = ("_before", "_data", "_directory", "_fd", "_path", "_recipe")
 
     def __init__(self, recipe: str, *key: str) -> None:
+        self._recipe = recipe
         self._directory = directory(recipe)
         self._path = f"{self._directory}/{private.label(*key)}"
 
     def __enter__(self) -> dict[str, object]:
         """Wait until no other process has it."""
-        self._fd = _locked(self._path)
+        try:
+            self._fd = _locked(self._path)
+        except OSError as error:
+            raise self._unusable(error) from None
         try:
             self._before = _read(self._fd)
             self._data = _object(self._before)
@@ -57,10 +64,16 @@ class held:  # noqa: N801  # used as the function that it stands for: with held(
             if kind is None and after != self._before:
                 os.pwrite(self._fd, after, 0)
                 os.ftruncate(self._fd, len(after))
+        except OSError as error:
+            raise self._unusable(error) from None
         finally:
             os.close(self._fd)
         if not self._before:
             _prune(self._directory)
+
+    def _unusable(self, error: OSError) -> SystemExit:
+        why = f"{error.filename or self._path}: {error.strerror or error}"
+        return SystemExit(f"{self._recipe}: what it has to remember cannot be kept: {why}")
 
 
 def first_time(context: Mapping[str, object], cause: str) -> bool:

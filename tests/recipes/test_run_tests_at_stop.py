@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,6 +140,20 @@ def test_what_git_ignores_is_no_change(tested: Account) -> None:
     assert [stops(tested), runs(tested)] == ["continue", 1]
     tested.write("src/b.py")
     assert [stops(tested), runs(tested)] == ["continue", 2]
+
+
+def test_real_tests_of_pytest(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by their files, run by the pytest on PATH: what failed is told, and once it is right the turn ends."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    account.write("tests/test_a.py", "def test_sum():\n    assert 1 + 1 == 3\n")
+    answer = account.call("run_tests_at_stop", event="stop")
+    assert answer is not None
+    assert answer["message"].startswith("pytest fails (exit status 1)")
+    assert "FAILED tests/test_a.py::test_sum" in answer["message"]
+    account.write("tests/test_a.py", "def test_sum():\n    assert 1 + 1 == 2\n")
+    assert stops(account) == "continue"
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert stops(account) == "continue"
 
 
 def test_a_project_with_too_many_files_is_always_tested(tested: Account, monkeypatch: pytest.MonkeyPatch) -> None:
