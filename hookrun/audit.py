@@ -223,7 +223,7 @@ class Log:
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
-                _rotate(self._path, most, self._settings.get("keep", KEEP))
+                rotate(self._path, most, self._settings.get("keep", KEEP))
         except OSError as error:
             return f"{error.filename or self._path}: {error.strerror}"
         return None
@@ -289,11 +289,14 @@ def _open(path: str) -> int:
         return os.open(path, flags, 0o600)
 
 
-def _rotate(path: str, max_bytes: int, keep: int) -> None:
-    """Put the file aside as .1, the one before as .2, and so on, unless another process is at it or has done it."""
+def rotate(path: str, max_bytes: int, keep: int) -> None:
+    """Put a log `.jsonl` aside as .1, the one before as .2, and so on, if it is larger than `max_bytes`.
+
+    Nothing is done where another process is at it or has done it. Raises OSError.
+    """
     import fcntl
 
-    fd = os.open(os.path.dirname(path) + "/audit.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path.removesuffix(".jsonl") + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.stat(path).st_size <= max_bytes:

@@ -11,16 +11,21 @@ def make(path: str) -> None:
     Without a look at the umask: that belongs to all threads of a program.
     """
     try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        if not os.path.isdir(path):
-            raise
+        _make_one(path)
     except FileNotFoundError:
         above = os.path.dirname(path)
         if above == path:
             raise
         make(above)
-        make(path)
+        _make_one(path)  # once: in /proc nothing can be made, whatever is above it
+
+
+def _make_one(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
 
 
 def label(*parts: str) -> str:

@@ -487,7 +487,7 @@ for fire in range({FIRES}):
 def test_an_audit_that_another_process_has_just_put_aside_is_no_trouble(tmp_path: Path) -> None:
     """Between a write and its rotation the file may be gone: what was written is written, and nothing is raised."""
     path = tmp_path / "audit.jsonl"
-    audit._rotate(str(path), 65536, 3)
+    audit.rotate(str(path), 65536, 3)
     assert not path.exists()
 
 

@@ -203,4 +203,4 @@ async def _run(argv: Sequence[str], stdin: bytes, seconds: float) -> None:
     if ended.exit_code is None:
         raise ChannelError(f"{argv[0]} had not ended after {seconds:g} s and was killed")
     if ended.exit_code != 0:
-        raise ChannelError(f"{argv[0]} ended with exit status {ended.exit_code}: {ended.stderr}".rstrip(": "))
+        raise ChannelError(f"{argv[0]} ended with exit status {ended.exit_code}: {ended.output}".rstrip(": "))

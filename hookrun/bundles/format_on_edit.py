@@ -13,8 +13,8 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from hookrun.bundles import programs
-from hookrun.bundles.places import WRITING, named_file, repository, upwards, within, working_dir
-from hookrun.bundles.plain_text import visible
+from hookrun.bundles.edited import Edited, edited
+from hookrun.bundles.places import WRITING
 from hookrun.model import Verdict
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ PRIORITY = 100
 """Early: the hooks after it (tests, checks) see the file as it stays."""
 GRACE = 5.0
 """Seconds that the engine's time limit is above that of the formatter."""
-PROJECT_TOOLS = ("node_modules/.bin", ".venv/bin")
-"""Where a project keeps its own programs."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +65,21 @@ FORMATTERS = (
     Formatter("rustfmt", (".rs",), (("rustfmt", "--edition", "2021"),)),  # alone it takes the edition to be 2015
     Formatter("shfmt", (".sh", ".bash"), (("shfmt", "-w"),)),
     Formatter("clang-format", (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), (("clang-format", "-i"),)),
+    Formatter(
+        "biome",
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json"),
+        (("biome", "format", "--write"),),
+    ),
+    Formatter("dart", (".dart",), (("dart", "format"),)),
+    Formatter("google-java-format", (".java",), (("google-java-format", "--replace"),)),
+    Formatter("ktlint", (".kt", ".kts"), (("ktlint", "--format"),)),
+    Formatter("mix", (".ex", ".exs"), (("mix", "format"),)),
+    Formatter("stylua", (".lua",), (("stylua",),)),
+    Formatter("taplo", (".toml",), (("taplo", "format"),)),
+    Formatter("terraform", (".tf", ".tfvars"), (("terraform", "fmt"),)),
+    Formatter("zig", (".zig",), (("zig", "fmt"),)),
 )  # fmt: skip
 """Of those for a file's ending, the first whose programs are all found is used."""
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file to be formatted: where it really lies, in which repository, and how it is called to the model."""
-
-    path: str
-    root: str
-    shown: str
-    directories: tuple[str, ...]
 
 
 class FormatOnEdit:
@@ -134,9 +135,9 @@ class FormatOnEdit:
 
     async def format(self, ctx: Context) -> Verdict | None:
         """Format the file that the context is about; return what there is to tell, None if nothing."""
-        if ctx.tool_result_error or (file := _find(ctx)) is None:
+        if ctx.tool_result_error or (file := edited(ctx)) is None:
             return None
-        ending = os.path.splitext(file.path)[1].lower()
+        ending = file.ending
         fitting = [each for each in self.formatters if ending in each.endings]
         if not fitting:
             return None
@@ -149,12 +150,9 @@ class FormatOnEdit:
         names = " or ".join(each.name for each in fitting)
         return Verdict(system_message=f"{ending} files are not formatted: {names} was not found")
 
-    def _commands(self, formatter: Formatter, file: _File) -> list[list[str]] | None:
+    def _commands(self, formatter: Formatter, file: Edited) -> list[list[str]] | None:
         """Return the command lines of a formatter, None where one of its programs is not there."""
-        directories = [os.path.join(each, tools) for each in file.directories for tools in PROJECT_TOOLS]
-        if not self.project_tools:
-            directories = []
-        path = os.pathsep.join([*directories, os.environ.get("PATH", os.defpath)])
+        path = file.search_path(project_tools=self.project_tools)
         commands = []
         for program, *options in formatter.commands:
             if (found := shutil.which(program, path=path)) is None:
@@ -162,7 +160,7 @@ class FormatOnEdit:
             commands.append([found, *options, file.path])
         return commands
 
-    async def _one_at_a_time(self, file: _File, name: str, commands: list[list[str]]) -> Verdict | None:
+    async def _one_at_a_time(self, file: Edited, name: str, commands: list[list[str]]) -> Verdict | None:
         """Format, unless another event about the same change has seen to it, or does so now: that is waited for."""
         mine: Future[None] = Future()
         while (other := self._running.setdefault(file.path, mine)) is not mine:
@@ -177,7 +175,7 @@ class FormatOnEdit:
             del self._running[file.path]
             mine.set_result(None)
 
-    async def _run(self, file: _File, name: str, commands: list[list[str]], before: bytes) -> Verdict | None:
+    async def _run(self, file: Edited, name: str, commands: list[list[str]], before: bytes) -> Verdict | None:
         done = False
         try:
             problem = await self._problem(commands, file)
@@ -192,7 +190,7 @@ class FormatOnEdit:
             return None
         return Verdict.tell(f"formatted {file.shown} with {name}")
 
-    async def _problem(self, commands: list[list[str]], file: _File) -> str | None:
+    async def _problem(self, commands: list[list[str]], file: Edited) -> str | None:
         """Run the commands; return what went wrong with one of them, None if nothing."""
         end = asyncio.get_running_loop().time() + self.timeout
         for command in commands:
@@ -202,9 +200,9 @@ class FormatOnEdit:
             except OSError as error:
                 return f"{command[0]} could not be started: {error.strerror}"
             if ended.exit_code is None:
-                return f"it had not ended after {self.timeout:g} s and was killed\n{ended.stderr}".rstrip()
+                return f"it had not ended after {self.timeout:g} s and was killed\n{ended.output}".rstrip()
             if ended.exit_code != 0:
-                return f"exit status {ended.exit_code}\n{ended.stderr}".rstrip()
+                return f"exit status {ended.exit_code}\n{ended.output}".rstrip()
         return None
 
     def _remember(self, path: str, state: tuple[int, bytes]) -> None:
@@ -212,20 +210,6 @@ class FormatOnEdit:
         self._left.move_to_end(path)
         while len(self._left) > MOST_REMEMBERED:
             self._left.popitem(last=False)
-
-
-def _find(ctx: Context) -> _File | None:
-    """Return the file that a context is about, None where it is none that may be touched."""
-    named = named_file(ctx)
-    if named is None:
-        return None
-    here = os.path.realpath(working_dir(ctx))
-    root, path = repository(here), os.path.realpath(named)
-    if not within(path, root):
-        return None
-    shown = visible(os.path.relpath(path, here if within(path, here) else root))
-    directories = dict.fromkeys((*upwards(os.path.dirname(path), root), *upwards(here, root)))
-    return _File(path, root, shown, tuple(directories))
 
 
 def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:

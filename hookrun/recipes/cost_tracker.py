@@ -1,0 +1,111 @@
+"""The recipe `cost-tracker`: what a session has used and cost, and a budget after which it does not go on."""
+
+from __future__ import annotations
+
+from hookrun.recipes import state
+from hookrun.recipes.options import count, number
+from hookrun.recipes.recipe import Option, Recipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.recipes.costs import Costs
+
+NAME = "cost-tracker"
+UNDONE = "end your turn, and tell the person"
+
+RECIPE = Recipe(
+    NAME,
+    "Adds up the tokens and the cost of a session, tells them when a turn ends, and can hold it to a budget.",
+    hooks=(
+        {
+            "name": NAME,
+            "description": "Tells what the session has used",
+            "event": ["stop", "subagent_stop", "after_inference"],
+            "python": "hookrun.recipes.cost_tracker:check",
+            "cwd": "/",
+            "always": True,
+            "timeout": 30,
+            "on_failure": "continue",  # that nobody knows the cost is told, and refuses nothing
+        },
+        {
+            "name": f"{NAME}-budget",
+            "description": "Refuses what would cost more than the budget",
+            "event": ["user_prompt_submit", "pre_tool_use"],
+            "python": "hookrun.recipes.cost_tracker:guard",
+            "cwd": "/",
+            "timeout": 30,
+            "on_failure": "block",  # a budget that cannot be counted is none, and money that is spent is gone
+        },
+    ),
+    options=(
+        Option(
+            "prices",
+            "",
+            "What models cost, in USD per million tokens, as `MODEL=INPUT/OUTPUT` or "
+            "`MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE`; the model may be a glob. Prices change: none are built in.",
+        ),
+        Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never."),
+        Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never."),
+    ),
+    catches=(
+        (
+            "What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after "
+            "each inference (`after_inference`), subagents of Claude Code included."
+        ),
+        "A session over its budget: prompts and tool calls are refused.",
+        "A model without a price: its tokens are counted, and you are told, once in a session.",
+        "What is counted is in `hookrun metrics` as well.",
+    ),
+    misses=(
+        "Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.",
+        "The last message of a turn, where the agent writes its transcript late: it is counted the next time.",
+        "An inference that has begun is not stopped: a session can end a little over its budget.",
+        "A session that is resumed under a new name with a copy of its history: that is counted again.",
+        "The bill: discounts, batches and subscriptions are not known here.",
+    ),
+)
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Count what was used since the last look; at the end of a turn return what the session has used so far."""
+    costs = _counted(context)
+    notices = [state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
+    told = [str(each["system_message"]) for each in notices if each is not None]
+    if context.get("event") == "stop":
+        if costs.used is None:
+            nothing = f"{NAME}: nothing is known of what this session uses: its agent has not told it"
+            return state.once(context, f"{NAME} nothing", nothing)
+        told.insert(0, f"{NAME}: {costs.told} in this session")
+    return {"action": "continue", "system_message": "\n".join(told)} if told else None
+
+
+def guard(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block of a prompt or call when the session's budget is used up."""
+    budget, tokens = number(RECIPE, "budget"), count(RECIPE, "limit")
+    if not budget and not tokens:
+        return None
+    costs = _counted(context)
+    if (reason := costs.over(budget, tokens)) is not None:
+        return {"action": "block", "message": f"{reason}: {UNDONE}"}
+    notices = [state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
+    return next((each for each in notices if each is not None), None)
+
+
+def _counted(context: Mapping[str, object]) -> Costs:
+    """Return what the session has cost, with what was used since the last look."""
+    from hookrun.observe.store import StoreError  # most calls have no budget to be held to
+    from hookrun.recipes.costs import Costs
+
+    costs = Costs(context, RECIPE)
+    try:
+        costs.count()
+    except (OSError, StoreError) as error:
+        raise SystemExit(f"{NAME}: {error}") from None
+    return costs
+
+
+def _unpriced(costs: Costs) -> list[str]:
+    """Return what there is to say of models without a price, where anybody has asked for the cost."""
+    return costs.unpriced if costs.prices or number(RECIPE, "budget") else []

@@ -1,0 +1,92 @@
+"""The recipe `rate-limit`: no tool is called more than so often in so many seconds of a session."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from hookrun.match import glob
+from hookrun.recipes import state
+from hookrun.recipes.options import count, number, words, wrong
+from hookrun.recipes.recipe import Option, Recipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "rate-limit"
+MOST_CALLS = 5000
+"""The largest limit: each call within the window is remembered."""
+
+RECIPE = Recipe(
+    NAME,
+    "Lets an agent call a tool only so often in a minute: a loop that has run wild is slowed down.",
+    hooks=(
+        {
+            "name": NAME,
+            "description": "Limits how often a tool is called",
+            "event": "pre_tool_use",
+            "python": "hookrun.recipes.rate_limit:check",
+            "cwd": "/",
+            "priority": 900,  # a call that another hook has refused does not count
+            "timeout": 10,
+            "on_failure": "block",  # a limit that cannot count is none: what runs wild must not go on because of it
+        },
+    ),
+    options=(
+        Option("calls", "30", "How many calls of one tool are let through in that time; 0 lets none through."),
+        Option("seconds", "60", "How long that time is."),
+        Option("tools", "*", "Globs of the tools that are counted, each tool for itself."),
+    ),
+    catches=(
+        (
+            "One call too many of a tool, in one session, in any such span of time: it is refused, and the model "
+            "is told how long to wait."
+        ),
+        "Calls that an agent makes side by side: they are counted one after the other.",
+    ),
+    misses=(
+        "What one call does: a shell line with a loop in it is one call.",
+        "Calls of different tools are not added up, nor those of different sessions.",
+        "Calls that were let through count, whether the tool has then worked or not.",
+        "A refused call does not count: an agent that tries again without waiting is refused again, not punished.",
+    ),
+)
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block of a call too many, None for one that is let through, which is counted."""
+    tool = context.get("tool_name")
+    if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(RECIPE, "tools")):
+        return None
+    most, seconds = count(RECIPE, "calls"), number(RECIPE, "seconds")
+    if most > MOST_CALLS:
+        wrong(RECIPE, "calls", f"a whole number up to {MOST_CALLS}")
+    wait = _wait(context, tool, most, seconds)
+    if wait is None:
+        return None
+    then = f"wait {wait} s before the next call" if most else "it is not to be called"
+    return {"action": "block", "message": f"{tool} may be called {most} times in {seconds:g} s: {then}"}
+
+
+def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:
+    """Count a call and return None; where it is one too many return how many seconds it has to wait."""
+    session, request = context.get("session_id"), context.get("request_id")
+    with state.held(NAME, str(session or ""), tool) as remembered:
+        now = time.time()
+        calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
+        if any(call[1] == request for call in calls):  # the same call, looked at once more after it was changed
+            return None
+        if len(calls) < most:
+            calls.append((now, str(request)))
+            remembered["calls"] = calls
+            return None
+        oldest = calls[-most][0] if most else now
+        return max(math.ceil(oldest + seconds - now), 1)
+
+
+def _calls(kept: object) -> list[tuple[float, str]]:
+    """Return what is remembered: when a call was let through, and of which request it was."""
+    if not isinstance(kept, list):
+        return []
+    return [(float(each[0]), str(each[1])) for each in kept if isinstance(each, list) and len(each) == 2]  # noqa: PLR2004

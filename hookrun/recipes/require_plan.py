@@ -1,0 +1,129 @@
+"""The recipe `require-plan`: nothing is edited before there is a plan."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.bundles.places import within
+from hookrun.match import glob
+from hookrun.recipes import state, surroundings
+from hookrun.recipes.options import words
+from hookrun.recipes.recipe import Option, Recipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "require-plan"
+
+PLANNING = (
+    "ExitPlanMode", "TodoWrite", "TaskCreate",
+    "update_plan",
+    "write_todos", "exit_plan_mode",
+    "todo_write",
+    "todowrite",
+    "update_todo",
+)  # fmt: skip
+"""The tools by which agents plan, a line each: Claude Code, Codex, Gemini, Qwen Code, OpenCode, Copilot."""
+
+RECIPE = Recipe(
+    NAME,
+    "Lets nothing be edited before there is a plan: a file such as PLAN.md, or the agent's own list of what to do.",
+    hooks=(
+        {
+            "name": NAME,
+            "description": "Refuses edits before there is a plan",
+            "event": "pre_tool_use",
+            "matcher": "write|edit|delete",
+            "python": "hookrun.recipes.require_plan:check",
+            "cwd": "/",
+            "timeout": 10,
+            "on_failure": "block",  # an edit that is refused can be made later, one that was made is made
+        },
+        {
+            "name": f"{NAME}-made",
+            "description": "Notes that a plan was made",
+            "event": "post_tool_use",
+            "python": "hookrun.recipes.require_plan:note",
+            "matcher": list(PLANNING),
+            "cwd": "/",
+            "timeout": 10,
+            "on_failure": "continue",  # the agent has planned already: at worst it has to do so once more
+        },
+    ),
+    options=(
+        Option("file", "PLAN.md", "Files that are a plan, in the project's root: one with something in it is enough."),
+        Option("free", "", "Globs of files, from the project's root, that may be edited without a plan: `docs/*`."),
+    ),
+    catches=(
+        "Writing, editing and deleting files by the agent's tools, before a plan file has something in it and before a "
+        "planning tool was used in this session: " + ", ".join(PLANNING) + ".",
+        "A plan that was not approved: the agent's plan mode ends with such a call only if the person says yes.",
+    ),
+    misses=(
+        "Files that a shell command writes.",
+        "Whether the plan is any good, or still that of the work before: remove PLAN.md when it is done.",
+        "Agents without a planning tool need the file; writing it is not refused.",
+        "A subagent whose session has a name of its own needs its own plan, unless the agent says whose it is.",
+    ),
+)
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block of an edit without a plan, None where there is one or none is needed."""
+    root = surroundings.root(context)
+    plans = words(RECIPE, "file")
+    if any(_holds_something(os.path.join(root, plan)) for plan in plans):
+        return None
+    path = _path(context)
+    free = [os.path.join(root, plan) for plan in plans]
+    if path is not None and (path in free or _is_free(path, root)):
+        return None
+    if any(_has_planned(session) for session in _sessions(context)):
+        return None
+    where = f"write it to {' or '.join(plans)}, or " if plans else ""
+    return {
+        "action": "block",
+        "message": f"There is no plan yet: {where}use your planning tool, before you edit files.",
+    }
+
+
+def note(context: Mapping[str, object]) -> None:
+    """Remember that the session has a plan; an empty list of what to do is none."""
+    args = context.get("tool_args")
+    if context.get("tool_result_error") or (isinstance(args, dict) and [] in args.values()):
+        return
+    for session in _sessions(context)[:1]:
+        with state.held(NAME, session) as remembered:
+            remembered["planned"] = True
+
+
+def _sessions(context: Mapping[str, object]) -> list[str]:
+    """Return the session, and the one that it came from."""
+    told = (context.get("session_id"), context.get("root_session_id"))
+    return list(dict.fromkeys(each for each in told if isinstance(each, str) and each))
+
+
+def _has_planned(session: str) -> bool:
+    with state.held(NAME, session) as remembered:
+        return remembered.get("planned") is True
+
+
+def _path(context: Mapping[str, object]) -> str | None:
+    """Return the file that is to be edited, as it really lies."""
+    path = context.get("file_path")
+    return os.path.realpath(os.path.join(surroundings.directory(context), path)) if isinstance(path, str) else None
+
+
+def _is_free(path: str, root: str) -> bool:
+    if not within(path, root):
+        return False
+    return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return bool(file.read(4096).strip())
+    except OSError:
+        return False

@@ -1,0 +1,79 @@
+"""The recipe `ticket-from-branch`: the ticket that the branch is named after, for the model."""
+
+from __future__ import annotations
+
+import re
+
+from hookrun.bundles.plain_text import cut, visible
+from hookrun.recipes import git, state, surroundings
+from hookrun.recipes.options import wrong
+from hookrun.recipes.recipe import Option, Recipe, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_BRANCH = 250
+NAME = "ticket-from-branch"
+
+RECIPE = Recipe(
+    NAME,
+    "Tells the model which ticket the work is for, out of the branch's name: `feature/ABC-123-login` is for ABC-123.",
+    hooks=(
+        {
+            "name": NAME,
+            "description": "Tells the model the ticket of the branch",
+            "event": ["session_start", "user_prompt_submit"],
+            "python": "hookrun.recipes.ticket_from_branch:check",
+            "cwd": "/",
+            "timeout": 5,
+            "on_failure": "continue",  # a prompt is not refused because its ticket is not known
+        },
+    ),
+    options=(
+        Option(
+            "pattern",
+            "[A-Z][A-Z0-9]+-[0-9]+",
+            "The regular expression that a ticket looks like; of a group in it, the first, that part is the ticket.",
+        ),
+        Option("url", "", "Where tickets are found, with `{ticket}` in it: the model is given the address as well."),
+    ),
+    catches=(
+        "The branch that is checked out where the agent works, also in a worktree and without git on the machine.",
+        "A branch that is changed within the session: the new ticket is told with the next prompt.",
+    ),
+    misses=(
+        "A branch without a ticket in its name, and a commit that is checked out without a branch.",
+        "A second ticket in the same name: the first counts.",
+        "What the ticket says: only its name is told.",
+        "Repositories that keep their references as a reftable.",
+    ),
+)
+
+
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the answer with the ticket when a session begins, and when it is another one at a prompt."""
+    branch = git.branch(surroundings.directory(context))
+    if branch is None:
+        return None
+    ticket = _ticket(branch[:LONGEST_BRANCH])
+    if not ticket:
+        return None
+    first = state.first_time(context, f"{NAME} {ticket}")
+    if not first and context.get("event") != "session_start":  # after a compaction it is told again
+        return None
+    url = option(RECIPE, "url").strip()
+    where = f" ({url.replace('{ticket}', ticket)})" if url else ""
+    told = f"The branch {cut(visible(branch), LONGEST_BRANCH)} is for the ticket {visible(ticket)}{where}."
+    return {"action": "continue", "additional_context": told}
+
+
+def _ticket(branch: str) -> str | None:
+    try:
+        pattern = re.compile(option(RECIPE, "pattern"))
+    except re.error as error:
+        wrong(RECIPE, "pattern", f"a regular expression ({error})")
+    found = pattern.search(branch)
+    if found is None:
+        return None
+    return found.group(1) if pattern.groups and found.group(1) else found.group()

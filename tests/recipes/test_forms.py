@@ -1,0 +1,88 @@
+"""What every recipe is like: declarations that hold in each layer, options that are read, words for people."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config.compile import examine
+from hookrun.config.find import find
+from hookrun.recipes import RECIPES, options
+from hookrun.recipes.recipe import PREFIX, Option, Recipe, option
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def recipe(module: str) -> Recipe:
+    """Return the recipe of a module."""
+    found = importlib.import_module(f"hookrun.recipes.{module}").RECIPE
+    assert isinstance(found, Recipe)
+    return found
+
+
+@pytest.mark.parametrize("layer", ["user", "project"])
+def test_all_declarations_are_right_in_every_layer(project: Project, layer: str) -> None:
+    """All recipes at once, with options set: nothing is wrong with them, and nothing warned of."""
+    hooks = [dict(hook) for module in RECIPES for hook in recipe(module).hooks]
+    declared = [{**hook, "env": {f"{PREFIX}SECONDS": "5"}} for hook in hooks]
+    (project.user_hooks if layer == "user" else project.hooks)(*declared)
+    found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
+    examined = examine(found)
+    assert [str(problem) for problem in examined.problems] == []
+    assert [hook.error for hook in examined.declarations.hooks] == [None] * len(hooks)
+
+
+@pytest.mark.parametrize("module", RECIPES)
+def test_a_recipe_is_of_its_form(module: str) -> None:
+    """The first hook has its name, each says what a failure means, and the functions that it names take a context."""
+    made = recipe(module)
+    assert made.hooks[0]["name"] == made.name == module.replace("_", "-")
+    json.dumps(made.hooks)
+    for hook in made.hooks:
+        where, _, name = str(hook["python"]).partition(":")
+        assert where == f"hookrun.recipes.{module}"
+        assert list(inspect.signature(getattr(importlib.import_module(where), name)).parameters) == ["context"]
+        assert hook["on_failure"] in {"continue", "block"}
+        assert str(hook["cwd"]) == "/"
+
+
+@pytest.mark.parametrize("module", RECIPES)
+def test_a_recipe_says_what_it_does_in_sentences(module: str) -> None:
+    """What it catches, what it misses and each option end with a full stop, and none is left out."""
+    made = recipe(module)
+    texts = [made.summary, *made.catches, *made.misses, *(each.description for each in made.options)]
+    assert [text for text in texts if not text.endswith(".")] == []
+    assert (len(made.catches) >= 2, len(made.misses) >= 2) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        (options.number, "soon"), (options.number, "-1"), (options.number, "nan"), (options.number, "inf"),
+        (options.count, "1.5"), (options.count, "-1"), (options.count, "²"), (options.count, ""),
+        (options.yes, "maybe"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_none_ends_the_hook_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, read: object, value: str
+) -> None:
+    """The variable is named, the value is not: it may be a secret."""
+    monkeypatch.setenv("HOOKRUN_OPTION_MOST", value)
+    assert callable(read)
+    with pytest.raises(SystemExit, match=r"one: the option most .*, expected .*: correct HOOKRUN_OPTION_MOST"):
+        read(Recipe("one", "One.", hooks=(), options=(Option("most", "1", "How many."),)), "most")
+
+
+def test_an_option_has_its_default_and_only_those_that_are_there_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that the recipe does not have is a mistake in the recipe."""
+    made = Recipe("one", "One.", hooks=(), options=(Option("two_words", "1", "How many."),))
+    assert option(made, "two_words") == "1"
+    monkeypatch.setenv("HOOKRUN_OPTION_TWO_WORDS", "2")
+    assert option(made, "two_words") == "2"
+    with pytest.raises(KeyError, match="most"):
+        option(made, "most")

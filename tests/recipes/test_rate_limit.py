@@ -1,0 +1,87 @@
+"""rate-limit in several calls: exactly so many are let through, however many come at once, until time has passed."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from hookrun.recipes import state
+from hookrun.recipes.rate_limit import NAME, RECIPE
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+    from tests.recipes.account import Account
+
+
+def calls(account: Account, *requests: str, tool: str = "bash", session: str = "s1") -> list[str]:
+    """Return what is said to each call: its action."""
+    answers = [account.call("rate_limit", tool_name=tool, request_id=each, session_id=session) for each in requests]
+    return ["continue" if answer is None else answer["action"] for answer in answers]
+
+
+def test_of_calls_at_once_exactly_so_many_are_let_through(project: Project) -> None:
+    """16 real fires side by side, of which 5 may pass."""
+    project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "5", "HOOKRUN_OPTION_SECONDS": "3600"}})
+    with ThreadPoolExecutor(4) as pool:
+        fired = list(pool.map(lambda _: project.fire(), range(16)))
+    assert sorted(each.action for each in fired) == ["block"] * 11 + ["continue"] * 5
+    assert {each.status for each in fired if each.action == "block"} == {2}
+
+
+def test_each_tool_and_each_session_has_a_limit_of_its_own(account: Account) -> None:
+    """What one has used up is there for the others."""
+    account.options(calls=2)
+    assert calls(account, "r1", "r2", "r3") == ["continue", "continue", "block"]
+    assert calls(account, "r4", tool="edit") == ["continue"]
+    assert calls(account, "r5", session="s2") == ["continue"]
+
+
+def test_a_refused_call_does_not_count(account: Account) -> None:
+    """Once the first call is old enough there is room again, however often was tried in vain."""
+    account.options(calls=1)
+    assert calls(account, "r1", "r2", "r3") == ["continue", "block", "block"]
+    with state.held(NAME, "s1", "bash") as remembered:
+        assert len(list_of(remembered)) == 1
+        remembered["calls"] = [[time.time() - 61, "r1"]]
+    assert calls(account, "r4", "r5") == ["continue", "block"]
+
+
+def test_a_call_that_is_looked_at_twice_counts_once(account: Account) -> None:
+    """When another hook has changed a call, guards run once more on the same request."""
+    account.options(calls=2)
+    assert calls(account, "r1", "r1", "r2", "r2", "r3") == ["continue"] * 4 + ["block"]
+
+
+def test_a_clock_that_was_put_back_does_not_lock_the_tool(account: Account) -> None:
+    """Calls of the future are none."""
+    account.options(calls=1)
+    with state.held(NAME, "s1", "bash") as remembered:
+        remembered["calls"] = [[time.time() + 86_400, "r0"]]
+    assert calls(account, "r1") == ["continue"]
+
+
+def test_how_long_to_wait_is_told(account: Account) -> None:
+    """In whole seconds, at least one, at most the span."""
+    account.options(calls=1)
+    calls(account, "r1")
+    answer = account.call("rate_limit", tool_name="bash", request_id="r2")
+    assert answer is not None
+    words = answer["message"].split()
+    assert words[:10] == ["bash", "may", "be", "called", "1", "times", "in", "60", "s:", "wait"]
+    assert 1 <= int(words[10]) <= 60
+
+
+def test_foreign_memories_are_none(account: Account) -> None:
+    """What is not a list of calls is as good as nothing."""
+    account.options(calls=1)
+    with state.held(NAME, "s1", "bash") as remembered:
+        remembered["calls"] = {"r1": 1}
+    assert calls(account, "r1", "r2") == ["continue", "block"]
+
+
+def list_of(remembered: dict[str, object]) -> list[object]:
+    """Return the calls that are remembered."""
+    found = remembered["calls"]
+    assert isinstance(found, list)
+    return found

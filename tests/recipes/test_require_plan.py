@@ -1,0 +1,77 @@
+"""require-plan over a session: what is a plan, for whom, and what undoes none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.recipes.require_plan import PLANNING, RECIPE
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+    from tests.recipes.account import Account
+
+
+def edits(account: Account, **context: object) -> str:
+    """Return what is said to an edit."""
+    answer = account.call("require_plan", tool_name="edit", file_path=str(account.work / "a.py"), **context)
+    return "continue" if answer is None else str(answer["action"])
+
+
+def plans(account: Account, **context: object) -> None:
+    """Tell that a planning tool was used."""
+    given = {"tool_name": "TodoWrite", "tool_args": {"todos": [{"content": "look"}]}, **context}
+    assert account.call("require_plan:note", **given) is None
+
+
+def test_a_plan_lets_the_session_edit_from_then_on(account: Account) -> None:
+    """Before it an edit is refused, after it none, in this session."""
+    assert edits(account) == "block"
+    plans(account)
+    assert [edits(account), edits(account), edits(account, session_id="s2")] == ["continue", "continue", "block"]
+
+
+def test_a_plan_that_failed_or_is_empty_is_none(account: Account) -> None:
+    """A refused plan mode comes as a failure; a list without anything to do plans nothing."""
+    plans(account, tool_result_error="the person said no")
+    plans(account, tool_args={"todos": []})
+    assert edits(account) == "block"
+
+
+def test_a_subagent_has_the_plan_of_the_session_it_came_from(account: Account) -> None:
+    """Where the agent says which one that is."""
+    plans(account)
+    assert edits(account, session_id="sub", root_session_id="s1") == "continue"
+    assert edits(account, session_id="sub") == "block"
+
+
+def test_a_plan_of_a_subagent_is_its_own(account: Account) -> None:
+    """The session it came from still needs one."""
+    plans(account, session_id="sub", root_session_id="s1")
+    assert edits(account) == "block"
+
+
+def test_a_plan_file_that_is_gone_is_no_plan(account: Account) -> None:
+    """It counts as long as it is there."""
+    plan = account.write("PLAN.md", "1. Look.")
+    assert edits(account) == "continue"
+    plan.unlink()
+    assert edits(account) == "block"
+
+
+@pytest.mark.parametrize("tool", [PLANNING[0], "update_plan", "write_todos", "todowrite"])
+def test_through_real_fires(project: Project, tool: str) -> None:
+    """The tool by which an agent plans is noted by the second hook, and asked for by the first."""
+    project.user_hooks(*map(dict, RECIPE.hooks))
+    edit = {
+        "session_id": "s1",
+        "tool_name": "edit",
+        "tool_args": {"file_path": "a.py"},
+        "working_dir": str(project.root),
+    }
+    assert project.fire(edit).action == "block"
+    plan = {"session_id": "s1", "tool_name": tool, "tool_args": {"plan": ["look"]}, "tool_result_output": "ok"}
+    noted = project.fire(plan, event="post_tool_use")
+    assert [hook["name"] for hook in noted.verdict["hooks"]] == ["require-plan-made"]  # type: ignore[attr-defined]
+    assert project.fire(edit).action == "continue"
