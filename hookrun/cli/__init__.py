@@ -21,6 +21,7 @@ COMMANDS = {
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
     "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
+    "explain": ("hookrun.cli.explain", "Say which hooks would run at an event, and of every other why not."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
     "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
