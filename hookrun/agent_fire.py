@@ -209,8 +209,7 @@ class ForAgent:
         self._audit(status, answer)
         return status
 
-    @staticmethod
-    def _print(stdout: bytes) -> str | None:
+    def _print(self, stdout: bytes) -> str | None:
         return write(1, stdout)
 
     def _said(self) -> tuple[Answer | None, bytes]:

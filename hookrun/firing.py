@@ -53,7 +53,7 @@ class Command:
         self.off = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.trusted: list[str] = []
-        self.watch: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None
+        self.watch: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -121,6 +121,10 @@ class Command:
             self.warnings.append(f"the audit could not be written: {error}")
 
 
+def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
+    """Nobody wants to see it."""
+
+
 class Fire:
     """One event on one context. `chain` is what the hooks did, None where none ran."""
 
@@ -185,8 +189,7 @@ class Fire:
                 outcomes = runner(jobs)
             finally:
                 command.elsewhere += monotonic() - begun
-            if command.watch is not None:
-                command.watch(jobs, outcomes)
+            command.watch(jobs, outcomes)
             return outcomes
 
         skipped = {name.strip() for name in (command.skip or "").split(",")}

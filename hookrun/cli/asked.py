@@ -1,4 +1,4 @@
-"""What `explain` and `bench` are asked about: an event, its context from a file or from words, and an agent's message."""
+"""What `explain` and `bench` are asked about: an event, its context from a file or from words, an agent's message."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def agent_named(name: str | None) -> Agent | None:
 
 
 def canonical_event(given: str, own: Sequence[str], agent: Agent | None = None) -> str:
-    """Return hookrun's name of an event. Raises click.ClickException that names the nearest for one that is unknown."""
+    """Return hookrun's name of an event. Raises click.ClickException, with the nearest, for one that is unknown."""
     theirs = agent.EVENTS if agent is not None else {}
     known = {**EVENTS, **{name: name for name in own}, **theirs}
     if given not in known:

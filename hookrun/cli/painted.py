@@ -37,6 +37,6 @@ def tell(lines: Iterable[Line]) -> None:
 
 def difference(before: object, after: object, indent: str) -> Iterator[Line]:
     """Yield the lines of the difference of two JSON values; none where they are the same."""
-    texts = [json.dumps(each, indent=2, ensure_ascii=False).splitlines() for each in (before, after)]
-    for line in list(difflib.unified_diff(*texts, lineterm="", n=3))[2:]:
+    old, new = (json.dumps(each, indent=2, ensure_ascii=False).splitlines() for each in (before, after))
+    for line in list(difflib.unified_diff(old, new, lineterm=""))[2:]:
         yield indent + line, DIFF.get(line[:1], "")

@@ -10,7 +10,7 @@ from hookrun.config.problem import nearest, shown
 
 
 class Whereabouts:
-    """The declarations in force in a directory, as a fire there finds them; `project` is the root that it works with."""
+    """The declarations in force in a directory, as a fire there finds them; `project` is the root of that fire."""
 
     def __init__(self, cwd: str, home: str, config: str | None = None) -> None:
         self.cwd = cwd
