@@ -20,6 +20,7 @@ COMMANDS = {
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
+    "dump": ("hookrun.cli.dump", "Show all declarations merged, each value with the line that it comes from."),
     "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
     "explain": ("hookrun.cli.explain", "Say which hooks would run at an event, and of every other why not."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),

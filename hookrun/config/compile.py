@@ -19,6 +19,7 @@ from hookrun.model import LAYERS
 if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.config.parsed import KeyPath
+    from hookrun.model import Hook
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files that no other program reads: a key at the top that is not ours is a mistake."""
@@ -35,14 +36,18 @@ MAX_FILES = 16
 
 
 class File:
-    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such."""
+    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such.
 
-    __slots__ = ("defaults", "document", "entries", "entries_path", "layer", "path", "problems", "settings")
+    `by` is the file that includes it, None where none does.
+    """
+
+    __slots__ = ("by", "defaults", "document", "entries", "entries_path", "layer", "path", "problems", "settings")
 
     def __init__(self, path: str, layer: str) -> None:
         """Begin with a file of which nothing is known."""
         self.path = path
         self.layer = layer
+        self.by: File | None = None
         self.document: Document | None = None
         self.entries: list[object] = []
         self.entries_path: KeyPath = ("hooks",)
@@ -69,9 +74,12 @@ class File:
 
 
 class Examined:
-    """The declarations, every problem and warning behind them in the order of the files, and the files with a say."""
+    """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
 
-    __slots__ = ("declarations", "files", "home", "problems")
+    `written` is where each hook of the declarations is written, in their order before they were sorted.
+    """
+
+    __slots__ = ("declarations", "files", "home", "problems", "written")
 
     def __init__(self, home: str) -> None:
         """Begin with nothing examined; `home` is what `~/` in an include stands for."""
@@ -79,6 +87,7 @@ class Examined:
         self.declarations = Declarations()
         self.problems: list[Problem] = []
         self.files: list[File] = []
+        self.written: list[tuple[Hook, File, KeyPath]] = []
 
 
 def compile_declarations(found: Found) -> Declarations:
@@ -262,6 +271,7 @@ def _load_included(path: str, by: File, where: KeyPath) -> File | None:
         by.report(where, f"{shown(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
     file = load(path, by.layer)
+    file.by = by
     file.defaults = {**by.defaults, **file.defaults}
     if file.has_say:
         return file
@@ -309,11 +319,13 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
         reserved=explicit_names(file.entries),
     )
     for index, entry in enumerate(file.entries):
-        checked = check_hook(file.document, (*file.entries_path, index), entry, scope)
+        path = (*file.entries_path, index)
+        checked = check_hook(file.document, path, entry, scope)
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
             declarations.hooks.append(checked.hook)
+            examined.written.append((checked.hook, file, path))
 
 
 def _settings(files: list[File]) -> dict[str, object]:
