@@ -15,8 +15,11 @@ from hookrun import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
     "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
+    "completion": ("hookrun.cli.completion", "Print the completion script for bash, zsh or fish."),
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
@@ -43,6 +46,9 @@ Examples:
   hookrun list --event pre_tool_use
   echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
 """
+COMPLETING = "_HOOKRUN_COMPLETE"
+"""The environment variable by which a shell asks what it can offer on Tab; the name is click's."""
+
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it could not be done; Ctrl-C. Never 2: to an agent that means a veto."""
 
@@ -59,7 +65,18 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        if COMPLETING in os.environ:
+            from hookrun.cli.completing import attach  # only where a shell asks
+
+            attach(cmd_name, command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin like this by the table, so that none of them is imported for it."""
+        from hookrun.cli.completing import commands, offered  # only where a shell asks
+
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*offered(commands, incomplete), *options]
 
     def resolve_command(
         self,
@@ -67,7 +84,7 @@ class Commands(click.Group):
         args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; one that does not exist is an error that names the nearest."""
-        if args[0] not in COMMANDS:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
             from hookrun.config.problem import nearest, shown  # only for a mistake
 
             near = nearest(args[0], COMMANDS)

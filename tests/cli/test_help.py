@@ -1,0 +1,97 @@
+"""The help of every command: examples that work, and colour only where it is wanted."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import subprocess
+
+import click
+import pytest
+
+from hookrun.cli import COMMANDS, cli
+from hookrun.fire import parse_arguments
+from tests.cli.command import hookrun
+from tests.conftest import Project
+
+ASIDE = re.compile(r"\s{2,}\(.*\)$")
+"""What stands beside an example for people only."""
+
+
+def examples(text: str) -> list[list[str]]:
+    """Return the command lines of hookrun in the examples of a help, each as its words after `hookrun`."""
+    lines = [ASIDE.sub("", line.strip()) for line in text.partition("Examples:")[2].splitlines()]
+    parts = [part for line in lines for part in line.split(" | ") if part.startswith("hookrun ")]
+    return [shlex.split(re.split(r" [<>]", part)[0])[1:] for part in parts]
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_examples_that_it_takes(project: Project, name: str) -> None:
+    """Each example is a command line that the command of its name can read."""
+    help_ = hookrun(project, name, "--help")
+    assert help_.status == 0
+    lines = examples(help_.stdout)
+    assert [words for words in lines if words[0] == name], help_.stdout
+    for words in lines:
+        if words[0] == "fire":
+            assert parse_arguments(words[1:]).event or parse_arguments(words[1:]).agent
+            continue
+        command = importlib.import_module(COMMANDS[words[0]][0]).command
+        with click.Context(cli) as parent, command.make_context(words[0], words[1:], parent=parent) as ctx:
+            assert ctx.params is not None
+
+
+def test_the_first_help_has_examples_too(project: Project) -> None:
+    """Of several commands, each of which exists."""
+    lines = examples(hookrun(project, "--help").stdout)
+    assert len(lines) > 1
+    assert {words[0] for words in lines} <= set(COMMANDS)
+
+
+def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
+    """Return what a command writes to a terminal that can show colours."""
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=subprocess.STDOUT,
+        cwd=project.root,
+        env={**project.environment(), "TERM": "xterm-256color", **env},
+    )
+    os.close(terminal)
+    screen = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # the last one has closed the terminal
+            break
+        if not more:
+            break
+        screen += more
+    os.close(master)
+    process.wait(60)
+    return screen.decode()
+
+
+COLOUR = re.compile("\x1b\\[[0-9;]*(?:3[0-9]|9[0-9])[0-9;]*m")
+
+
+@pytest.mark.parametrize("command", [("list",), ("explain", "pre_tool_use"), ("dump",)])
+def test_colour_only_on_a_terminal_and_only_where_it_is_wanted(project: Project, command: tuple[str, ...]) -> None:
+    """On a terminal there is; with NO_COLOR there is none; into a file there is no escape at all."""
+    project.hooks({"name": "wrong", "command": "true", "timeout": 0})
+    assert COLOUR.search(on_a_terminal(project, *command))
+    assert not COLOUR.search(on_a_terminal(project, *command, NO_COLOR="1"))
+    assert "\x1b" not in on_a_terminal(project, *command, TERM="dumb")
+    assert "\x1b" not in hookrun(project, *command).stdout
+
+
+def test_what_is_piped_does_not_depend_on_a_width(project: Project) -> None:
+    """Nothing is cut or folded where a program reads."""
+    project.hooks({"name": "n" * 150, "command": "true", "when": {"tool_args.command": "x" * 200}})
+    for command in ("list",), ("explain", "pre_tool_use"), ("dump",):
+        assert hookrun(project, *command, COLUMNS="20").stdout == hookrun(project, *command, COLUMNS="300").stdout
+        assert "n" * 150 in hookrun(project, *command).stdout
