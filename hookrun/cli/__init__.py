@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
+    "bench": ("hookrun.cli.bench", "Measure what hooks cost here, and what would make it less."),
     "completion": ("hookrun.cli.completion", "Print the completion script for bash, zsh or fish."),
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
@@ -29,6 +30,7 @@ COMMANDS = {
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
     "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
+    "log": ("hookrun.cli.log", "Show what was fired, and what each hook did."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "pause": ("hookrun.cli.pause", "Let hooks not run for a while."),
     "resume": ("hookrun.cli.resume", "End a pause."),
@@ -37,6 +39,7 @@ COMMANDS = {
     "uninstall": ("hookrun.cli.uninstall", "Take hookrun out of coding agents' settings."),
     "untrust": ("hookrun.cli.untrust", "Forget what was decided about a project's hooks."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
+    "why": ("hookrun.cli.why", "Say what came of a fire, and who decided it."),
 }
 """Name -> the module that holds it as `command`, and what it does in a sentence."""
 
