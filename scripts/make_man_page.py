@@ -76,6 +76,13 @@ def _command(name: str) -> Iterator[str]:
         yield from _as_it_is(HELP)
         return
     command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+    yield from _help(name, command)
+    for within in sorted(command.commands) if isinstance(command, click.Group) else ():
+        yield f".SS hookrun {_text(f'{name} {within}')}"
+        yield from _help(f"{name} {within}", command.commands[within])
+
+
+def _help(name: str, command: click.Command) -> Iterator[str]:
     root = click.Context(cli, info_name="hookrun", **cli.context_settings)
     with click.Context(command, info_name=name, parent=root) as ctx:
         yield f".B {_text(' '.join(['hookrun', name, *command.collect_usage_pieces(ctx)]))}"

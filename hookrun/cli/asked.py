@@ -118,7 +118,8 @@ def _take_message(question: Asked, message: Message, where: str) -> None:
     calls = [call.fields for call in message.calls if (call.event or message.native) == question.event]
     if not calls:
         has = ", ".join(dict.fromkeys(call.event or message.native for call in message.calls))
-        raise click.ClickException(f"{where}: the message is one of {has}, expected {question.event}")
+        found = f"the message is one of {has}" if has else f"the message ({message.native}) is one that fires nothing"
+        raise click.ClickException(f"{where}: {found}, expected {question.event}")
     question.message, question.fields, question.known = message, calls, Known()
 
 

@@ -76,7 +76,7 @@ def recipes() -> Iterable[tuple[str, str]]:
     """Give the recipes that this hookrun has."""
     from hookrun import recipes as room
 
-    return ((name, "") for name in getattr(room, "RECIPES", ()))
+    return ((str(name).replace("_", "-"), "") for name in getattr(room, "RECIPES", ()))
 
 
 def commands() -> Iterable[tuple[str, str]]:
@@ -105,14 +105,17 @@ BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
     **dict.fromkeys((("explain", "name"), ("log", "name")), HOOK),
     **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
-    ("add", "name"): RECIPE,
+    **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
+    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), HOOK),
     ("trust", "what"): DIRECTORY,
 }
 """The same for a parameter whose name says less."""
 
 
 def attach(name: str, command: click.Command) -> None:
-    """Let the command's parameters know what can be offered for them."""
+    """Let the parameters of a command, and of those within it, know what can be offered for them."""
+    for within, each in command.commands.items() if isinstance(command, click.Group) else ():
+        attach(f"{name} {within}", each)
     for param in command.params:
         kind = BY_COMMAND.get((name, param.name or ""), BY_NAME.get(param.name or ""))
         if kind is not None and not isinstance(param.type, click.Choice) and not getattr(param, "is_flag", False):
