@@ -194,8 +194,9 @@ class Bench:
 def _fire(home: str) -> float:
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     command = [sys.executable, "-I", main, "fire", OWN_EVENT, "--ctx", "context.json", "--home", home]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HOOKRUN")}
     began = perf_counter()
-    done = subprocess.run(command, cwd=home, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=home, env=clean, capture_output=True, check=False)
     ms = (perf_counter() - began) * 1000
     return ms - float(json.loads(done.stdout)["hooks"][0]["ms"])
 

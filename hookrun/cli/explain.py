@@ -12,7 +12,7 @@ from hookrun import context as contexts
 from hookrun.cli import FAILED, painted
 from hookrun.cli.asked import Asked, agent_named, asked, canonical_event, context_options
 from hookrun.cli.declared import here, home_of, options
-from hookrun.cli.told import first_line, hook_lines, other_lines
+from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answer, other_lines
 from hookrun.cli.whereabouts import Whereabouts
 from hookrun.foresee import Foresight
 from hookrun.run.prepare import Surroundings
@@ -160,7 +160,14 @@ class Explanation:
             "problems": self.where.declarations.problems,
             "calls": [[_fate_to_json(n, fate) for n, fate in enumerate(fates, 1)] for fates in self.fates],
             "others": self.where.others(self.asked.event),
+            **self._agents_to_json(),
         }
+
+    def _agents_to_json(self) -> dict[str, object]:
+        agent = self.asked.agent
+        if agent is None:
+            return {}
+        return {"told": known_answer(self, agent), "degraded": dict(cannot_be_told(self, agent))}
 
 
 def _fate_to_json(order: int, fate: Fate) -> dict[str, object]:

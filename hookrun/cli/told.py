@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.agents.answer import ARGUMENTS, NO_WORDS
+from hookrun.agents.answer import ARGUMENTS, NO_WORDS, answer
 from hookrun.agents.degrade import DEGRADATIONS, degraded
 from hookrun.agents.message import native_of
-from hookrun.agents.said import Said
+from hookrun.agents.said import Said, said
 from hookrun.cli import painted
 from hookrun.explain import marks
 from hookrun.foresee import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS
+from hookrun.model import Outcome, Run
+from hookrun.verdict import combine, settle
 from hookrun.wiring import install
 from hookrun.wiring.command import this_program
 from hookrun.wiring.files import WiringError
@@ -51,13 +53,13 @@ def first_line(told: Explanation, fates: Sequence[Fate]) -> str:
     if not fates:
         return f"{told.asked.event}: {before}no hook would run: {told.where.why_nothing(told.asked.event)}"
     problems = told.where.declarations.problems
-    said = _of_all(fates)
+    parts = _of_all(fates)
     trouble = f"; {problems[0]}" if problems and not any(fate.state == RUNS for fate in fates) else ""
-    return f"{told.asked.event}: {before}{said}{trouble}"
+    return f"{told.asked.event}: {before}{parts}{trouble}"
 
 
 def _of_one(name: str, fates: Iterable[Fate]) -> str:
-    return "; ".join(said for fate in fates if fate.hook.name == name for said, _ in _alike([fate]))
+    return "; ".join(text for fate in fates if fate.hook.name == name for text, _ in _alike([fate]))
 
 
 def _alike(fates: Iterable[Fate]) -> list[tuple[str, int]]:
@@ -84,7 +86,7 @@ def _of_all(fates: Sequence[Fate]) -> str:
         parts.append("no hook would run")
     for state in (DEPENDS, FAILS, OFF, ENDED, *(() if running else (NOT,))):
         alike = _alike(by_state[state])
-        parts += [said for said, _ in alike[:MOST]]
+        parts += [text for text, _ in alike[:MOST]]
         if len(alike) > MOST:
             parts.append(f"{sum(count for _, count in alike[MOST:])} more {STATES[state][0]}")
     if running or by_state[DEPENDS]:
@@ -148,13 +150,30 @@ def other_lines(told: Explanation) -> Iterator[painted.Line]:
     """Yield, briefly, the hooks of other events, and what the agent cannot be told at this one."""
     others = told.where.others(told.asked.event)
     if others:
-        said = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
-        yield f"  declared for other events: {said}", painted.QUIET
+        listed = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
+        yield f"  declared for other events: {listed}", painted.QUIET
     agent = told.asked.agent
     if agent is None or told.running or install.unknown_to(agent, [told.asked.event]):
         return
+    known = known_answer(told, agent)
+    if known is not None:
+        yield f"  {agent.TITLE} would be told, with exit status 0: {known or 'nothing'}", painted.STRONG
     for action, name in cannot_be_told(told, agent):
         yield f"  {agent.TITLE} cannot be told {action}: {name}: {DEGRADATIONS[name]}", painted.QUIET
+
+
+def known_answer(told: Explanation, agent: Agent) -> str | None:
+    """Return what the agent would read where that is known before anything runs: no hook would, at most fail."""
+    message = told.asked.message
+    every = [fate for fates in told.fates for fate in fates]
+    if message is None or any(fate.state in (RUNS, DEPENDS) or fate.depends for fate in every):
+        return None
+    saids = []
+    for fates in told.fates:
+        failed = [(fate.hook, fate.failure) for fate in fates if fate.state == FAILS and fate.failure is not None]
+        runs = [Run(hook, settle(hook, why), outcome=Outcome(why), failure=why) for hook, why in failed]
+        saids.append(said(combine(runs, {}, changed=False), runs))
+    return answer(agent, message, saids).stdout().decode().strip()
 
 
 def cannot_be_told(told: Explanation, agent: Agent) -> Iterator[tuple[str, str]]:
@@ -166,6 +185,6 @@ def cannot_be_told(told: Explanation, agent: Agent) -> Iterator[tuple[str, str]]
     if message is not None and message.tool is not None and message.own([{}]) is None:
         able -= ARGUMENTS
     for action in ACTIONS:
-        said = Said(action, None if action in ("allow", "modify") else "no", args={} if action == "modify" else None)
-        for name in degraded(said, able, told.asked.event)[1]:
+        wanted = Said(action, None if action in ("allow", "modify") else "no", args={} if action == "modify" else None)
+        for name in degraded(wanted, able, told.asked.event)[1]:
             yield action, name

@@ -49,10 +49,18 @@ class Value:
 def hooks(examined: Examined) -> list[tuple[Hook, list[Value]]]:
     """Return the hooks in running order, each with its values in the order of the table of fields."""
     written = {id(hook): (file, path) for hook, file, path in examined.written}
-    return [(hook, list(_of_hook(hook, *written[id(hook)]))) for hook in examined.declarations.hooks]
+    return [(hook, list(_of_hook(hook, *written.get(id(hook), (None, ()))))) for hook in examined.declarations.hooks]
 
 
-def _of_hook(hook: Hook, file: File, path: KeyPath) -> Iterator[Value]:
+def _of_hook(hook: Hook, file: File | None, path: KeyPath) -> Iterator[Value]:
+    """Yield the values of a hook; of one that is no entry of a file of hookrun's, those that are not built in."""
+    if file is None:
+        for field in HOOK_FIELDS:
+            value = _value(hook, field.name)
+            if field.name not in KINDS and value not in (BUILT.get(field.name), None):
+                yield Value(field.name, value, OWN, hook.source, hook.line)
+        yield Value(hook.kind, hook.target, OWN, hook.source, hook.line)
+        return
     entry = _entry(file, path)
     for field in HOOK_FIELDS:
         name = field.name

@@ -156,6 +156,19 @@ def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Pro
     assert "cannot be told block" not in done.stdout
 
 
+def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project) -> None:
+    """A guard that nobody has approved refuses: the very answer is known, and it is the one that a fire gives."""
+    project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
+    told = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
+    run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
+    assert isinstance(run, dict)
+    reason = json.loads(str(told))["hookSpecificOutput"]
+    assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): nobody has approved it")
+    assert reason == json.loads(run["told"])["hookSpecificOutput"]
+    project.approve()
+    assert hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"] is None
+
+
 def test_the_project_of_a_message_is_where_the_message_says(project: Project) -> None:
     """As in the agent's fire: the directory that it names, not the one we are in."""
     project.hooks({"name": "here", "command": "true"})
