@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli import FAILED, painted
+from hookrun.cli import FAILED, INTERRUPTED, painted
 from hookrun.cli.asked import Asked, agent_named, asked, canonical_event, context_options
 from hookrun.cli.declared import here, home_of, options
 from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answer, other_lines
@@ -67,17 +67,19 @@ def command(
     told = Explanation(question, home_of(home), config, name, running=running)
     report = told.json()
     lines = told.lines()
+    status = FAILED if told.where.declarations.problems else 0
     if running:
         from hookrun.cli.really import run  # only where hooks are run
 
         ran = run(told)
         report["answer"], report["run"] = ran.first_line() or report["answer"], ran.json()
         lines = ran.among(lines)
+        status = INTERRUPTED if ran.interrupted else status
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
         painted.tell(lines)
-    ctx.exit(FAILED if told.where.declarations.problems else 0)
+    ctx.exit(status)
 
 
 class Explanation:

@@ -28,7 +28,8 @@ SHOWN = 2000
 class Ran:
     """What came of the fires: each with its verdict; `inputs` is what each hook read, by what came of it.
 
-    `stdout` and `status` are what an agent got, `degraded` the names of what it could not be told.
+    `stdout` and `status` are what an agent got, `degraded` the names of what it could not be told. `interrupted` is the
+    signal that ended it all, 0 for none.
     """
 
     def __init__(self, told: Explanation) -> None:
@@ -39,11 +40,19 @@ class Ran:
         self.status = 0
         self.degraded: list[str] = []
         self.trouble: list[str] = []
+        self.interrupted = 0
 
     def watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
         """Keep what each hook read."""
         for (_, stdin), outcome in zip(jobs, outcomes, strict=True):
             self.inputs[id(outcome)] = stdin
+
+    def take(self, command: Command) -> None:
+        """Take over what is wrong with a fire as such."""
+        self.trouble += [*command.problems, *command.warnings]
+        self.interrupted = command.interrupted
+        if self.interrupted:
+            self.trouble.append(f"interrupted by signal {self.interrupted}: every hook was ended")
 
     @property
     def runs(self) -> list[Run]:
@@ -171,7 +180,9 @@ def _for_person(ran: Ran) -> None:
         verdict = fire.run(fields)
         ran.fires.append((fire, verdict))
         command.keep(fire.records(verdict))
-    ran.trouble += [*command.problems, *command.warnings]
+        if command.interrupted:
+            break
+    ran.take(command)
 
 
 class _Really(ForAgent):
@@ -194,7 +205,9 @@ class _Really(ForAgent):
         ran.status = super().run()
         ran.fires = self.fires
         ran.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
-        ran.trouble += [*self.trouble, *(self.command.problems if self.command is not None else ())]
+        ran.trouble += self.trouble
+        if self.command is not None:
+            ran.take(self.command)
         return ran.status
 
     def _read(self, command: Command) -> Message:
@@ -216,6 +229,8 @@ def _answer(fire: Fire, verdict: Verdict) -> str:
     why = f" ({verdict.message})" if verdict.message else ""
     names = list(dict.fromkeys(run.name for run in chain.runs if _started(run)))
     ran = f"ran: {', '.join(names)}" if names else "no hook ran"
+    if fire.command.interrupted:
+        return f"{fire.event}: interrupted by signal {fire.command.interrupted}: every hook was ended"
     by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
     parts = [f"{verdict.action}{by}{why}", ran, *_failed(chain.runs, verdict.message or ""), *_not_run(fire)]
     return f"{fire.event}: {'; '.join(parts)}"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from hookrun.measure import Times
 from tests.cli.command import hookrun
@@ -69,6 +74,26 @@ def test_a_hook_that_fails_is_told(project: Project) -> None:
     done = hookrun(project, "bench", "bad", "--yes", "--rounds", "2")
     assert done.status == 1
     assert "stop; failed 2 times: exit_code" in done.stdout
+
+
+@pytest.mark.parametrize("command", [("bench", "--yes"), ("explain", "stop", "--run")])
+def test_an_interrupt_ends_the_hook_that_runs(project: Project, command: tuple[str, ...]) -> None:
+    """What was asked for is ended, the status says so, and nothing of it lives on."""
+    begun = project.root / "begun"
+    os.mkfifo(begun)
+    project.hooks({"event": "stop", "command": "echo $$ > begun; exec sleep 60"})
+    with subprocess.Popen(
+        project.command(*command),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    ) as process:
+        hook = int(begun.read_text())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(hook, 0)
 
 
 def test_a_hook_that_is_not_there(project: Project) -> None:
