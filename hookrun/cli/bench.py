@@ -137,9 +137,10 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
     from rich.console import Console  # only for a terminal
     from rich.progress import Progress  # only for a terminal
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    # without a thread that refreshes it: some hooks are run by a fork
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
         task = progress.add_task("running hooks", total=total)
-        yield lambda: progress.advance(task)
+        yield lambda: progress.update(task, advance=1, refresh=True)
 
 
 def _lines(costs: list[Cost], added: Times, hints: list[str], rounds: int) -> Iterator[painted.Line]:

@@ -134,12 +134,13 @@ class Explanation:
 
     def lines(self) -> list[painted.Line]:
         """Return what a person reads, the answer first."""
-        lines = [(first_line(self, self.fates[0]), painted.STRONG)]
+        lines = [(first_line(self), painted.STRONG)]
         lines += [(f"  note: {note}", painted.DOUBTFUL) for note in (*self.asked.notes, *self._notes())]
         lines += [(f"  {layer} declarations: {path}", painted.QUIET) for layer, path in self.where.files]
         for number, fates in enumerate(self.fates):
-            if number:
-                lines.append((f"call {number + 1} of {len(self.fates)}: {first_line(self, fates)}", painted.STRONG))
+            if len(self.fates) > 1:
+                about = self.asked.fields[number].get("file_path") or self.asked.fields[number].get("tool_name")
+                lines.append((f"  call {number + 1} of {len(self.fates)}, {about}:", painted.STRONG))
             lines += hook_lines(fates)
         return [*lines, *other_lines(self)]
 
@@ -157,7 +158,7 @@ class Explanation:
         return {
             "event": self.asked.event,
             "agent": self.asked.agent.NAME if self.asked.agent is not None else None,
-            "answer": first_line(self, self.fates[0]),
+            "answer": first_line(self),
             "files": [path for _, path in self.where.files],
             "problems": self.where.declarations.problems,
             "calls": [[_fate_to_json(n, fate) for n, fate in enumerate(fates, 1)] for fates in self.fates],

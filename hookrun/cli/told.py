@@ -42,20 +42,27 @@ MOST = 3
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
-def first_line(told: Explanation, fates: Sequence[Fate]) -> str:
-    """Return the answer: which hooks would run, or why none does."""
-    before = "; ".join([*_in_the_way(told), ""])
+def first_line(told: Explanation) -> str:
+    """Return the answer: which hooks would run, or why none does; of a message with several calls for each of them."""
+    before = "".join(f"{each}; " for each in _in_the_way(told))
+    said = [_call_answer(told, fates) for fates in told.fates]
+    if len(said) > 1:
+        said = [f"call {number} of {len(said)}: {each}" for number, each in enumerate(said, 1)]
+    more = f"; {len(said) - MOST} more calls" if len(said) > MOST else ""
+    return f"{told.asked.event}: {before}{'; '.join(said[:MOST])}{more}"
+
+
+def _call_answer(told: Explanation, fates: Sequence[Fate]) -> str:
     if told.hook is not None and told.hook not in [fate.hook.name for fate in fates]:
         events = next(each.events for each in told.where.declarations.hooks if each.name == told.hook)
-        return f"{told.asked.event}: {before}{told.hook} is not declared for it, but for {', '.join(events)}"
+        return f"{told.hook} is not declared for it, but for {', '.join(events)}"
     if told.hook is not None:
-        return f"{told.asked.event}: {before}{_of_one(told.hook, fates)}"
+        return _of_one(told.hook, fates)
     if not fates:
-        return f"{told.asked.event}: {before}no hook would run: {told.where.why_nothing(told.asked.event)}"
+        return f"no hook would run: {told.where.why_nothing(told.asked.event)}"
     problems = told.where.declarations.problems
-    parts = _of_all(fates)
     trouble = f"; {problems[0]}" if problems and not any(fate.state == RUNS for fate in fates) else ""
-    return f"{told.asked.event}: {before}{parts}{trouble}"
+    return _of_all(fates) + trouble
 
 
 def _of_one(name: str, fates: Iterable[Fate]) -> str:
@@ -63,7 +70,7 @@ def _of_one(name: str, fates: Iterable[Fate]) -> str:
 
 
 def _alike(fates: Iterable[Fate]) -> list[tuple[str, int]]:
-    """Return what is said of hooks of one state, those of one cause together, and how many that are."""
+    """Return what is said of hooks of one state, those of one cause together, and how many they are."""
     by_cause: dict[str, list[str]] = {}
     state = ""
     for fate in fates:

@@ -195,6 +195,8 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     calls = report["calls"]
     assert isinstance(calls, list)
     assert [call[0]["state"] for call in calls] == ["runs", "does not apply"]
+    answer = str(report["answer"])
+    assert "call 1 of 2: 1 of 1 hook would run: docs; call 2 of 2: no hook would run: docs does not apply" in answer
 
 
 @pytest.mark.parametrize(
