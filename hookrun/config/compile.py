@@ -36,18 +36,14 @@ MAX_FILES = 16
 
 
 class File:
-    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such.
+    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such."""
 
-    `by` is the file that includes it, None where none does.
-    """
-
-    __slots__ = ("by", "defaults", "document", "entries", "entries_path", "layer", "path", "problems", "settings")
+    __slots__ = ("defaults", "document", "entries", "entries_path", "layer", "path", "problems", "settings")
 
     def __init__(self, path: str, layer: str) -> None:
         """Begin with a file of which nothing is known."""
         self.path = path
         self.layer = layer
-        self.by: File | None = None
         self.document: Document | None = None
         self.entries: list[object] = []
         self.entries_path: KeyPath = ("hooks",)
@@ -76,10 +72,11 @@ class File:
 class Examined:
     """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
 
-    `written` is where each hook of the declarations is written, in their order before they were sorted.
+    `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
+    file that includes another: the other's id -> the file.
     """
 
-    __slots__ = ("declarations", "files", "home", "problems", "written")
+    __slots__ = ("declarations", "files", "home", "included", "problems", "written")
 
     def __init__(self, home: str) -> None:
         """Begin with nothing examined; `home` is what `~/` in an include stands for."""
@@ -87,6 +84,7 @@ class Examined:
         self.declarations = Declarations()
         self.problems: list[Problem] = []
         self.files: list[File] = []
+        self.included: dict[int, File] = {}
         self.written: list[tuple[Hook, File, KeyPath]] = []
 
 
@@ -256,6 +254,7 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
         elif target not in seen:
             included = _load_included(path, file, where)
             if included is not None:
+                examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
 
 
@@ -271,7 +270,6 @@ def _load_included(path: str, by: File, where: KeyPath) -> File | None:
         by.report(where, f"{shown(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
     file = load(path, by.layer)
-    file.by = by
     file.defaults = {**by.defaults, **file.defaults}
     if file.has_say:
         return file
@@ -319,13 +317,12 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
         reserved=explicit_names(file.entries),
     )
     for index, entry in enumerate(file.entries):
-        path = (*file.entries_path, index)
-        checked = check_hook(file.document, path, entry, scope)
+        checked = check_hook(file.document, (*file.entries_path, index), entry, scope)
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
             declarations.hooks.append(checked.hook)
-            examined.written.append((checked.hook, file, path))
+            examined.written.append((checked.hook, file, checked.path))
 
 
 def _settings(files: list[File]) -> dict[str, object]:

@@ -49,18 +49,23 @@ class Value:
 def hooks(examined: Examined) -> list[tuple[Hook, list[Value]]]:
     """Return the hooks in running order, each with its values in the order of the table of fields."""
     written = {id(hook): (file, path) for hook, file, path in examined.written}
-    return [(hook, list(_of_hook(hook, *written.get(id(hook), (None, ()))))) for hook in examined.declarations.hooks]
+    found = []
+    for hook in examined.declarations.hooks:
+        file, path = written.get(id(hook), (None, ()))
+        values = _of_entry(hook, file, path, examined) if file is not None and path else _of_another(hook)
+        found.append((hook, list(values)))
+    return found
 
 
-def _of_hook(hook: Hook, file: File | None, path: KeyPath) -> Iterator[Value]:
-    """Yield the values of a hook; of one that is no entry of a file of hookrun's, those that are not built in."""
-    if file is None:
-        for field in HOOK_FIELDS:
-            value = _value(hook, field.name)
-            if field.name not in KINDS and value not in (BUILT.get(field.name), None):
-                yield Value(field.name, value, OWN, hook.source, hook.line)
-        yield Value(hook.kind, hook.target, OWN, hook.source, hook.line)
-        return
+def _of_another(hook: Hook) -> Iterator[Value]:
+    """Yield the values of a hook that is no entry of a list of hooks: those that are not built in, at its place."""
+    for field in HOOK_FIELDS:
+        value = _value(hook, field.name)
+        if field.name == hook.kind or (field.name not in KINDS and value not in (BUILT.get(field.name), None)):
+            yield Value(field.name, value, OWN, hook.source, hook.line)
+
+
+def _of_entry(hook: Hook, file: File, path: KeyPath, examined: Examined) -> Iterator[Value]:
     entry = _entry(file, path)
     for field in HOOK_FIELDS:
         name = field.name
@@ -69,7 +74,7 @@ def _of_hook(hook: Hook, file: File | None, path: KeyPath) -> Iterator[Value]:
         value = _value(hook, name)
         if name in entry:
             yield _placed(name, value, OWN, file, (*path, name))
-        elif (by := _default_of(file, name)) is not None and BELONGS.get(name, hook.kind) == hook.kind:
+        elif BELONGS.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
             yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
         elif name == "name" or (name == "cwd" and value != BUILT["cwd"]):
             yield Value(name, value, MADE)
@@ -89,13 +94,14 @@ def _value(hook: Hook, name: str) -> object:
     return hook.target if name in KINDS else getattr(hook, name)
 
 
-def _default_of(file: File | None, name: str) -> File | None:
+def _default_of(file: File, name: str, examined: Examined) -> File | None:
     """Return the file whose `defaults` give the field: the file itself, or the nearest that includes it."""
-    while file is not None:
-        own = file.settings.get("defaults")
+    by: File | None = file
+    while by is not None:
+        own = by.settings.get("defaults")
         if isinstance(own, dict) and name in own:
-            return file
-        file = file.by
+            return by
+        by = examined.included.get(id(by))
     return None
 
 
