@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.agent import Agent
     from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Call
+    from hookrun.agents.message import Call, Message
     from hookrun.agents.said import Said
     from hookrun.fire import Options
     from hookrun.model import Verdict
@@ -76,6 +76,7 @@ class ForAgent:
         self.message = unread(agent, self.event)
         self.fires: list[tuple[Fire, Verdict]] = []
         self.skipped: str | None = None
+        self.answer: Answer | None = None
 
     def run(self) -> int:
         """Do it all and return the exit status."""
@@ -108,11 +109,7 @@ class ForAgent:
     def _fire(self) -> None:
         """Read the message and fire each of its calls, in order, until a signal ends it."""
         command = self._command()
-        payload = command.read(self.options.ctx)
-        name = caller(self.agent.NAME, payload)
-        if name != self.agent.NAME:
-            self._answer_instead(name)
-        self.message = self.agent.read(payload, self.event)
+        self.message = self._read(command)
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
@@ -137,6 +134,13 @@ class ForAgent:
         from hookrun.session import kept_from_ending
 
         return kept_from_ending(self._command().home, self.message.session_id, _which(event, call.fields))
+
+    def _read(self, command: Command) -> Message:
+        payload = command.read(self.options.ctx)
+        name = caller(self.agent.NAME, payload)
+        if name != self.agent.NAME:
+            self._answer_instead(name)
+        return self.agent.read(payload, self.event)
 
     def _load(self, command: Command) -> None:
         if self.options.probe is not None:
@@ -202,7 +206,8 @@ class ForAgent:
             self._load_settings(command)
         interrupted = command.interrupted if command is not None else 0
         answer, stdout = self._said()
-        error = write(1, stdout) if stdout else None
+        self.answer = answer
+        error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.said.goes_on
         status = GO_ON
         if error is not None:
@@ -216,6 +221,9 @@ class ForAgent:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
+
+    def _print(self, stdout: bytes) -> str | None:
+        return write(1, stdout)
 
     def _said(self) -> tuple[Answer | None, bytes]:
         """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hookrun.agents.degrade import DEGRADATIONS
-from hookrun.match import shown, why_not
+from hookrun.foresee import why
+from hookrun.match import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +33,13 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
             yield _headline(index, hook)
             if not runs:
-                why = (
-                    why_not(hook, context)
-                    or "its conditions did not hold at its turn, before a later hook changed things"
+                cause = (
+                    why(hook, context) or "its conditions did not hold at its turn, before a later hook changed things"
                 )
-                yield f"      {step or f'does not apply: {why}'}"
+                yield f"      {step or f'does not apply: {cause}'}"
             for run in runs:
                 yield from _run(run)
-    yield f"  verdict: {_said(verdict)}"
+    yield f"  verdict: {said(verdict)}"
 
 
 def explain_answer(
@@ -66,26 +66,29 @@ def _files(fire: Fire) -> Iterator[str]:
 
 
 def _headline(index: int, hook: Hook) -> str:
-    marks = [hook.layer, f"priority {hook.priority}"]
-    marks += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
+    return f"  {index + 1}. {hook.name} ({marks(hook)}; {hook.where()})"
+
+
+def marks(hook: Hook) -> str:
+    """Return a hook's layer, priority, and what is not usual about it."""
+    said = [hook.layer, f"priority {hook.priority}"]
+    said += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
     if hook.mode != "enforce":
-        marks.append(f"mode {hook.mode}")
-    return f"  {index + 1}. {hook.name} ({', '.join(marks)}; {hook.where()})"
+        said.append(f"mode {hook.mode}")
+    return ", ".join(said)
 
 
 def _run(run: Run) -> Iterator[str]:
     again = " once more, on the changed arguments" if run.recheck else ""
     failed = f", failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
-    yield f"      ran{again} in {run.outcome.ms:.1f} ms: {_said(run.verdict)}{failed}"
+    yield f"      ran{again} in {run.outcome.ms:.1f} ms: {said(run.verdict)}{failed}"
     if run.changed:
         yield f"      changed: {', '.join(run.changed)}"
     for note in run.notes:
         yield f"      note: {note}"
 
 
-def _said(verdict: Verdict) -> str:
-    said = verdict.action
-    for name, value in verdict.to_dict().items():
-        if name != "action":
-            said += f", {name} {shown(value, 200)}"
-    return said
+def said(verdict: Verdict) -> str:
+    """Return a verdict on one line: its action, and every other field that is set."""
+    fields = [f", {name} {shown(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
+    return verdict.action + "".join(fields)

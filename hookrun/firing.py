@@ -18,7 +18,7 @@ from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun.config.cache import Compiled, Declared
     from hookrun.config.find import Found
@@ -41,7 +41,8 @@ class Command:
     `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
     environment may be a project's word: for an agent the switches HOOKRUN and HOOKRUN_SKIP do not count. `deadline` is
     seconds from now. `problems` is what is wrong with declarations, a line each; `warnings` are for people only.
-    `trusted` are digests of a project's hooks that count as approved.
+    `trusted` are digests of a project's hooks that count as approved. `watch` is shown what hooks were given and how
+    they ended, where somebody wants to see that.
     """
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
@@ -52,6 +53,7 @@ class Command:
         self.off = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.trusted: list[str] = []
+        self.watch: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -120,6 +122,10 @@ class Command:
             self.warnings.append(f"the audit could not be written: {error}")
 
 
+def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
+    """Nobody wants to see it."""
+
+
 class Fire:
     """One event on one context. `chain` is what the hooks did, None where none ran."""
 
@@ -181,9 +187,11 @@ class Fire:
         def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
             begun = monotonic()
             try:
-                return runner(jobs)
+                outcomes = runner(jobs)
             finally:
                 command.elsewhere += monotonic() - begun
+            command.watch(jobs, outcomes)
+            return outcomes
 
         skipped = {name.strip() for name in (command.skip or "").split(",")}
 

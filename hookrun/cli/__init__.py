@@ -15,17 +15,24 @@ from hookrun import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
     "add": ("hookrun.cli.add", "Declare a recipe: a ready-made hook."),
     "agents": ("hookrun.cli.agents", "Show which coding agents are here, which are wired, and for which events."),
+    "bench": ("hookrun.cli.bench", "Measure what hooks cost here, and what would make it less."),
+    "completion": ("hookrun.cli.completion", "Print the completion script for bash, zsh or fish."),
     "deny": ("hookrun.cli.deny", "Decide that a hook of the project never runs."),
     "disable": ("hookrun.cli.disable", "Switch a hook of the project off for yourself."),
     "doctor": ("hookrun.cli.doctor", "Say whether the hooks declared here will run in each agent, and if not, why."),
+    "dump": ("hookrun.cli.dump", "Show all declarations merged, each value with the line that it comes from."),
     "enable": ("hookrun.cli.enable", "Take back that a hook is disabled or denied."),
+    "explain": ("hookrun.cli.explain", "Say which hooks would run at an event, and of every other why not."),
     "fire": ("hookrun.cli.fire", "Run the hooks declared for an event and print their verdict."),
     "init": ("hookrun.cli.init", "Begin: declare a first hook, with its script and its cases."),
     "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
+    "log": ("hookrun.cli.log", "Show what was fired, and what each hook did."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "migrate": ("hookrun.cli.migrate", "Turn hooks in Claude Code's settings into hookrun's own form."),
     "new": ("hookrun.cli.new", "Write one more hook from a template, with its cases."),
@@ -38,6 +45,7 @@ COMMANDS = {
     "uninstall": ("hookrun.cli.uninstall", "Take hookrun out of coding agents' settings."),
     "untrust": ("hookrun.cli.untrust", "Forget what was decided about a project's hooks."),
     "validate": ("hookrun.cli.validate", "Check every declaration file and say what is wrong."),
+    "why": ("hookrun.cli.why", "Say what came of a fire, and who decided it."),
 }
 """Name -> the module that holds it as `command`, and what it does in a sentence."""
 
@@ -48,6 +56,9 @@ Examples:
   hookrun list --event pre_tool_use
   echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
 """
+COMPLETING = "_HOOKRUN_COMPLETE"
+"""The environment variable by which a shell asks what it can offer on Tab; the name is click's."""
+
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it could not be done; Ctrl-C. Never 2: to an agent that means a veto."""
 
@@ -64,7 +75,18 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        if COMPLETING in os.environ:
+            from hookrun.cli.completing import attach  # only where a shell asks
+
+            attach(cmd_name, command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin like this by the table, so that none of them is imported for it."""
+        from hookrun.cli.completing import commands, offered  # only where a shell asks
+
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*offered(commands, incomplete), *options]
 
     def resolve_command(
         self,
@@ -72,7 +94,7 @@ class Commands(click.Group):
         args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; one that does not exist is an error that names the nearest."""
-        if args[0] not in COMMANDS:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
             from hookrun.config.problem import nearest, shown  # only for a mistake
 
             near = nearest(args[0], COMMANDS)

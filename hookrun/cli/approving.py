@@ -12,7 +12,7 @@ from hookrun.cli.deciding import approve
 from hookrun.cli.project import Project, ProjectHook, not_by_an_agent
 from hookrun.cli.showing import texts_of
 from hookrun.cli.trust import TO_ASK, go_through
-from hookrun.config.compile import load
+from hookrun.config.file import load
 from hookrun.config.problem import printable
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.files import within

@@ -11,7 +11,7 @@ from hookrun.cli.project import Project, a_person_asks, say_done
 EXAMPLES = """\b
 Examples:
   hookrun deny upload-logs
-  hookrun enable upload-logs      takes it back
+  hookrun enable upload-logs      (takes it back)
 """
 
 

@@ -77,7 +77,10 @@ def _findings(case: Case, *, proving: bool) -> list[Finding]:
 
 
 def _tell(case: Case, findings: list[Finding]) -> None:
-    click.echo(printable(f"{case.agent.NAME}: {case.agent.TITLE} {_version(case)}"))
+    wrong = [each.found for each in findings if each.level == PROBLEM]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    first = f": {wrong[0]}{more}" if wrong else ""
+    click.echo(printable(f"{case.agent.NAME}: {case.agent.TITLE} {_version(case)}{first}"))
     for each in findings:
         click.echo(printable(f"  {each.level:8}{each.check}: {each.found}"))
         if each.remedy and each.remedy != "nothing":

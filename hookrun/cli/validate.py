@@ -56,7 +56,7 @@ def command(  # what the command line says
         }
         click.echo(json.dumps(report, indent=2))
     else:
-        for problem in problems:
+        for problem in sorted(problems, key=lambda each: each.severity != "error"):
             click.echo(f"{problem.where}: {problem.severity}: {problem.what}")
         click.echo(_summary(hooks, files, errors, len(problems) - errors))
     ctx.exit(FAILED if errors else 0)

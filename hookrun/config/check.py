@@ -38,14 +38,16 @@ CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ..
 class Checked:
     """One entry after the check: the hook, None if its event cannot be read, and everything that is wrong with it.
 
-    `for_file` are those of the problems that the file as a whole has: an event that cannot be read.
+    `for_file` are those of the problems that the file as a whole has: an event that cannot be read. `path` is the way
+    to the entry.
     """
 
-    __slots__ = ("for_file", "hook", "problems")
+    __slots__ = ("for_file", "hook", "path", "problems")
 
     def __init__(self) -> None:
         """Begin with nothing checked."""
         self.hook: Hook | None = None
+        self.path: KeyPath = ()
         self.problems: list[Problem] = []
         self.for_file: list[Problem] = []
 
@@ -53,6 +55,7 @@ class Checked:
 def check_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> Checked:
     """Check the entry at `path` of the document and make its hook. Its name is noted in `scope`."""
     checked = Checked()
+    checked.path = path
     at = Place(document, path, checked.for_file)
     if not isinstance(entry, dict):
         at.mistaken(entry, "an object with an event and a command", "write a hook, or remove the item")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.config.parsed import KeyPath
     from hookrun.config.source import Document
+    from hookrun.model import Hook
 
 MAX_INCLUDES = 8
 """How deep files may include files."""
@@ -31,9 +32,13 @@ MAX_FILES = 16
 
 
 class Examined:
-    """The declarations, every problem and warning behind them in the order of the files, and the files with a say."""
+    """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
 
-    __slots__ = ("declarations", "files", "home", "problems")
+    `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
+    file that includes another: the other's id -> the file.
+    """
+
+    __slots__ = ("declarations", "files", "home", "included", "problems", "written")
 
     def __init__(self, home: str) -> None:
         """Begin with nothing examined; `home` is what `~/` in an include stands for."""
@@ -41,6 +46,8 @@ class Examined:
         self.declarations = Declarations()
         self.problems: list[Problem] = []
         self.files: list[File] = []
+        self.included: dict[int, File] = {}
+        self.written: list[tuple[Hook, File, KeyPath]] = []
 
 
 def compile_declarations(found: Found) -> Declarations:
@@ -149,6 +156,7 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
         elif target not in seen:
             included = _load_included(path, file, where)
             if included is not None:
+                examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
 
 
@@ -214,6 +222,7 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
             declarations.hooks.append(checked.hook)
+            examined.written.append((checked.hook, file, checked.path))
 
 
 def _checked(file: File, document: Document, scope: Scope, root: str | None, home: str) -> Iterator[Checked]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from hookrun.config import json_text, yaml_text
 from hookrun.config.check import check_hook
-from hookrun.config.compile import examine, load
+from hookrun.config.compile import examine
+from hookrun.config.file import load
 from hookrun.config.find import LAYER_FILES, PROJECT_FILES, config_directory, find
 from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
@@ -21,7 +22,7 @@ from hookrun.wiring.yaml_edit import Yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.compile import File
+    from hookrun.config.file import File
     from hookrun.config.parsed import KeyPath
     from hookrun.config.problem import Problem
 

@@ -1,0 +1,130 @@
+"""Where each value of the declarations in force comes from: its own line, the defaults of a file, or hookrun itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookrun.config.fields import BELONGS, HOOK_FIELDS, KINDS, TRUSTED_SETTINGS
+from hookrun.model import Hook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.config.compile import Examined
+    from hookrun.config.file import File
+    from hookrun.config.parsed import KeyPath
+
+OWN, DEFAULTS, MADE, BUILT_IN = "own", "defaults", "made", "built in"
+"""Where a value can come from: the hook or setting itself, the file's `defaults`, what else is declared, hookrun."""
+
+PER_FILE = ("include", "include_claude", "events", "min_version")
+"""The settings that each file has for itself, or that add up."""
+
+BUILT = Hook(name="", events=()).to_dict()
+"""What hookrun gives to a field that nobody declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value that is in force, by the name that it is declared under, and where it comes from.
+
+    `path` and `line` are of what stands in a file, None for what stands in none.
+    """
+
+    name: str
+    value: object
+    origin: str
+    path: str | None = None
+    line: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Where it comes from, in words."""
+        place = f"{self.path}:{self.line}" if self.path is not None else ""
+        return {OWN: place, DEFAULTS: f"{place} (defaults)", MADE: "made from what it runs", BUILT_IN: "built in"}[
+            self.origin
+        ]
+
+
+def hooks(examined: Examined) -> list[tuple[Hook, list[Value]]]:
+    """Return the hooks in running order, each with its values in the order of the table of fields."""
+    written = {id(hook): (file, path) for hook, file, path in examined.written}
+    found = []
+    for hook in examined.declarations.hooks:
+        file, path = written.get(id(hook), (None, ()))
+        values = _of_entry(hook, file, path, examined) if file is not None and path else _of_another(hook)
+        found.append((hook, list(values)))
+    return found
+
+
+def _of_another(hook: Hook) -> Iterator[Value]:
+    """Yield the values of a hook that is no entry of a list of hooks: those that are not built in, at its place."""
+    for field in HOOK_FIELDS:
+        value = _value(hook, field.name)
+        if field.name == hook.kind or (field.name not in KINDS and value not in (BUILT.get(field.name), None)):
+            yield Value(field.name, value, OWN, hook.source, hook.line)
+
+
+def _of_entry(hook: Hook, file: File, path: KeyPath, examined: Examined) -> Iterator[Value]:
+    entry = _entry(file, path)
+    for field in HOOK_FIELDS:
+        name = field.name
+        if name in KINDS and name != hook.kind:
+            continue
+        value = _value(hook, name)
+        if name in entry:
+            yield _placed(name, value, OWN, file, (*path, name))
+        elif BELONGS.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
+            yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
+        elif name == "name" or (name == "cwd" and value != BUILT["cwd"]):
+            yield Value(name, value, MADE)
+        elif value is not None and value != ():
+            yield Value(name, value, BUILT_IN)
+
+
+def _entry(file: File, path: KeyPath) -> dict[str, object]:
+    index = path[-1]
+    entry = file.entries[index] if isinstance(index, int) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _value(hook: Hook, name: str) -> object:
+    if name == "event":
+        return list(hook.events)
+    return hook.target if name in KINDS else getattr(hook, name)
+
+
+def _default_of(file: File, name: str, examined: Examined) -> File | None:
+    """Return the file whose `defaults` give the field: the file itself, or the nearest that includes it."""
+    by: File | None = file
+    while by is not None:
+        own = by.settings.get("defaults")
+        if isinstance(own, dict) and name in own:
+            return by
+        by = examined.included.get(id(by))
+    return None
+
+
+def _placed(name: str, value: object, origin: str, file: File, path: KeyPath) -> Value:
+    line = file.document.key_position(path)[0] if file.document is not None else 1
+    return Value(name, value, origin, file.path, line)
+
+
+def settings(examined: Examined) -> list[Value]:
+    """Return the settings in force; of those that each file has for itself, a value for each file that sets it."""
+    found = []
+    for name in TRUSTED_SETTINGS:
+        value = examined.declarations.settings.get(name)
+        by = next((file for file in examined.files if name in file.settings), None)
+        if by is not None:
+            found.append(_placed(name, value, OWN, by, ("hookrun", name)))
+        elif value is not None:
+            found.append(Value(name, value, BUILT_IN))
+    for name in PER_FILE:
+        found += [
+            _placed(name, file.settings[name], OWN, file, ("hookrun", name))
+            for file in examined.files
+            if name in file.settings
+        ]
+    return found

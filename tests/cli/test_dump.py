@@ -1,0 +1,108 @@
+"""`hookrun dump`: every value in force, with the line that it comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+TOP = """\
+hookrun:
+  defaults: {timeout: 7, on_failure: block}
+  include: [more.yaml]
+  events: [mine]
+hooks:
+  - event: stop
+    name: top
+    command: ./a.sh
+"""
+MORE = """\
+hookrun:
+  defaults:
+    on_failure: continue
+hooks:
+  - event: [mine, PreToolUse]
+    url: "https://u:s3cret@h/x"
+    headers: {X-Key: s3cret}
+    priority: 3
+"""
+
+
+def declare(project: Project) -> None:
+    """Declare a file that includes another, with defaults in both."""
+    (project.root / "hookrun.yaml").write_text(TOP)
+    (project.root / "more.yaml").write_text(MORE)
+
+
+def test_every_value_has_its_place(project: Project) -> None:
+    """A hook's own line, the defaults of its file, those of the file that includes it, or hookrun itself."""
+    declare(project)
+    done = hookrun(project, "dump", "--json")
+    assert (done.status, done.stderr) == (0, "")
+    hooks: Any = done.json["hooks"]
+    fields = hooks[0]["fields"]  # of the one with the lower priority
+    more, top = str(project.root / "more.yaml"), str(project.root / "hookrun.yaml")
+    expected = {
+        "event": (["mine", "pre_tool_use"], "own", more, 5),
+        "priority": (3, "own", more, 8),
+        "on_failure": ("continue", "defaults", more, 3),
+        "timeout": (7.0, "defaults", top, 2),
+        "name": ("h", "made", None, None),
+        "mode": ("enforce", "built in", None, None),
+    }
+    for name, value in expected.items():
+        assert tuple(fields[name].values()) == value, name
+    assert hooks[1]["fields"]["on_failure"]["line"] == 2
+    assert "s3cret" not in done.stdout
+
+
+def test_settings_have_theirs(project: Project) -> None:
+    """Of what only the user may set the first file counts; what each file has for itself is told for each."""
+    declare(project)
+    project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block")
+    settings: Any = hookrun(project, "dump", "--json").json["settings"]
+    by_name = {each["name"]: each for each in settings}
+    assert by_name["on_error"]["value"] == "block"
+    assert by_name["on_error"]["path"] == str(project.home / ".config/hookrun/hooks.json")
+    assert (by_name["record_context"]["from"], by_name["record_context"]["value"]) == ("built in", False)
+    assert (by_name["events"]["value"], by_name["events"]["line"]) == (["mine"], 4)
+
+
+def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
+    """What `--yaml` prints is read by hookrun again, and comes to the same hooks."""
+    declare(project)
+    text = hookrun(project, "dump", "--yaml").stdout.replace("***", "x")
+    assert f"priority: 3  # {project.root}/more.yaml:8\n" in text
+    assert len(yaml.safe_load(text)["hooks"]) == 2
+    (project.root / "all.yaml").write_text(text)
+    assert hookrun(project, "validate", "--config", "all.yaml").status == 0
+    before, after = (hookrun(project, "dump", "--json", *more).json["hooks"] for more in ((), ("--config", "all.yaml")))
+    assert isinstance(before, list)
+    assert isinstance(after, list)
+    for one, other in zip(before, after, strict=True):
+        values = [{name: each["value"] for name, each in hook["fields"].items()} for hook in (one, other)]
+        del values[0]["url" if "url" in values[0] else "command"], values[0]["event"]
+        assert values[0].items() <= values[1].items()
+
+
+def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Project) -> None:
+    """It is in force as a failure, and so it is shown."""
+    (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
+    assert 'found the unknown key "cmd"' in hookrun(project, "dump").stdout
+    assert yaml.safe_load(hookrun(project, "dump", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
+
+
+def test_a_file_that_cannot_be_read_is_an_error(project: Project) -> None:
+    """The others are shown, the status is 1."""
+    (project.root / "coder.json").write_text("{")
+    project.user_hooks({"name": "u", "command": "/bin/true"})
+    done = hookrun(project, "dump")
+    assert done.status == 1
+    assert "u (user)" in done.stdout
+    assert done.stderr.startswith(f"hookrun: {project.root}/coder.json:1:2: ")

@@ -1,0 +1,236 @@
+"""`hookrun explain`: each hook's fate and its reason, the run that it shows, and what an agent would be told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import Done, hookrun
+from tests.conftest import ROOT
+from tests.fire.agents import says
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+PUSH = ("pre_tool_use", "--tool", "bash", "--arg", "command=git push")
+
+
+def first(done: Done) -> str:
+    """Return the first line of what was told."""
+    return done.stdout.partition("\n")[0]
+
+
+def fates(done: Done) -> dict[str, dict[str, object]]:
+    """Return what is told of each hook of the first call, by its name."""
+    calls = done.json["calls"]
+    assert isinstance(calls, list)
+    return {each["name"]: each for each in calls[0]}
+
+
+def test_what_is_not_given_is_named_as_what_it_depends_on(project: Project) -> None:
+    """Without a context a hook without conditions would run, and of every other it is said what it hangs on."""
+    project.hooks(
+        {"name": "any", "command": "true"},
+        {"name": "every-tool", "matcher": "*", "command": "true"},
+        {"name": "bash", "matcher": "bash", "when": {"tool_args.command": "git*"}, "command": "true"},
+        {"name": "unless", "unless": {"session_id": "s*"}, "command": "true"},
+        {"name": "codex", "agents": ["codex"], "command": "true"},
+    )
+    project.approve()
+    told = fates(hookrun(project, "explain", "PreToolUse", "--json"))
+    assert {name: fate["state"] for name, fate in told.items()} == {
+        "any": "runs",
+        "every-tool": "runs",
+        "bash": "depends",
+        "unless": "depends",
+        "codex": "depends",
+    }
+    assert told["bash"]["depends"] == ['the tool ("bash")', 'tool_args.command ("git*")']
+    assert told["unless"]["depends"] == ['session_id (not "s*")']
+    assert told["codex"]["depends"] == ["the agent (codex only)"]
+    known = fates(hookrun(project, "explain", *PUSH, "--json"))
+    assert [known[name]["state"] for name in ("bash", "unless", "codex")] == ["runs", "depends", "depends"]
+
+
+def test_a_condition_that_fails_decides_whatever_else_is_not_known(project: Project) -> None:
+    """A wrong tool is one also where the session is not known; an exception of which one part fails is none."""
+    project.hooks(
+        {"name": "other", "matcher": "write", "when": {"session_id": "x"}, "command": "true"},
+        {"name": "half", "unless": {"tool_args.command": "ls", "session_id": "s*"}, "command": "true"},
+    )
+    project.approve()
+    told = fates(hookrun(project, "explain", *PUSH, "--json"))
+    assert (told["other"]["state"], told["half"]["state"]) == ("does not apply", "runs")
+
+
+def test_order_layer_and_place_of_every_hook(project: Project) -> None:
+    """The user's come first, then by priority; each is told with its file and line; other events are named briefly."""
+    project.hooks(
+        {"name": "late", "command": "true"},
+        {"name": "early", "priority": 3, "always": True, "command": "true"},
+        {"name": "elsewhere", "event": "stop", "command": "true"},
+    )
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.approve()
+    done = hookrun(project, "explain", "pre_tool_use")
+    lines = [line for line in done.stdout.splitlines() if line[:3] == "  " + line[2:3] and line[2:3].isdigit()]
+    assert lines == [
+        f"  1. mine would run (user, priority 500; {project.home}/.config/hookrun/hooks.json:1)",
+        f"  2. early would run (project, priority 3, always, approved; {project.root}/coder.json:1)",
+        f"  3. late would run (project, priority 500, approved; {project.root}/coder.json:1)",
+    ]
+    assert first(done) == "pre_tool_use: 3 of 3 hooks would run: mine, early, late"
+    assert "  declared for other events: stop: elsewhere\n" in done.stdout
+    assert "unless mine or early before it ends the chain" in done.stdout
+
+
+def test_nothing_is_run(project: Project) -> None:
+    """Neither a hook nor the audit is touched before `--run` is given."""
+    project.hooks({"command": "touch ran"})
+    project.approve()
+    hookrun(project, "explain", *PUSH)
+    hookrun(project, "explain", *PUSH, "--agent", "claude", "--json")
+    assert not (project.root / "ran").exists()
+    assert project.audit() == []
+    hookrun(project, "explain", *PUSH, "--run")
+    assert (project.root / "ran").exists()
+    assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
+
+
+def test_the_run_shows_what_each_hook_did_and_what_became_of_the_arguments(project: Project) -> None:
+    """What each read, wrote and came to, and the arguments before and after, as a difference."""
+    project.hooks(
+        {"name": "dry", "command": says(action="modify", args_patch={"command": "git push --dry-run"})},
+        {"name": "loud", "command": "echo beware >&2; exit 3"},
+    )
+    done = hookrun(project, "explain", *PUSH, "--run")
+    assert first(done).startswith("pre_tool_use: modify; ran: dry, loud; loud failed (exit_code: ")
+    for expected in (
+        '      input: {"hook":"dry",',
+        '    -  "command": "git push"\n    +  "command": "git push --dry-run"\n',
+        "      stderr: beware\n      exit status: 3\n",
+        "      changed: command\n",
+    ):
+        assert expected in done.stdout, done.stdout
+    report = hookrun(project, "explain", *PUSH, "--run", "--json").json["run"]
+    assert isinstance(report, dict)
+    fire = report["fires"][0]
+    assert fire["arguments"]["after"] == {"command": "git push --dry-run"}
+    assert json.loads(fire["hooks"][1]["input"])["tool_args"] == {"command": "git push --dry-run"}
+    assert [hook["exit"] for hook in fire["hooks"]] == [0, 3]
+
+
+def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project: Project) -> None:
+    """As with `hookrun fire`, with and without `--agent`."""
+    project.hooks({"name": "guard", "command": says(action="block", message="R")})
+    assert first(hookrun(project, "explain", *PUSH, "--run")) == "pre_tool_use: block by guard (R); ran: guard"
+    told = first(hookrun(project, "explain", *PUSH, "--run", "--agent", "claude"))
+    assert told.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: nobody has approved it")
+
+
+@pytest.mark.parametrize("message", ["shell.02.PreToolUse.json", None])
+def test_what_an_agent_would_be_told_to_the_byte(project: Project, message: str | None) -> None:
+    """Of a message of its own, or of a context in hookrun's names, which is made one of the agent's."""
+    project.hooks({"name": "asks", "matcher": "Bash", "command": says(action="skip", message="R")})
+    project.approve()
+    question: tuple[str, ...] = PUSH
+    if message is not None:
+        recorded = json.loads((ROOT / "tests" / "golden" / "payloads" / "claude" / message).read_text())
+        (project.root / "m.json").write_text(json.dumps({**recorded, "cwd": str(project.root)}))
+        question = ("PreToolUse", "--ctx", "m.json")
+    done = hookrun(project, "explain", *question, "--agent", "claude", "--run", "--json")
+    run = done.json["run"]
+    assert isinstance(run, dict)
+    assert json.loads(run["told"])["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert (run["exit"], run["degraded"]) == (0, ["skip -> block"])
+    assert json.loads(run["fires"][0]["hooks"][0]["input"])["agent_tool_name"] == "Bash"
+
+
+def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Project) -> None:
+    """Each action that its event has no word for, and what becomes of it."""
+    project.hooks({"command": "true"})
+    done = hookrun(project, "explain", "BeforeTool", "--agent", "gemini")
+    assert "  Gemini CLI cannot be told ask: ask -> block: nobody can be asked" in done.stdout
+    assert "cannot be told block" not in done.stdout
+
+
+def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project) -> None:
+    """A guard that nobody has approved refuses: the very answer is known, and it is the one that a fire gives."""
+    project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
+    told = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
+    run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
+    assert isinstance(run, dict)
+    reason = json.loads(str(told))["hookSpecificOutput"]
+    assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): nobody has approved it")
+    assert reason == json.loads(run["told"])["hookSpecificOutput"]
+    project.approve()
+    assert hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"] is None
+
+
+def test_the_project_of_a_message_is_where_the_message_says(project: Project) -> None:
+    """As in the agent's fire: the directory that it names, not the one we are in."""
+    project.hooks({"name": "here", "command": "true"})
+    other = project.root.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    hook = {"name": "there", "event": "pre_tool_use", "command": "true"}
+    (other / "coder.json").write_text(json.dumps({"hooks": [hook]}))
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+    message = {"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": str(other), **call}
+    (project.root / "m.json").write_text(json.dumps(message))
+    done = hookrun(project, "explain", "pre_tool_use", "--agent", "claude", "--ctx", "m.json", "--json")
+    assert list(fates(done)) == ["there"]
+
+
+def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
+    """Each is explained, for a hook may apply to one and not to the other."""
+    project.hooks({"name": "docs", "when": {"file_path": "*.md"}, "command": "true"})
+    project.approve()
+    patch = "*** Begin Patch\n*** Add File: a.md\n+x\n*** Add File: b.py\n+x\n*** End Patch\n"
+    call = {"tool_name": "apply_patch", "tool_input": {"command": patch}}
+    message = {"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": str(project.root), **call}
+    (project.root / "m.json").write_text(json.dumps(message))
+    report = hookrun(project, "explain", "pre_tool_use", "--agent", "codex", "--ctx", "m.json", "--json").json
+    calls = report["calls"]
+    assert isinstance(calls, list)
+    assert [call[0]["state"] for call in calls] == ["runs", "does not apply"]
+    answer = str(report["answer"])
+    assert "call 1 of 2: 1 of 1 hook would run: docs; call 2 of 2: no hook would run: docs does not apply" in answer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("pre_tool_us",), 'unknown event "pre_tool_us": did you mean pre_tool_use?'),
+        (("stop", "--agent", "claud"), 'unknown agent "claud": did you mean claude?'),
+        (("stop", "--hook", "gard"), 'found no hook "gard" here, expected one that is declared; did you mean "guard"?'),
+        (("stop", "--arg", "x"), 'found --arg "x", expected NAME=TEXT or NAME:=JSON'),
+        (("stop", "--arg", "x:=["), "what stands after := is not JSON"),
+        (("stop", "--ctx", "none.json"), "none.json: No such file or directory"),
+        (("stop", "--ctx", "list.json"), "list.json: the context is a list, expected one JSON object"),
+        (("stop", "--ctx", "c.json", "--tool", "bash"), "--ctx holds the whole context"),
+    ],
+)
+def test_what_cannot_be_asked(project: Project, arguments: tuple[str, ...], said: str) -> None:
+    """One line that says what was found and expected, and the status is 1."""
+    project.hooks({"name": "guard", "command": "true"})
+    (project.root / "list.json").write_text("[]")
+    done = hookrun(project, "explain", *arguments)
+    assert (done.status, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert said in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_in_the_first_line_where_nothing_runs(project: Project) -> None:
+    """Nobody knows which hooks it holds; the status is 1."""
+    (project.root / "coder.json").write_text("{")
+    done = hookrun(project, "explain", "stop")
+    assert done.status == 1
+    assert first(done).startswith(f"stop: no hook would run: {project.root}/coder.json:1:2: found the end of the file")
+
+
+def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
+    """Escape sequences in a declaration or a context do not reach the terminal."""
+    project.hooks({"name": "g", "matcher": "\x1b[31mx", "command": "true", "description": "\x1b[2J"})
+    done = hookrun(project, "explain", "pre_tool_use", "--tool", "\x1b[2Jbash")
+    assert "\x1b" not in done.stdout + done.stderr

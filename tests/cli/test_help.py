@@ -1,0 +1,122 @@
+"""The help of every command: examples that work, and colour only where it is wanted."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from hookrun.cli import COMMANDS, cli
+from hookrun.fire import HELP, parse_arguments
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import Project
+
+ASIDE = re.compile(r"\s{2,}\(.*\)$")
+"""What stands beside an example for people only."""
+
+
+def examples(text: str) -> list[list[str]]:
+    """Return the command lines of hookrun in the examples of a help, each as its words after `hookrun`."""
+    shown = text.partition("Examples:\n")[2].partition("\n\n")[0]
+    lines = [ASIDE.sub("", line.strip()) for line in shown.splitlines()]
+    parts = [part for line in lines for part in line.split(" | ") if part.startswith("hookrun ")]
+    return [shlex.split(re.split(r" [<>]", part)[0])[1:] for part in parts]
+
+
+def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command of a group, and of those within it, with the words that name it."""
+    with click.Context(group) as ctx:
+        for name in group.list_commands(ctx):
+            command = group.get_command(ctx, name)
+            assert command is not None
+            yield (*path, name), command
+            if isinstance(command, click.Group):
+                yield from commands(command, (*path, name))
+
+
+def help_of(name: str) -> str:
+    """Return the help of a command."""
+    return HELP if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+
+
+EVERY = {" ".join(path): command for path, command in commands(cli, ())}
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_command_has_examples_that_can_be_read(name: str) -> None:
+    """Each is a command line that its command takes; one is of this command, in its help or in that of its group."""
+    lines = [words for each in {name, name.partition(" ")[0]} for words in examples(help_of(each))]
+    assert any(" ".join(words).startswith(name) for words in lines), lines
+    for words in lines:
+        if words[0] == "fire":
+            assert parse_arguments(words[1:])
+            continue
+        found, command, rest = cli.resolve_command(click.Context(cli), words)
+        assert command is not None
+        with command.make_context(found, rest, parent=click.Context(cli)) as ctx:
+            assert ctx.command is command
+
+
+def test_the_first_help_has_examples_too(project: Project) -> None:
+    """Of several commands, each of which exists."""
+    lines = examples(hookrun(project, "--help").stdout)
+    assert len(lines) > 1
+    assert hookrun(project, "explain", "--help").stdout.count("Examples:") == 1
+    assert {words[0] for words in lines} <= set(COMMANDS)
+
+
+def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
+    """Return what a command writes to a terminal that can show colours."""
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=subprocess.STDOUT,
+        cwd=project.root,
+        env={**project.environment(), "TERM": "xterm-256color", **env},
+    )
+    os.close(terminal)
+    screen = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # the last one has closed the terminal
+            break
+        if not more:
+            break
+        screen += more
+    os.close(master)
+    process.wait(60)
+    return screen.decode()
+
+
+COLOUR = re.compile("\x1b\\[[0-9;]*(?:3[0-9]|9[0-9])[0-9;]*m")
+
+
+@pytest.mark.parametrize("command", [("list",), ("explain", "pre_tool_use")])
+def test_colour_only_on_a_terminal_and_only_where_it_is_wanted(project: Project, command: tuple[str, ...]) -> None:
+    """On a terminal there is; with NO_COLOR there is none; into a file there is no escape at all."""
+    project.hooks({"name": "wrong", "command": "true", "timeout": 0})
+    assert COLOUR.search(on_a_terminal(project, *command))
+    assert not COLOUR.search(on_a_terminal(project, *command, NO_COLOR="1"))
+    assert "\x1b" not in on_a_terminal(project, *command, TERM="dumb")
+    assert "\x1b" not in hookrun(project, *command).stdout
+
+
+def test_what_is_piped_does_not_depend_on_a_width(project: Project) -> None:
+    """Nothing is cut or folded where a program reads."""
+    project.hooks({"name": "n" * 150, "command": "true", "when": {"tool_args.command": "x" * 200}})
+    for command in ("list",), ("explain", "pre_tool_use"):
+        narrow = hookrun(project, *command, COLUMNS="20").stdout
+        assert narrow == hookrun(project, *command, COLUMNS="300").stdout
+        assert "n" * 150 in narrow

@@ -1,0 +1,50 @@
+"""Each known way in which a hook does not fire: the command that is asked names the true cause in its first line."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import Done
+from tests.cli.why_not import WAYS, Way
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+@pytest.mark.parametrize("way", [pytest.param(way, id=name) for name, way in WAYS.items()])
+def test_the_first_line_names_the_true_cause(project: Project, way: Way) -> None:
+    """Whoever asks need not read further."""
+    way.setup(project)
+    done = Done(
+        subprocess.run(
+            project.command(*way.command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=project.root / way.below,
+            env=project.environment(**way.env),
+            check=False,
+        )
+    )
+    assert way.says in done.stdout.partition("\n")[0], (done.stdout, done.stderr)
+    assert done.status in (0, 1)
+
+
+def test_each_hook_of_the_list_runs_when_nothing_is_in_its_way(project: Project) -> None:
+    """The hook that they are all about would run, and does: what keeps it from that is the one thing that differs."""
+    project.hooks({"name": "guard", "command": "true"})
+    project.approve()
+    for more, says in ((), "would run: guard"), (("--run",), "continue; ran: guard"):
+        command = project.command("explain", "pre_tool_use", "--tool", "bash", *more)
+        done = subprocess.run(command, capture_output=True, cwd=project.root, env=project.environment(), check=True)
+        assert says in done.stdout.decode().partition("\n")[0]
+
+
+def test_the_page_is_made_from_the_list() -> None:
+    """`python scripts/document_why_not.py` writes it anew."""
+    program = runpy.run_path(str(ROOT / "scripts" / "document_why_not.py"))
+    assert program["page"]() == (ROOT / "docs" / "why-not.md").read_text()

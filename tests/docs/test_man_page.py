@@ -1,0 +1,41 @@
+"""The manual page is what the commands say, can be read by man, and is installed where man looks."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+import tomllib
+
+from hookrun.cli import COMMANDS
+from tests.conftest import ROOT
+
+PAGE = ROOT / "man" / "hookrun.1"
+
+
+def test_the_page_is_what_the_commands_say() -> None:
+    """`python scripts/make_man_page.py` writes it anew."""
+    assert runpy.run_path(str(ROOT / "scripts" / "make_man_page.py"))["page"]() == PAGE.read_text()
+
+
+def test_every_command_is_in_it() -> None:
+    """Each under a heading of its own."""
+    text = PAGE.read_text()
+    assert all(f"\n.SS hookrun {name}\n" in text for name in COMMANDS)
+
+
+def test_it_is_installed_with_the_package() -> None:
+    """In the wheel it lies where pip puts what belongs into share/man/man1."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["shared-data"] == {"man/hookrun.1": "share/man/man1/hookrun.1"}
+
+
+def test_man_has_nothing_to_complain_of() -> None:
+    """Where there is groff, which man formats with, it finds no unknown request, and the text is all there."""
+    groff = shutil.which("groff")
+    if groff is None:
+        assert ".SH NAME" in PAGE.read_text()
+        return
+    done = subprocess.run([groff, "-man", "-Tascii", "-ww", str(PAGE)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "hookrun explain" in done.stdout
