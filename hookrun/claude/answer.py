@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookrun import verdict as verdicts
 from hookrun.claude import names, output
-from hookrun.claude.events import GOES_ON, LONGEST, NOTHING, PERSON, TOP, failure_blocks, rules
+from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Run, Verdict
 
@@ -29,6 +29,11 @@ DISCARDED = frozenset({"decision", "continue", "systemMessage"})
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 """What plain text has in it that was meant for an answer."""
 
+
+LONGEST = 10_000
+"""Characters of a text that an agent is given as they are."""
+PREVIEW = 2_000
+"""Characters of a longer one that it sees."""
 
 LIMITED = ("message", "additional_context", "system_message")
 """The texts of a verdict that an agent is not given beyond a length."""
@@ -58,8 +63,6 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
         for name in LIMITED:
             text = getattr(answer.given, name)
             if text is not None and len(text) > LONGEST:
-                from hookrun.claude.texts import limited
-
                 setattr(answer.given, name, limited(text, keep))
     failure = answer.given if isinstance(answer.given, Failure) else None
     on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
@@ -67,6 +70,13 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run
+
+
+def limited(text: str, keep: Callable[[str], str | None]) -> str:
+    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it."""
+    path = keep(text)
+    where = f"all of it is in {path}" if path is not None else "the rest could not be kept"
+    return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
 def answered(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Answered:
