@@ -26,6 +26,9 @@ DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
 DISCARDED = frozenset({"decision", "continue", "systemMessage"})
 """Fields that are told of where an event does not obey them."""
 
+DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
+"""Fields with which an answer decides something in Claude's words."""
+
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 """What plain text has in it that was meant for an answer."""
 
@@ -261,14 +264,17 @@ class Reading:
         vain = sorted(name for name in DISCARDED - self.rules.obeys if name in said and said[name] is not True)
         if vain:
             self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
+        self._misplaced(said, own)
+
+    def _misplaced(self, said: Fields, own: Fields) -> None:
+        """Say what of an answer is in no field of Claude's. Some answers speak to several agents at once."""
+        tell = self._lose if DECIDES.isdisjoint(said) else self._note
         fields = self.rules.fields or {}
-        outside = sorted(said.keys() & fields.keys() - TOP.keys())
+        outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
         if outside:
-            self._lose(
-                f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect"
-            )
+            tell(f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect")
         if "action" in said:
-            self._lose('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
+            tell('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
         unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")
