@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.claude import answers, failure, notes, own
+from tests.conformance.claude import answers, failure, hook_line, notes, own
+from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -92,7 +93,17 @@ def test_3_2_exit_0_and_stderr_is_for_nobody(project: Project) -> None:
 def test_3_2_exit_2_blocks_with_stderr(project: Project) -> None:
     """The model is told stderr."""
     fired = answers(project, stderr="not on Fridays", code=2)
-    assert (fired.status, fired.action, fired.verdict["message"]) == (2, "block", "not on Fridays")
+    assert (fired.action, fired.verdict["message"]) == ("block", "not on Fridays")
+
+
+def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Project) -> None:
+    """2 for a refusal, 0 for a failure that refuses nothing."""
+    project.hooks({"dialect": "claude", "command": hook_line(stderr="no", code=2)})
+    fired = project.fire()
+    assert (fired.status, fired.action, fired.verdict["message"]) == (2, "block", "no")
+    project.hooks({"dialect": "claude", "command": hook_line(stderr="oops", code=1)})
+    fired = project.fire()
+    assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
 
 
 def test_3_2_exit_2_and_plain_text_blocks_with_stderr_and_the_text_is_lost(project: Project) -> None:
@@ -131,7 +142,7 @@ def test_3_2_exit_2_and_json_that_is_none_blocks_with_stderr(project: Project, s
 def test_3_2_another_exit_status_is_a_failure_that_blocks_nothing(project: Project, code: int, stdout: str) -> None:
     """Its text is not added anywhere; the person is told of the failure."""
     fired = answers(project, stdout, stderr="oops", code=code, event="user_prompt_submit")
-    assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
+    assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "additional_context" not in fired.verdict
     assert "oops" in str(fired.verdict["system_message"])
 
@@ -201,6 +212,15 @@ def test_3_2_a_field_in_the_wrong_place_decides_nothing(project: Project) -> Non
     fired = answers(project, {"permissionDecision": "deny"})
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "permissionDecision" in notes(fired)
+
+
+def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:
+    """What is for the others is noted, and nobody is told of it."""
+    answer = {"decision": "block", "reason": "R", "permissionDecision": "deny", "permissionDecisionReason": "R"}
+    project.hooks({"dialect": "claude", "command": hook_line(answer, stderr="R", code=2)})
+    agent = Agent("codex", project)
+    told = agent.fire(agent.shell())
+    assert (told.reason, told.person) == ("R", "")
 
 
 # --- 3.3: the fields
