@@ -13,8 +13,9 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
 from hookrun.testing import find
 from hookrun.testing.coverage import Coverage
+from hookrun.testing.ran import Tested
 from hookrun.testing.report import Report
-from hookrun.testing.run import Tested, run_cases
+from hookrun.testing.run import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile

@@ -10,7 +10,8 @@ import pytest
 
 from hookrun.testing import declared
 from hookrun.testing.cases import load
-from hookrun.testing.run import Runner, run_cases
+from hookrun.testing.run import run_cases
+from hookrun.testing.runner import Runner
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
