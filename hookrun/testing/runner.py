@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -58,7 +59,8 @@ class Runner:
         self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
         self._place = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
-        os.mkdir(f"{self._place}/home")
+        for name in ("home", "project"):
+            os.mkdir(f"{self._place}/{name}")
         self._declared: dict[tuple[str, str | None], Declared] = {}
         self._services: dict[Declared, Services] = {}
         self._tables: dict[tuple[object, ...], Table] = {}
@@ -135,6 +137,8 @@ class Runner:
         event = known_event(case.event, against)
         hooks = chosen(case.hooks, against)
         around = self._surround(case)
+        if against.rootless and around.directory is not None:
+            around = dataclasses.replace(around, project=around.directory)
         ran.directory = around.directory
         context = around.filled(case.context)
         if around.directory is not None:
@@ -143,12 +147,11 @@ class Runner:
                 os.path.join(around.directory, given) if isinstance(given, str) else around.directory
             )
         if case.setup is not None:
-            without_path = {name: value for name, value in around.env.items() if name != "PATH"}
-            await self._set_up(case.setup, context, against, without_path)
+            await self._set_up(case.setup, context, against, around)
         if agent is None:
-            came = await self.fire(event, context, against, hooks=hooks, env=around.env)
+            came = await self.fire(event, context, against, hooks=hooks, around=around)
         else:
-            came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
+            came = await self.fire_as(agent, event, context, against, hooks=hooks, around=around)
         self._give_back(around, came)
         came.files = around.texts(case.expect.get("files"))
         return came, around.filled(case.expect)
@@ -160,18 +163,18 @@ class Runner:
         against: Declared,
         *,
         hooks: frozenset[str] | None = None,
-        env: Mapping[str, str],
+        around: Around,
     ) -> Came:
         """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it.
 
-        `env` is laid over the environment that hooks inherit.
+        `around` is what the hooks run in.
         """
         contexts.check(context, "the context")
         table = self._table(event, against, hooks)
         concerned = table.concerned(context)
         if not concerned:
             return of_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), env)
+        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), around)
         result = await fire.run()
         came = of_verdict(result, list(result.runs), dict(context))
         came.ms = result.ms
@@ -187,7 +190,7 @@ class Runner:
         against: Declared,
         *,
         hooks: frozenset[str] | None,
-        env: Mapping[str, str],
+        around: Around,
     ) -> Came:
         """Do the same as an agent would have it; what came is what the agent is told."""
         module = load_agent(agent)
@@ -195,16 +198,19 @@ class Runner:
             message = as_agent.message_of(module, event, context)
         except as_agent.NoEventError as error:
             raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=env)
+        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, around=around)
         return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
 
-    async def _set_up(
-        self, line: str, context: Mapping[str, object], against: Declared, env: Mapping[str, str]
-    ) -> None:
-        """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails."""
+    async def _set_up(self, line: str, context: Mapping[str, object], against: Declared, around: Around) -> None:
+        """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails.
+
+        It finds its programs where we do, also where the case's hooks are to find none.
+        """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_PATIENCE)
         table = Table([hook])
-        fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), env)
+        env = {name: value for name, value in around.env.items() if name != "PATH"}
+        around = dataclasses.replace(around, env=env)
+        fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), around)
         (run,) = (await fire.run()).runs
         if run.outcome.exit_code != 0:
             said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
@@ -223,7 +229,8 @@ class Runner:
     def _services_for(self, against: Declared) -> Services:
         services = self._services.get(against)
         if services is None:
-            services = self._services[against] = Services(against.root, max_processes=self.at_once)
+            root = f"{self._place}/project" if against.rootless else against.root
+            services = self._services[against] = Services(root, max_processes=self.at_once)
             services.home = f"{self._place}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool

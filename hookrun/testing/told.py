@@ -66,8 +66,9 @@ def line_to_try(ran: Ran) -> str:
     context = json.dumps(came.context if came is not None else case.context, ensure_ascii=False)
     if len(context) > LONGEST_CONTEXT:
         context = "..."
-    where = ran.declared.root if ran.declared is not None else "."
-    there = "" if where == os.getcwd() else f"cd {quote(where)} && "
+    declared = ran.declared
+    here = declared is None or declared.rootless or declared.root == os.getcwd()
+    there = f"cd {quote(declared.root)} && " if declared is not None and not here else ""
     config = f" --config {quote(case.file.config)}" if case.file.config is not None else ""
     env = "".join(f"{name}={quote(value)} " for name, value in case.env.items())
     return f"{there}printf %s {quote(context)} | {env}hookrun fire {case.event} --explain{config}"

@@ -251,6 +251,18 @@ def test_declarations_can_be_given_in_memory(project: Project) -> None:
     assert run_cases([file], given=given).ok
 
 
+def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
+    """A case's own directory is the project then; without one it is an empty directory."""
+    says = 'cat >/dev/null; echo "$PWD $HOOKRUN_PROJECT_DIR" >&2; ls >&2; exit 2'
+    given = declared.from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
+    cases: list[Json] = [
+        {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
+        {**LIST, "expect": {"message": "/*/project /*/project"}},
+    ]
+    done = run_cases([load(str(write(project, *cases)))], given=given)
+    assert [ran.differences for ran in done.results] == [[], []]
+
+
 def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:
     """As for a file."""
     given = declared.from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
