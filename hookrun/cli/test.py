@@ -102,11 +102,6 @@ def _once(options: Options) -> tuple[Tested, bool]:
     report = Report()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
-    if options.junit is not None:
-        from hookrun.testing import machine  # only where somebody asks
-
-        with open(options.junit, "wb") as file:
-            file.write(machine.junit(tested))
     updated = None
     if options.update:
         from hookrun.testing.update import update  # it needs YAML, and is rare
@@ -125,6 +120,11 @@ def _once(options: Options) -> tuple[Tested, bool]:
         click.echo(json.dumps(data, indent=2))
     else:
         report.all(tested, shown, updated)
+    if options.junit is not None:
+        from hookrun.testing import machine  # only where somebody asks
+
+        with open(options.junit, "wb") as file:
+            file.write(machine.junit(tested))
     return tested, good
 
 
