@@ -13,8 +13,9 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
 from hookrun.testing import find
 from hookrun.testing.coverage import Coverage
+from hookrun.testing.ran import Tested
 from hookrun.testing.report import Report
-from hookrun.testing.run import Tested, run_cases
+from hookrun.testing.run import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
@@ -101,11 +102,6 @@ def _once(options: Options) -> tuple[Tested, bool]:
     report = Report()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
-    if options.junit is not None:
-        from hookrun.testing import machine  # only where somebody asks
-
-        with open(options.junit, "wb") as file:
-            file.write(machine.junit(tested))
     updated = None
     if options.update:
         from hookrun.testing.update import update  # it needs YAML, and is rare
@@ -124,6 +120,11 @@ def _once(options: Options) -> tuple[Tested, bool]:
         click.echo(json.dumps(data, indent=2))
     else:
         report.all(tested, shown, updated)
+    if options.junit is not None:
+        from hookrun.testing import machine  # only where somebody asks
+
+        with open(options.junit, "wb") as file:
+            file.write(machine.junit(tested))
     return tested, good
 
 

@@ -32,11 +32,15 @@ ACCOUNT = "${HOME}"
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a case runs in: its own `directory`, None where it has none, a `home` of its own, and its environment."""
+    """What a case runs in: its own `directory`, None where it has none, a `home` of its own, and its environment.
+
+    `project` is the root of the project where that is not the one of the declarations.
+    """
 
     directory: str | None
     home: str
-    env: dict[str, str]
+    env: Mapping[str, str]
+    project: str | None = None
 
     def filled(self, value: Value) -> Value:
         """Return a value with this directory in its texts."""
@@ -100,13 +104,14 @@ class CaseProcesses(Processes):
     """Declared hooks in the surroundings of a case."""
 
     env: Mapping[bytes, bytes] = {}
+    project: str | None = None
 
     @property
     def _around(self) -> Surroundings:
         if self._surroundings is None:
             self._surroundings = around = CaseSurroundings(
                 self._chain.context,
-                project=self._services.project,
+                project=self.project or self._services.project,
                 request_id=self._request_id,
                 program=spawn_at.program,
                 may_fork=False,
@@ -124,10 +129,11 @@ class CaseFire(Fire):
         event: str,
         data: Mapping[str, object],
         selection: Selection,
-        env: Mapping[str, str],
+        around: Around,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
-        self._env = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+        self._env = {os.fsencode(name): os.fsencode(value) for name, value in around.env.items()}
+        self._project = around.project
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Queue[Failed | None] = asyncio.Queue()
 
@@ -145,7 +151,7 @@ class CaseFire(Fire):
                 deadline=self._deadline,
                 on_background_end=self._record_background,
             )
-            processes.env = self._env
+            processes.env, processes.project = self._env, self._project
         return self._processes
 
     def _audit(self, *_: object, **__: object) -> None:

@@ -29,7 +29,7 @@ class Declared:
     """What a project declares: its `hooks` in running order, the `root` they run in, its own events.
 
     `problems` is what makes that unknown, a line each. `files` is every file that had a say, or would have one; `found`
-    tells whether one had.
+    tells whether one had. With `rootless` there is no project around them: a case's own directory is one.
     """
 
     root: str
@@ -38,6 +38,7 @@ class Declared:
     problems: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     found: bool = True
+    rootless: bool = False
 
 
 def from_files(directory: str, config: str | None = None) -> Declared:
@@ -71,15 +72,18 @@ def from_files(directory: str, config: str | None = None) -> Declared:
     )
 
 
-def from_data(data: Mapping[str, object], root: str) -> Declared:
-    """Return what declarations in memory come to, the object that a coder.json would hold; `root` is the project's."""
+def from_data(data: Mapping[str, object], root: str | None = None) -> Declared:
+    """Return what declarations in memory come to, the object that a coder.json would hold.
+
+    `root` is the project's; without one a case's own directory is the project, and an empty one where it has none.
+    """
     text = json.dumps(data, indent=1)
     document = Document(IN_MEMORY, text, json_text.parse(text))
     read = document.data if isinstance(document.data, dict) else {}
     settings, wrong = check_settings(document, read.get("hookrun", {}), "project")
     events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
     entries = entries if isinstance(entries, list) else []
-    declared = Declared(root, events=events if isinstance(events, list) else [])
+    declared = Declared(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
     scope = Scope(
         "project",
         frozenset(declared.events),

@@ -22,6 +22,9 @@ PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ ./-]*[A-Za-z0-9_./-])?")
 NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 """Words that YAML takes for something else than text."""
 
+ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+"""Characters that have a short escape."""
+
 
 class CannotEditError(Exception):
     """A place cannot be edited without touching others; the message says why."""
@@ -196,7 +199,7 @@ class YamlForm:
         if isinstance(value, str):
             if PLAIN.fullmatch(value) and value.lower() not in NOT_PLAIN:
                 return value
-            return json.dumps(value, ensure_ascii=not value.isprintable())
+            return '"' + "".join(map(_escaped, value)) + '"'
         if isinstance(value, dict):
             return "{" + ", ".join(f"{self.written(key)}: {self.written(each)}" for key, each in value.items()) + "}"
         if isinstance(value, list):
@@ -206,6 +209,18 @@ class YamlForm:
 
 def _start(node: yaml.Node) -> int:
     return node.start_mark.index if node.start_mark is not None else 0
+
+
+def _escaped(char: str) -> str:
+    """Return a character as it stands in double quotes: JSON's escapes of pairs are none of YAML's."""
+    if char in '"\\':
+        return "\\" + char
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return ESCAPES.get(char) or (
+        f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    )
 
 
 def _newline(text: str) -> str:

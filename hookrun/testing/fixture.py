@@ -7,7 +7,8 @@ import os
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
-from hookrun.testing.run import CannotRunError, Runner, chosen, known_event
+from hookrun.testing.around import Around
+from hookrun.testing.runner import CannotRunError, Runner, chosen, known_event
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -57,11 +58,11 @@ class Hookrun:
             context["tool_name"] = tool
         if args is not None:
             context["tool_args"] = dict(args)
-        given = {"HOME": str(self.home), **(env or {})}
+        around = Around(None, str(self.home), {"HOME": str(self.home), **(env or {})})
         name, hooks = known_event(event, against), chosen(names, against)
         if agent is None:
-            return _run(self._runner.fire(name, context, against, hooks=hooks, env=given))
-        return _run(self._runner.fire_as(agent, name, context, against, hooks=hooks, env=given))
+            return _run(self._runner.fire(name, context, against, hooks=hooks, around=around))
+        return _run(self._runner.fire_as(agent, name, context, against, hooks=hooks, around=around))
 
     def _against(self, config: str | os.PathLike[str] | None) -> Declared:
         """Return the declarations. Raises ValueError where they cannot be read."""

@@ -7,7 +7,8 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from hookrun.testing.cases import CaseFile, load
-from hookrun.testing.run import Ran, Tested, run_cases
+from hookrun.testing.ran import Ran, Tested
+from hookrun.testing.run import run_cases
 from tests.cli.terminal import PATIENCE
 
 if TYPE_CHECKING:

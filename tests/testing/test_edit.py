@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hookrun.testing.edit import CannotEditError, Change, edited
 
@@ -23,6 +25,14 @@ cases:
   - name: c
     event: stop   # last
 """
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
 
 
 def set_expectations(text: str, *changes: tuple[tuple[str | int, ...], object], name: str = "a.hooktest.yaml") -> str:
@@ -53,7 +63,7 @@ def test_what_is_missing_is_added() -> None:
     )
     assert done == YAML.replace("ask]\n", "ask]\n      fired: []\n").replace(
         "{action: block}", "{action: block, failure: null}"
-    ).replace("stop   # last\n", 'stop   # last\n    expect: {action: block, message: "\\u00e9\\n"}\n')
+    ).replace("stop   # last\n", 'stop   # last\n    expect: {action: block, message: "é\\n"}\n')
 
 
 def test_items_are_added_to_lists() -> None:
@@ -111,3 +121,12 @@ def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
     """An alias and what is merged in belong to others too."""
     with pytest.raises(CannotEditError, match="by hand"):
         set_expectations(text, ((0, "expect", "action"), "ask"))
+
+
+@given(value=VALUES, name=st.sampled_from(["a.yaml", "a.json"]))
+@settings(max_examples=80, deadline=None)
+def test_any_value_can_be_written(value: object, name: str) -> None:
+    """Set and added, in braces and in blocks; `edited` itself makes sure that the text says it afterwards."""
+    text = YAML if name == "a.yaml" else '{"cases": [{}, {"expect": {"action": 1}}]}'
+    for path in ((1, "expect", "action"), (0, "args")):
+        assert set_expectations(text, (path, value), name=name)

@@ -10,7 +10,8 @@ import pytest
 
 from hookrun.testing import declared
 from hookrun.testing.cases import load
-from hookrun.testing.run import Runner, run_cases
+from hookrun.testing.run import run_cases
+from hookrun.testing.runner import Runner
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
@@ -248,6 +249,18 @@ def test_declarations_can_be_given_in_memory(project: Project) -> None:
     assert not given.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
     assert run_cases([file], given=given).ok
+
+
+def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
+    """A case's own directory is the project then; without one it is an empty directory."""
+    says = 'cat >/dev/null; echo "$PWD $HOOKRUN_PROJECT_DIR" >&2; ls >&2; exit 2'
+    given = declared.from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
+    cases: list[Json] = [
+        {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
+        {**LIST, "expect": {"message": "/*/project /*/project"}},
+    ]
+    done = run_cases([load(str(write(project, *cases)))], given=given)
+    assert [ran.differences for ran in done.results] == [[], []]
 
 
 def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -53,10 +54,33 @@ def test_a_failure_is_told_as_a_difference(project: Project) -> None:
     assert shown[8].startswith("  ran: no-force (block, ")
     assert shown[9:11] == ["  stderr of no-force:", "    | no force push here"]
     assert shown[11] == (
-        """  try it: echo '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
+        """  try it: printf %s '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
         "| hookrun fire pre_tool_use --explain"
     )
     assert shown[12].startswith("1 case: 0 passed, 1 failed in ")
+
+
+def test_the_line_to_try_a_case_does_the_same(project: Project) -> None:
+    """Whatever is in the context, and with the environment of the case, in any shell."""
+    project.hooks({"command": 'cat >&2; echo " $WORD" >&2; exit 2'})
+    path = project.root / "other" / "place"
+    path.mkdir(parents=True)
+    write(project, {**PUSH, "args": {"command": "a\n'\\t' $(b)"}, "env": {"WORD": "it's"}, "expect": {"action": "ask"}})
+    done = subprocess.run(
+        project.command("test", "../../hooks"),
+        cwd=path,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  try it: "))
+    command = line.removeprefix("  try it: ").replace("hookrun fire", " ".join(project.command("fire")))
+    tried = subprocess.run(["sh", "-c", command], cwd=path, env=project.environment(), capture_output=True, check=False)
+    assert tried.returncode == 2, tried.stderr
+    verdict = json.loads(tried.stdout)
+    seen, _, word = str(verdict["message"]).rpartition("\n")
+    assert (json.loads(seen)["tool_args"], word) == ({"command": "a\n'\\t' $(b)"}, " it's")
 
 
 def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
