@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.command import Command, name
+from hookrun.recipes.shell.feeding import of_find, of_xargs
 from hookrun.recipes.shell.output import printed
 from hookrun.recipes.shell.parse import source_of
 from hookrun.recipes.shell.words import UNKNOWN, Word
-from hookrun.recipes.shell.wrappers import APART, line_of, of_find, of_xargs, unwrapped
+from hookrun.recipes.shell.wrappers import APART, line_of, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
