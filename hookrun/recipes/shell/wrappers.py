@@ -118,7 +118,7 @@ def unwrapped(program: str, argv: Argv) -> Wrapped | None:
         if text in wrapper.never:
             return None
         if text[:1] == "-" and len(text) > 1:
-            takes = name in wrapper.valued and not equals
+            takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
             if name in DIRECTORIES.get(program, ()):
@@ -132,9 +132,19 @@ def unwrapped(program: str, argv: Argv) -> Wrapped | None:
         else:
             break
         position += 1
+    if program == "coproc" and [word.text for word in argv[position + 1 : position + 2]] == ["{"]:
+        position += 1  # past its name
     found.options = argv[1:position]
     found.words += argv[position:]
     return found if found.words else None
+
+
+def _takes_next(option: str, valued: frozenset[str]) -> bool:
+    """Tell whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
+    if option in valued or option[:2] == "--":
+        return option in valued
+    place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)
+    return place > 0 and place == len(option) - 1
 
 
 class Line:
@@ -248,6 +258,8 @@ def _of_ssh(argv: Argv, stdin: Word | None) -> Line | None:
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + (argv[position].text[1:] in SSH_VALUED)
     rest = argv[position + 1 :]
+    if rest and rest[0].text == "--":
+        rest = rest[1:]
     return _all(rest) if rest else Line(stdin, [])
 
 
