@@ -140,7 +140,7 @@ class Guard:
 
     def found(self, command: Command) -> str | None:
         """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.recipes.shell.wrappers import FILTERS, roots
+        from hookrun.recipes.shell.feeding import FILTERS, roots
 
         words = command.arguments
         removes = "-delete" in words or any(word.rpartition("/")[2] in REMOVING for word in words)

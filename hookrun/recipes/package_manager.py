@@ -56,6 +56,7 @@ RECIPE = Recipe(
         ),
         "Options that only npm has are passed on as they are: the other program says what it thinks of them.",
         "Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.",
+        "Programs that are named by their path: `.venv/bin/pip` is that very one.",
         "Other directions, such as yarn to pnpm.",
     ),
 )
@@ -153,7 +154,7 @@ def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
 
 def _changes(command: Command) -> list[Change]:
     words = command.words
-    program = command.program
+    program = words[0].text if words else ""
     directory = command.directory
     if program in {"npm", "npx"}:
         manager = _manager(directory)
@@ -163,9 +164,8 @@ def _changes(command: Command) -> list[Change]:
     if not _uses_uv(directory):
         return []
     count = 1 if program in {"pip", "pip3"} else 3 if program in PYTHONS and _module(words) == "pip" else 0
-    if count and len(words) > count and words[count].text in PIP:
-        return [(words[:count], "uv pip")]
-    return []
+    given = next((word.text for word in words[count:] if word.text[:1] != "-"), "")
+    return [(words[:count], "uv pip")] if count and given in PIP else []
 
 
 def _module(words: list[Word]) -> str:

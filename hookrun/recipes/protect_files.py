@@ -162,6 +162,8 @@ class Files:
         full = lines.absolute(file.path, directory) or lines.absolute(file.path, "/")
         if full is None:
             return None
+        if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
+            return f"{full} holds what guards the agent, and is not removed by it. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
         reasons = (self._why(each, written=file.written) for each in dict.fromkeys((full, os.path.realpath(full))))

@@ -27,7 +27,10 @@ CODES = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 
-DEFAULTS = frozenset({":-", "-", ":=", "=", ":?", "?"})
+BACKTICK = re.compile(r"(?<!\\)`")
+
+DEFAULTS = frozenset({":-", "-", ":=", "="})
+CHECKED = DEFAULTS | {":?", "?"}
 """`${NAME:-...}` and its like: the variable's value, where it has one."""
 
 
@@ -88,7 +91,15 @@ class Expander:
             self.run_within(node, source, scope)
             yield Piece(UNKNOWN)
         else:
-            yield from unescaped(source.text(node.start_byte, node.end_byte), source.place(node.start_byte))
+            yield from self._plain(node, source, scope)
+
+    def _plain(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+        text = source.text(node.start_byte, node.end_byte)
+        if _has_backticks(text):  # the grammar does not see those in `"${x:-`id`}"`
+            for index, part in enumerate(BACKTICK.split(text)):
+                yield scope.substituted(part) if index % 2 else Piece(part)
+        else:
+            yield from unescaped(text, source.place(node.start_byte))
 
     def _between(self, node: Node, source: Source, scope: Scope, *, escapes: str) -> Iterator[Piece]:
         """Yield what is in double quotes or in a here-document: text, with something put in here and there.
@@ -118,28 +129,38 @@ class Expander:
         if end <= start:
             return
         text = source.text(start, end)
-        if "`" in text.replace("\\`", "") and '"' not in escapes:  # the grammar does not see them in a here-document
-            for index, part in enumerate(re.split(r"(?<!\\)`", text)):
+        if _has_backticks(text) and '"' not in escapes:  # the grammar does not see them in a here-document
+            for index, part in enumerate(BACKTICK.split(text)):
                 yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
             yield Piece(_without(escapes, text))
         else:
             yield Piece(text, QUOTED, source.place(start))
 
+    def _default(self, nodes: list[Node], source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
+        """Yield what `${NAME:-...}` stands for where NAME is not known: it is most likely not set."""
+        for node in nodes:
+            for piece in self._pieces(node, source, scope):
+                yield Piece(piece.text, kind)
+
     def _output(self, node: Node, source: Source, scope: Scope, kind: str) -> Piece:
-        printed = self._substitute(node, source, scope) if node.type == "command_substitution" else None
-        return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), kind)
+        printed = self._substitute(node, source, scope)
+        unknown = printed is None or node.type != "command_substitution"
+        return Piece(UNKNOWN if unknown or printed is None else printed.text.rstrip("\n"), kind)
 
     def _variable(self, node: Node, source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
         names = [child for child in node.named_children if child.type.endswith("variable_name")]
         name = source.text(names[0].start_byte, names[0].end_byte) if names else ""
         if node.type == "expansion":
-            self.run_within(node, source, scope)
             operators = [child.type for child in node.children if not child.is_named][1:-1]
             value = scope.value(name) if names else UNKNOWN
-            plain = not operators and node.named_child_count == 1
-            kept = operators[:1] and operators[0] in DEFAULTS and value and UNKNOWN not in value
-            yield Piece(value if plain or kept else UNKNOWN, kind)
+            others = [child for child in node.named_children if child not in names]
+            if operators[:1] and operators[0] in DEFAULTS and value in {"", UNKNOWN}:
+                yield from self._default(others, source, scope, kind)
+                return
+            self.run_within(node, source, scope)
+            kept = not operators and not others
+            yield Piece(value if kept or (operators[:1] and operators[0] in CHECKED) else UNKNOWN, kind)
         elif name == "@" and kind == QUOTED and scope.positional is not None:
             for index, word in enumerate(scope.positional):
                 if index:
@@ -147,6 +168,10 @@ class Expander:
                 yield Piece(word.text, QUOTED)
         else:
             yield Piece(scope.value(name), kind)
+
+
+def _has_backticks(text: str) -> bool:
+    return "`" in text.replace("\\`", "")
 
 
 def _without(escapes: str, text: str) -> str:

@@ -33,6 +33,8 @@ CHANGING = frozenset(
 )
 """Programs that write, or remove, every file they are given."""
 
+REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
+
 ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
 """Programs that write the last file they are given, and read the others; `mv` removes them."""
 
@@ -81,14 +83,18 @@ NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--
 
 
 class Named:
-    """A file that a command names: the word, how it stands there, and whether it is `written` or read."""
+    """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
 
-    __slots__ = ("path", "word", "written")
+    `removed` tells that it is gone afterwards, with all that is in it.
+    """
 
-    def __init__(self, path: str, word: Word, *, written: bool) -> None:
+    __slots__ = ("path", "removed", "word", "written")
+
+    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False) -> None:
         self.path = path
         self.word = word
         self.written = written
+        self.removed = removed
 
 
 def named(command: Command) -> Iterator[Named]:
@@ -110,7 +116,8 @@ def named(command: Command) -> Iterator[Named]:
             continue
         written = program in CHANGING or in_place
         for path in _paths(word.text):
-            yield Named(path, word, written=written or (program == "dd" and word.text.startswith("of=")))
+            into = written or (program == "dd" and word.text.startswith("of="))
+            yield Named(path, word, written=into, removed=program in REMOVING)
 
 
 def _operands(command: Command) -> Iterator[Word]:
@@ -138,7 +145,7 @@ def _operands(command: Command) -> Iterator[Word]:
 def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named]:
     word, last = operands[index], operands[-1]
     if index < len(operands) - 1 or len(operands) == 1:
-        yield Named(word.text, word, written=program == "mv")
+        yield Named(word.text, word, written=program == "mv", removed=program == "mv")
         if index < len(operands) - 1:
             into = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
             yield Named(into, Word(into, globs=word.globs), written=True)
@@ -149,15 +156,16 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
 def _of_git(command: Command) -> Iterator[Named]:
     git = call(command)
     does = OF_GIT.get(git.command) if git is not None else None
-    if git is not None and does is not None:
+    if git is not None and does is not None and "--cached" not in git.texts:
         for word in git.words:
             if word.text[:1] != "-":
-                yield Named(word.text.rpartition(":")[2], word, written=does == "writes")
+                written = does == "writes"
+                yield Named(word.text.rpartition(":")[2], word, written=written, removed=written)
 
 
 def _paths(text: str) -> Iterator[str]:
     """Yield what of a word may be a path: all of it, and what is behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
-    yield text
     for sign in "=@":
         if sign in text:
             yield text.rpartition(sign)[2]
+    yield text

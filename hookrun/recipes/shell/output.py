@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.expand import ansi_c
+from hookrun.recipes.shell.feeding import EXECUTING, FILTERS, finds
 from hookrun.recipes.shell.words import UNKNOWN, Word
-from hookrun.recipes.shell.wrappers import EXECUTING, FILTERS, roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,10 +75,12 @@ def _base64(words: list[Word], stdin: Word | None) -> Word | None:
 
 
 def _find(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
-    """Everything under the directories it begins with, unless it prints only some of it."""
-    if any(word.text in FILTERS or word.text in EXECUTING or word.text == "-delete" for word in words):
+    """What it may find, a star for everything under a directory."""
+    argv = [Word("find"), *words]
+    if any(word.text in EXECUTING or word.text == "-delete" for word in words):
         return None
-    return Word("".join(f"{start.text.rstrip('/')}/*\n" for start in roots([Word("find"), *words])))
+    everything = not any(word.text in FILTERS for word in words)
+    return Word("".join(f"{each.text.replace(UNKNOWN, '*') if everything else each.text}\n" for each in finds(argv)))
 
 
 PRINTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {

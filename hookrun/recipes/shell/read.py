@@ -181,12 +181,9 @@ class Reader:
         given = Streams([*streams.redirections], streams.stdin)
         given.words = [*streams.words]
         following: list[tuple[str, Node]] = []
-        last = None
         for child in [node] if node.type == "file_redirect" else node.named_children:  # `$(< file)` has it alone
-            if last is not None:
-                given.words.extend(left_out(last, child, source))
-            last = child
             if child != body:
+                given.words.extend(left_out(child, source))
                 following.extend(redirect(child, source, scope, given, self._expand))
         if body is not None:
             printed = self._walk(body, source, scope, given)
@@ -236,6 +233,8 @@ class Reader:
             if child.type == "case_item":
                 branches.append(scope.copy())
                 close = next((i for i, each in enumerate(child.children) if each.type == ")"), -1)
+                for pattern in child.children[: max(close, 0)]:
+                    self._expand.run_within(pattern, source, scope)
                 self._sequence(child.children[close + 1 :], source, branches[-1], streams)
             else:
                 self._expand.run_within(child, source, scope)

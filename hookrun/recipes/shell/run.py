@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.command import Command, name
+from hookrun.recipes.shell.feeding import of_find, of_xargs
 from hookrun.recipes.shell.output import printed
 from hookrun.recipes.shell.parse import source_of
 from hookrun.recipes.shell.words import UNKNOWN, Word
-from hookrun.recipes.shell.wrappers import APART, line_of, of_find, of_xargs, unwrapped
+from hookrun.recipes.shell.wrappers import APART, line_of, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +94,8 @@ class Runner:
     ) -> Word | None:
         """Note the command that these words are, and what it runs; return what it prints, where that is known."""
         words = [*words, *streams.words]
+        if words[0].text == "{" and len(words) > 1:  # `! { rm x; }`: the parser takes it for a program
+            words = words[1:]
         function = scope.functions.get(words[0].text)
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
@@ -160,7 +163,8 @@ class Runner:
         inner.wrappers = (*scope.wrappers, program)
         if program in APART:
             inner.directory = None
-        text = self._line(source_of(line.text.text, line.text.at), inner, Streams())
+        given = Streams(stdin=command.stdin if line.text is not command.stdin else None)
+        text = self._line(source_of(line.text.text, line.text.at), inner, given)
         scope.depth, scope.wrappers = before
         return text
 

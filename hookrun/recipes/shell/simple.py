@@ -34,12 +34,9 @@ def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Ex
     """Return the command that a node is. Where its parser has lost its way at a `;` it is several."""
     made = [Part(streams)]
     into = ""
-    last = None
     for child in node.children:
         part = made[-1]
-        if last is not None:
-            part.words.extend(left_out(last, child, source))
-        last = child
+        part.words.extend(left_out(child, source))
         if child.type == "ERROR":
             sign = source.text(child.start_byte, child.end_byte).strip()
             if sign in {";", "&", ""}:
@@ -53,25 +50,39 @@ def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Ex
             part.assignments[name] = value
         elif child.type in REDIRECTS:
             redirect(child, source, scope, part.streams, expand)
+        elif child.is_named and into:
+            part.streams.redirections.append(Redirection(into, expand.word(child, source, scope)))
+            into = ""
         elif child.is_named:
-            if into:
-                part.streams.redirections.append(Redirection(into, expand.word(child, source, scope)))
-                into = ""
-            else:
-                part.words.extend(expand.words(child, source, scope))
+            _add(part.words, child, source, expand.words(child, source, scope))
     return made
 
 
-def left_out(before: Node, after: Node, source: Source) -> list[Word]:
-    """Return the words between two nodes that the tree has left out: the `-` of `cat - <<END`."""
-    between = source.text(before.end_byte, after.start_byte).replace("\\\n", " ")
-    return [Word(each) for each in between.split()]
+def _add(words: list[Word], node: Node, source: Source, more: list[Word]) -> None:
+    """Add the words of a node; the first goes on with the one before it where only a line's end is between them."""
+    between = _between(node, source)
+    if words and more and between and not between.replace("\\\n", ""):
+        before, first, *more = words.pop(), *more
+        words.append(Word(before.text + first.text, globs=before.globs or first.globs))
+    words.extend(more)
+
+
+def _between(node: Node, source: Source) -> str:
+    before = node.prev_sibling
+    return source.text(before.end_byte, node.start_byte) if before is not None else ""
+
+
+def left_out(node: Node, source: Source) -> list[Word]:
+    """Return the words before a node that the tree has left out: the `-` of `cat - <<END`."""
+    return [Word(each) for each in _between(node, source).replace("\\\n", " ").split()]
 
 
 def assigned(node: Node, source: Source, scope: Scope, expand: Expander) -> tuple[str, str]:
     """Return the variable that a node sets, and its value; that of a list is not known."""
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = source.text(target.start_byte, target.end_byte) if target is not None else ""
+    if target is not None:
+        expand.run_within(target, source, scope)
     text = ""
     if value is not None and value.type == "array":
         expand.run_within(value, source, scope)
@@ -97,9 +108,11 @@ def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand:
     operator = next((child.type for child in node.children if not child.is_named), ">")
     number = source.text(descriptor.start_byte, descriptor.end_byte) if descriptor is not None else ""
     if named:
-        streams.redirections.append(Redirection(operator, expand.word(named[0], source, scope), number))
+        words = expand.words(named[0], source, scope)
+        target = words[0] if len(words) == 1 else expand.word(named[0], source, scope)
+        streams.redirections.append(Redirection(operator, target, number))
         if operator == "<":
-            streams.stdin, streams.own_stdin = None, True
+            streams.stdin, streams.own_stdin = target.output, True
     into = streams.words  # `> out rm x`: the parser takes them for more files
     for child in named[1:]:
         if child.type == "ERROR":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.look import READERS
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.recipes.shell.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ def unwrapped(program: str, argv: Argv) -> Wrapped | None:
         if text in wrapper.never:
             return None
         if text[:1] == "-" and len(text) > 1:
-            takes = name in wrapper.valued and not equals
+            takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
             if name in DIRECTORIES.get(program, ()):
@@ -132,9 +132,19 @@ def unwrapped(program: str, argv: Argv) -> Wrapped | None:
         else:
             break
         position += 1
+    if program == "coproc" and [word.text for word in argv[position + 1 : position + 2]] == ["{"]:
+        position += 1  # past its name
     found.options = argv[1:position]
     found.words += argv[position:]
     return found if found.words else None
+
+
+def _takes_next(option: str, valued: frozenset[str]) -> bool:
+    """Tell whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
+    if option in valued or option[:2] == "--":
+        return option in valued
+    place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)
+    return place > 0 and place == len(option) - 1
 
 
 class Line:
@@ -208,6 +218,25 @@ def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # 
     return _all(rest) if rest else None
 
 
+def _of_git(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    """`git submodule foreach LINE`, `git rebase --exec LINE` and `git bisect run COMMAND`."""
+    texts = [word.text for word in argv]
+    for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
+        if command in texts and before in texts[texts.index(command) :]:
+            rest = argv[texts.index(before) + 1 :]
+            while rest and rest[0].text[:1] == "-":
+                rest = rest[1:]
+            return _line_of_command(rest, command) if rest else None
+    return None
+
+
+def _line_of_command(argv: Argv, command: str) -> Line:
+    if command == "rebase" or len(argv) == 1:
+        return Line(argv[0], [])
+    quoted = [word.text if not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in argv]
+    return Line(Word(" ".join(quoted)), [])
+
+
 def _of_source(argv: Argv, stdin: Word | None) -> Line | None:
     if len(argv) > 1 and (argv[1].output is not None or argv[1].text in STDIN):
         return Line(argv[1].output or stdin, argv[2:])
@@ -229,6 +258,8 @@ def _of_ssh(argv: Argv, stdin: Word | None) -> Line | None:
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + (argv[position].text[1:] in SSH_VALUED)
     rest = argv[position + 1 :]
+    if rest and rest[0].text == "--":
+        rest = rest[1:]
     return _all(rest) if rest else Line(stdin, [])
 
 
@@ -242,6 +273,7 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
 LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
     ".": _of_source,
     "eval": _of_eval,
+    "git": _of_git,
     "source": _of_source,
     "ssh": _of_ssh,
     "sudo": _of_sudo,
@@ -249,74 +281,3 @@ LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
     "watch": _of_watch,
 }
 """Programs that make a line of their words, or read one."""
-
-MOST_ARGUMENTS = 64
-
-
-def of_xargs(wrapped: Wrapped, stdin: Word | None) -> Argv:
-    """Return the command that xargs or parallel runs, with what it reads, where that is known, or one unknown word."""
-    words = wrapped.words
-    texts = [word.text for word in words]
-    cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
-    if cut is not None:
-        read, words = words[cut + 1 :], words[:cut]
-    elif stdin is not None and stdin.known and len(stdin.text.split()) <= MOST_ARGUMENTS:
-        read = [Word(each) for each in stdin.text.replace("\0", " ").split()]
-    else:
-        read = [Word(UNKNOWN)]
-    marks = [word.text for word in wrapped.options]
-    mark = marks[marks.index("-I") + 1] if "-I" in marks[:-1] else next((m[2:] for m in marks if m[:2] == "-I"), "{}")
-    if any(mark in word.text for word in words):
-        return [made for word in words for made in (_put_in(word, mark, read) if mark in word.text else [word])]
-    return [*words, *read]
-
-
-def _put_in(word: Word, mark: str, read: Argv) -> Argv:
-    return [Word(word.text.replace(mark, each.text), globs=word.globs) for each in read]
-
-
-EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-
-
-FILTERS = (
-    "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
-    "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
-    "-samefile", "-size", "-user", "-wholename",
-)  # fmt: skip
-"""Tests of find with which it is no longer everything."""
-
-
-def of_find(argv: Argv) -> list[Argv]:
-    """Return the commands that find runs: `{}` is something unknown under each of the directories it begins with."""
-    starts = roots(argv)
-    commands: list[Argv] = []
-    position = 0
-    while position < len(argv):
-        if argv[position].text in EXECUTING:
-            end = next((i for i in range(position + 1, len(argv)) if argv[i].text in {";", "+"}), len(argv))
-            commands.append(
-                [
-                    made
-                    for word in argv[position + 1 : end]
-                    for made in (
-                        _put_in(word, "{}", [Word(f"{start.text.rstrip('/')}/{UNKNOWN}") for start in starts])
-                        if "{}" in word.text
-                        else [word]
-                    )
-                ]
-            )
-            position = end
-        position += 1
-    return [command for command in commands if command]
-
-
-def roots(argv: Argv) -> Argv:
-    """Return the directories that find begins with."""
-    found: Argv = []
-    for word in argv[1:]:
-        if word.text[:1] in {"-", "(", "!", ")"}:
-            if found or word.text[:2] not in {"-H", "-L", "-P", "-O"}:
-                break
-        else:
-            found.append(word)
-    return found or [Word(".")]

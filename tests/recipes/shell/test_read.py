@@ -29,7 +29,7 @@ def only(line: str, program: str = "rm") -> Command:
         ("rm $x", UNKNOWN),
         ('rm "$x"/*', f"{UNKNOWN}/*"),
         ("rm ${HOME%/*}", UNKNOWN),
-        ("rm ${x:-/}", UNKNOWN),
+        ("rm ${x:+/}", UNKNOWN),
         ("rm $(date)", UNKNOWN),
         ("rm a$((1 + 1))", f"a{UNKNOWN}"),
         ("a=(x y); rm ${a[0]}", UNKNOWN),
