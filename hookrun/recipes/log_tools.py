@@ -57,6 +57,7 @@ RECIPE = Recipe(
     ),
     misses=(
         "Credentials that neither look like one nor stand under a name that says so.",
+        "A call that a hook of a later layer changes is logged twice, as it was and as it is.",
         "Prompts and answers: only tool calls.",
         "Tools of which the agent fires no hooks.",
     ),

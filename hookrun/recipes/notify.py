@@ -52,6 +52,7 @@ RECIPE = Recipe(
     misses=(
         "Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.",
         "The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.",
+        "An end that a hook of a later layer refuses: it is told before that one is asked.",
         "A desktop on another machine, as over ssh: use a webhook.",
         "The bell needs `ps`, and an agent that runs in a terminal.",
     ),

@@ -47,6 +47,7 @@ RECIPE = Recipe(
     ),
     misses=(
         "What one call does: a shell line with a loop in it is one call.",
+        "A patch over several files is one call for each of them.",
         "Calls of different tools are not added up, nor those of different sessions.",
         "Calls that were let through count, whether the tool has then worked or not.",
         "A refused call does not count: an agent that tries again without waiting is refused again, not punished.",

@@ -38,3 +38,14 @@ def test_a_call_that_another_hook_refuses_is_logged(project: Project) -> None:
     path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
     (record,) = [json.loads(line) for line in path.read_text().splitlines()]
     assert (record["event_type"], record["tool_name"], record["session_id"]) == ("pre_tool", "bash", "s1")
+
+
+def test_a_call_that_a_later_layer_changes_is_logged_as_it_was_and_as_it_is(project: Project) -> None:
+    """The person's log is asked again about what a project's hook has made of the call."""
+    project.user_hooks(*map(dict, RECIPE.hooks))
+    project.script("change", '{"action": "modify", "args_patch": {"command": "ls -l"}}')
+    project.hooks({"name": "change", "command": "cat change"})
+    assert project.fire().action == "modify"
+    path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [record["tool_input"]["command"] for record in records] == ["ls", "ls -l"]

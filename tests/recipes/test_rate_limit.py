@@ -53,6 +53,14 @@ def test_a_call_that_is_looked_at_twice_counts_once(account: Account) -> None:
     assert calls(account, "r1", "r1", "r2", "r2", "r3") == ["continue"] * 4 + ["block"]
 
 
+def test_a_call_that_a_later_layer_changes_counts_once(project: Project) -> None:
+    """Through real fires: the second call may still pass, the third not."""
+    project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "2"}})
+    project.script("change", '{"action": "modify", "args_patch": {"command": "ls -l"}}')
+    project.hooks({"name": "change", "command": "cat change"})
+    assert [project.fire().action for _ in range(3)] == ["modify", "modify", "block"]
+
+
 def test_a_clock_that_was_put_back_does_not_lock_the_tool(account: Account) -> None:
     """Calls of the future are none."""
     account.options(calls=1)
