@@ -2,9 +2,9 @@
 
     python benchmarks/testing.py [--rounds 7] [--cases 1000] [--json FILE]
 
-What is judged is the rate at which the cases run and are judged, by hookrun's own clock (`seconds` of `--json`). The
-whole command, with the interpreter's start, reading the cases and reporting, is shown beside it. It is held against what
-starts the same sh from one process per core, feeds it, reads what it prints, and does nothing else. Makes its own
+What is judged is the rate at which the cases run and are judged, by hookrun's own clock (`seconds` of `--json`); the
+whole command, with the interpreter's start, reading the cases and reporting, is shown beside it. It is held against
+what starts the same sh from one process per core, feeds it, reads what it prints, and does nothing else. Makes its own
 virtual environment. Exits 1 when the bar fails, 2 when a case is broken or cannot be set up.
 """
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
+from hookrun.cli.declared import here, home_of
 from hookrun.testing import find
 from hookrun.testing.coverage import Coverage
+from hookrun.testing.ran import Tested
 from hookrun.testing.report import Report
-from hookrun.testing.run import Tested, run_cases
+from hookrun.testing.run import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
@@ -135,7 +137,7 @@ def _run(options: Options, report: Report) -> Tested:
     cases = find.chosen(files, options.pattern)
     report.begin(len(cases))
     try:
-        tested = run_cases(files, cases, at_once=options.at_once, on_ran=report.ran)
+        tested = run_cases(files, cases, at_once=options.at_once, directory=here(), on_ran=report.ran)
     finally:
         report.end()
     _nothing_is_no_success(tested, files, options.pattern)
@@ -185,8 +187,7 @@ def _watch(options: Options) -> None:
 
 def _from_log(recorded: str, into: str | None, home: str | None) -> None:
     """Make a case of a recorded fire and print it, or put it into a file."""
-    from hookrun.cli.declared import home_of  # only for a log
-    from hookrun.testing import from_log  # the same
+    from hookrun.testing import from_log  # only where somebody asks
 
     try:
         case = from_log.case_of(home_of(home), recorded)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, Run
     from hookrun.testing.came import Came
     from hookrun.testing.declared import Declared
-    from hookrun.testing.run import Ran
+    from hookrun.testing.ran import Ran
 
 RAN = "no case in which it runs"
 LETS_PASS = "no case in which it has nothing to say"  # noqa: S105  # a sentence

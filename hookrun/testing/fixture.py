@@ -7,7 +7,7 @@ import os
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
-from hookrun.testing.run import CannotRunError, Runner, chosen, known_event
+from hookrun.testing.runner import CannotRunError, Runner, chosen, known_event
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

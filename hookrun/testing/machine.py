@@ -11,7 +11,7 @@ from hookrun.testing.told import failure
 
 if TYPE_CHECKING:
     from hookrun.testing.coverage import Coverage
-    from hookrun.testing.run import Ran, Tested
+    from hookrun.testing.ran import Ran, Tested
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, in no form."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from hookrun.testing.cases import Case
     from hookrun.testing.fixture import Hookrun
-    from hookrun.testing.run import Ran, Runner
+    from hookrun.testing.ran import Ran
+    from hookrun.testing.runner import Runner
 
 RUNNER: pytest.StashKey[Runner] = pytest.StashKey()
 
@@ -86,9 +87,9 @@ class OneCase(pytest.Item):
 def runner_of(config: pytest.Config) -> Runner:
     """Return what runs all cases and fires of this pytest run."""
     if RUNNER not in config.stash:
-        from hookrun.testing.run import Runner
+        from hookrun.testing.runner import Runner
 
-        runner = config.stash[RUNNER] = Runner()
+        runner = config.stash[RUNNER] = Runner(directory=str(config.rootpath))
         config.add_cleanup(runner.close)
     return config.stash[RUNNER]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hookrun.config.problem import Problem
     from hookrun.testing.coverage import Coverage
-    from hookrun.testing.run import Ran, Tested
+    from hookrun.testing.ran import Ran, Tested
     from hookrun.testing.update import Updated
 
 STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red", "+": "green"}

@@ -1,304 +1,24 @@
-"""Runs cases through the engine, many at once in one process. Nothing of the person's is read or written."""
+"""Runs cases, many at once in one process: what `hookrun test` and other programs call."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
-from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from hookrun import context as contexts
-from hookrun.agents import load as load_agent
-from hookrun.config.problem import nearest
-from hookrun.events import EVENTS
-from hookrun.library.registry import Selection, Table
-from hookrun.library.result import Result
-from hookrun.library.services import Services
-from hookrun.model import Hook
-from hookrun.run.pool import Pool
 from hookrun.run.process import MOST_AT_ONCE
-from hookrun.testing import as_agent, declared
-from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
-from hookrun.testing.came import Came, as_told, of_verdict
-from hookrun.testing.cases import WORKDIR
-from hookrun.testing.judge import Difference, judge
+from hookrun.testing.ran import Ran, Tested
+from hookrun.testing.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from hookrun.config.problem import Problem
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.declared import Declared
 
 PER_CORE = 4
 """Hooks that run at once for each core."""
-SETUP_PATIENCE = 60.0
-"""Seconds that a `setup` may take."""
-MOST_SAID = 2000
-"""Characters of what a failing `setup` printed that are told: the last ones."""
-AHEAD = 4
-"""Cases that are made ready while all places for processes are taken."""
-
-
-class CannotRunError(ValueError):
-    """A case cannot be run as it stands; the message says why."""
-
-
-@dataclass(repr=False, slots=True)
-class Ran:
-    """One case that was to be run, once for each of its agents (`agent` None: for a program).
-
-    `problems` are why it could not be run, a line each; else `came` is what came of it, and `differences` are what was
-    expected and did not hold. `declared` is what it was run against, `directory` the case's own, which is gone now.
-    """
-
-    case: Case
-    agent: str | None
-    came: Came | None = None
-    differences: list[Difference] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    declared: Declared | None = None
-    directory: str | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether it could be run and all holds."""
-        return not (self.problems or self.differences)
-
-    @property
-    def name(self) -> str:
-        """The name of the case, and the agent if it is run as one."""
-        return f"{self.case.name} [{self.agent}]" if self.agent else self.case.name
-
-
-@dataclass(repr=False, slots=True)
-class Tested:
-    """What came of all cases, in their order, and what is wrong with files of cases. `seconds` is how long it took."""
-
-    results: list[Ran]
-    problems: list[Problem]
-    seconds: float = 0.0
-
-    @property
-    def failed(self) -> int:
-        """How many did not pass."""
-        return sum(not ran.passed for ran in self.results)
-
-    @property
-    def ok(self) -> bool:
-        """Whether there was something to run, all of it passed, and every file could be read."""
-        return bool(self.results) and not self.failed and not self.problems
-
-
-class Runner:
-    """Runs cases, at most `at_once` processes at a time. To be closed: that removes its temporary directory.
-
-    `given` are declarations that stand in for those around the files of cases.
-    """
-
-    def __init__(self, at_once: int = MOST_AT_ONCE, given: Declared | None = None) -> None:
-        self.at_once = at_once
-        self._given = given
-        self._pool, self._background_pool = Pool(at_once), Pool(at_once)
-        self._place = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
-        os.mkdir(f"{self._place}/home")
-        self._declared: dict[tuple[str, str | None], Declared] = {}
-        self._services: dict[Declared, Services] = {}
-        self._tables: dict[tuple[object, ...], Table] = {}
-        self._made = 0
-        self._homes: list[str] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End every hook that runs and remove what was made for the cases."""
-        self._pool.close()
-        self._background_pool.close()
-        shutil.rmtree(self._place, ignore_errors=True)
-
-    def declared_for(self, file: CaseFile) -> Declared:
-        """Return what the cases of a file are run against."""
-        if self._given is not None:
-            return self._given
-        return self.declared_at(file.directory, file.config)
-
-    def declared_at(self, directory: str, config: str | None = None) -> Declared:
-        """Return what is declared for a directory, or in one file."""
-        key = (directory, config) if config is None else ("", config)
-        if key not in self._declared:
-            self._declared[key] = declared.from_files(directory, config)
-        return self._declared[key]
-
-    async def run_all(self, cases: Iterable[Case], on_ran: Callable[[Ran], object] = lambda _: None) -> list[Ran]:
-        """Run all cases, side by side; return what came of each, in their order. `on_ran` is told of each at once."""
-        jobs = [(case, agent) for case in cases for agent in (case.agents or (None,))]
-        results: list[Ran | None] = [None] * len(jobs)
-        left = iter(enumerate(jobs))
-
-        async def work() -> None:
-            for index, (case, agent) in left:
-                ran = results[index] = await self.run(case, agent)
-                on_ran(ran)
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(jobs), self.at_once + AHEAD)):
-                group.create_task(work())
-        return [ran for ran in results if ran is not None]
-
-    async def run(self, case: Case, agent: str | None = None) -> Ran:
-        """Run one case, as an agent if one is given, and judge what came. Raises nothing."""
-        ran = Ran(case, agent, problems=list(map(str, case.problems)))
-        if ran.problems:
-            return ran
-        ran.declared = self.declared_for(case.file)
-        if ran.declared.problems:
-            ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
-            return ran
-        try:
-            ran.came, expect = await self._fire(ran, ran.declared)
-        except CannotRunError as error:
-            ran.problems = [f"{case.where}: {error}"]
-        except Exception as error:  # one case that cannot be run keeps none of the others from it
-            ran.problems = [f"{case.where}: it cannot be run: {type(error).__name__}: {error}"]
-        else:
-            ran.differences = judge(expect, ran.came)
-        return ran
-
-    async def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
-        """Return what came of a case, and what is expected of it with its own directory filled in."""
-        case, agent = ran.case, ran.agent
-        event = known_event(case.event, against)
-        hooks = chosen(case.hooks, against)
-        around = self._surround(case)
-        ran.directory = around.directory
-        context = around.filled(case.context)
-        if around.directory is not None:
-            given = context.get("working_dir")
-            context["working_dir"] = (
-                os.path.join(around.directory, given) if isinstance(given, str) else around.directory
-            )
-        if case.setup is not None:
-            without_path = {name: value for name, value in around.env.items() if name != "PATH"}
-            await self._set_up(case.setup, context, against, without_path)
-        if agent is None:
-            came = await self.fire(event, context, against, hooks=hooks, env=around.env)
-        else:
-            came = await self.fire_as(agent, event, context, against, hooks=hooks, env=around.env)
-        self._give_back(around, came)
-        came.files = around.texts(case.expect.get("files"))
-        return came, around.filled(case.expect)
-
-    async def fire(
-        self,
-        event: str,
-        context: Mapping[str, object],
-        against: Declared,
-        *,
-        hooks: frozenset[str] | None = None,
-        env: Mapping[str, str],
-    ) -> Came:
-        """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it.
-
-        `env` is laid over the environment that hooks inherit.
-        """
-        contexts.check(context, "the context")
-        table = self._table(event, against, hooks)
-        concerned = table.concerned(context)
-        if not concerned:
-            return of_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), env)
-        result = await fire.run()
-        came = of_verdict(result, list(result.runs), dict(context))
-        came.ms = result.ms
-        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
-        came.failures += await fire.background_failures(len(waiting))
-        return came
-
-    async def fire_as(
-        self,
-        agent: str,
-        event: str,
-        context: Mapping[str, object],
-        against: Declared,
-        *,
-        hooks: frozenset[str] | None,
-        env: Mapping[str, str],
-    ) -> Came:
-        """Do the same as an agent would have it; what came is what the agent is told."""
-        module = load_agent(agent)
-        try:
-            message = as_agent.message_of(module, event, context)
-        except as_agent.NoEventError as error:
-            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, env=env)
-        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
-
-    async def _set_up(
-        self, line: str, context: Mapping[str, object], against: Declared, env: Mapping[str, str]
-    ) -> None:
-        """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails."""
-        hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_PATIENCE)
-        table = Table([hook])
-        fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), env)
-        (run,) = (await fire.run()).runs
-        if run.outcome.exit_code != 0:
-            said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
-            why = f"exited with status {run.outcome.exit_code}"
-            if run.failure is not None and run.failure.kind != "exit_code":
-                why = run.failure.detail
-            raise CannotRunError(f"setup: it {why}{f': {said[-MOST_SAID:]}' if said else ''}; correct the line")
-
-    def _table(self, event: str, against: Declared, hooks: frozenset[str] | None) -> Table:
-        key = (against, event, hooks)
-        if key not in self._tables:
-            found = [hook for hook in against.hooks if event in hook.events and hook.mode != "off"]
-            self._tables[key] = Table([hook for hook in found if hooks is None or hook.name in hooks])
-        return self._tables[key]
-
-    def _services_for(self, against: Declared) -> Services:
-        services = self._services.get(against)
-        if services is None:
-            services = self._services[against] = Services(against.root, max_processes=self.at_once)
-            services.home = f"{self._place}/home"
-            services.trusted = True
-            services.pool, services.background_pool = self._pool, self._background_pool
-        return services
-
-    def _surround(self, case: Case) -> Around:
-        """Return what a case runs in: a home of its own, and a directory with its files if it is to have one."""
-        if not case.temporary:
-            home = self._homes.pop() if self._homes else self._new_directory()
-            return Around(None, home, {"HOME": home, **filled(case.env, {ACCOUNT: account_home()})})
-        directory = self._new_directory()
-        home = f"{directory}/.home"
-        os.mkdir(home)
-        for name, text in case.files.items():
-            path = os.path.join(directory, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-            if text.startswith("#!"):
-                os.chmod(path, 0o755)  # noqa: S103  # a program, in a directory of our own
-        env = filled(case.env, {ACCOUNT: account_home(), WORKDIR: directory})
-        return Around(directory, home, {"HOME": home, **env})
-
-    def _new_directory(self) -> str:
-        self._made += 1
-        directory = f"{self._place}/{self._made}"
-        os.mkdir(directory)
-        return directory
-
-    def _give_back(self, around: Around, came: Came) -> None:
-        """Take back a home that is as empty as it was: making one, and removing it, takes longer than many a hook."""
-        if around.directory is None and not any(run.outcome.left for run in came.runs) and not os.listdir(around.home):
-            self._homes.append(around.home)
 
 
 def run_cases(
@@ -307,16 +27,18 @@ def run_cases(
     *,
     at_once: int | None = None,
     given: Declared | None = None,
+    directory: str | None = None,
     on_ran: Callable[[Ran], object] = lambda _: None,
 ) -> Tested:
     """Run the cases of these files, or only some, and return what came of them; whatever is raised, no hook is left.
 
     `at_once` is how many hooks run side by side. `given` are declarations that stand in for those around the files,
-    made by `declared.from_data` or `declared.from_files`.
+    made by `declared.from_data` or `declared.from_files`; `directory` is where those are looked for that a file has not
+    around it.
     """
     files = list(files)
     begun = monotonic()
-    with Runner(at_once or default_width(), given) as runner:
+    with Runner(at_once or default_width(), given, directory) as runner:
         to_run = cases if cases is not None else [case for file in files for case in file.cases]
         results = asyncio.run(runner.run_all(to_run, on_ran))
     return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)
@@ -325,27 +47,3 @@ def run_cases(
 def default_width() -> int:
     """Return how many hooks run at once where nobody says: enough to keep every core busy."""
     return min(MOST_AT_ONCE, PER_CORE * (os.cpu_count() or 1))
-
-
-def known_event(given: str, against: Declared) -> str:
-    """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
-    if given in EVENTS:
-        return EVENTS[given]
-    if given in against.events:
-        return given
-    near = nearest(given, [*EVENTS, *against.events])
-    hint = f"; did you mean {near}?" if near else ""
-    raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
-
-
-def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
-    """Return the hooks of these names, None for all. Raises CannotRunError for one that is not declared."""
-    if names is None:
-        return None
-    known = [hook.name for hook in against.hooks]
-    for name in names:
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"; did you mean {near}?" if near else ""
-            raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
-    return frozenset(names)

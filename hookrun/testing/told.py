@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hookrun.testing.came import Came
     from hookrun.testing.judge import Difference
-    from hookrun.testing.run import Ran
+    from hookrun.testing.ran import Ran
 
 LONGEST_CONTEXT = 4000
 """Characters of a context beyond which the line to try a case does not hold it."""
@@ -35,7 +35,8 @@ def failure(ran: Ran) -> Iterator[str]:
     for name, text in ran.came.stderr():
         yield f"  stderr of {name}:"
         yield from (f"    | {line}" for line in text.splitlines())
-    yield f"  try it: {line_to_try(ran)}"
+    gone = " (its own directory is gone)" if ran.directory is not None else ""
+    yield f"  try it{gone}: {line_to_try(ran)}"
 
 
 def difference(found: Difference) -> Iterator[str]:
@@ -68,4 +69,5 @@ def line_to_try(ran: Ran) -> str:
     where = ran.declared.root if ran.declared is not None else "."
     there = "" if where == os.getcwd() else f"cd {quote(where)} && "
     config = f" --config {quote(case.file.config)}" if case.file.config is not None else ""
-    return f"{there}echo {quote(context)} | hookrun fire {case.event} --explain{config}"
+    env = "".join(f"{name}={quote(value)} " for name, value in case.env.items())
+    return f"{there}printf %s {quote(context)} | {env}hookrun fire {case.event} --explain{config}"

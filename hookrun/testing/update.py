@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.run import Ran
+    from hookrun.testing.ran import Ran
 
 
 class Updated:

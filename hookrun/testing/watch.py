@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hookrun.config.find import Identity
-    from hookrun.testing.run import Ran
+    from hookrun.testing.ran import Ran
 
 EVERY = 0.3
 """Seconds between two looks."""

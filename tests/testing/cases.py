@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from hookrun.testing.cases import CaseFile, load
-from hookrun.testing.run import Ran, Tested, run_cases
+from hookrun.testing.ran import Ran, Tested
+from hookrun.testing.run import run_cases
+from tests.cli.terminal import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +63,11 @@ def differing(ran: Ran) -> list[str]:
     """Return the keys of what does not hold."""
     assert not ran.problems
     return [each.key for each in ran.differences]
+
+
+def until_there(path: Path) -> None:
+    """Wait until a file is there."""
+    until = monotonic() + PATIENCE
+    while not path.exists():
+        assert monotonic() < until
+        sleep(0.01)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.testing import declared
 from hookrun.testing.cases import load
-from hookrun.testing.run import Runner, run_cases
-from tests.cli.terminal import PATIENCE
-from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, write
+from hookrun.testing.run import run_cases
+from hookrun.testing.runner import Runner
+from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
 Json = dict[str, object]
@@ -270,14 +267,6 @@ def test_cases_run_side_by_side(project: Project) -> None:
         {**LIST, "env": {"MINE": mine, "OTHER": other}, "expect": {"fired": True}} for mine, other in ((a, b), (b, a))
     ]
     assert run_here(project, *cases).ok
-
-
-def until_there(path: Path) -> None:
-    """Wait until a file is there."""
-    until = monotonic() + PATIENCE
-    while not path.exists():
-        assert monotonic() < until
-        sleep(0.01)
 
 
 def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:

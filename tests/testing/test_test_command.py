@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.cli.command import hookrun
 from tests.cli.terminal import PATIENCE, at_terminal
-from tests.testing.cases import GUARD, LIST, PUSH, write
+from tests.testing.cases import GUARD, LIST, PUSH, until_there, write
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -50,10 +54,33 @@ def test_a_failure_is_told_as_a_difference(project: Project) -> None:
     assert shown[8].startswith("  ran: no-force (block, ")
     assert shown[9:11] == ["  stderr of no-force:", "    | no force push here"]
     assert shown[11] == (
-        """  try it: echo '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
+        """  try it: printf %s '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
         "| hookrun fire pre_tool_use --explain"
     )
     assert shown[12].startswith("1 case: 0 passed, 1 failed in ")
+
+
+def test_the_line_to_try_a_case_does_the_same(project: Project) -> None:
+    """Whatever is in the context, and with the environment of the case, in any shell."""
+    project.hooks({"command": 'cat >&2; echo " $WORD" >&2; exit 2'})
+    path = project.root / "other" / "place"
+    path.mkdir(parents=True)
+    write(project, {**PUSH, "args": {"command": "a\n'\\t' $(b)"}, "env": {"WORD": "it's"}, "expect": {"action": "ask"}})
+    done = subprocess.run(
+        project.command("test", "../../hooks"),
+        cwd=path,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  try it: "))
+    command = line.removeprefix("  try it: ").replace("hookrun fire", " ".join(project.command("fire")))
+    tried = subprocess.run(["sh", "-c", command], cwd=path, env=project.environment(), capture_output=True, check=False)
+    assert tried.returncode == 2, tried.stderr
+    verdict = json.loads(tried.stdout)
+    seen, _, word = str(verdict["message"]).rpartition("\n")
+    assert (json.loads(seen)["tool_args"], word) == ({"command": "a\n'\\t' $(b)"}, " it's")
 
 
 def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
@@ -244,6 +271,45 @@ def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:
+    """Nothing is looked for above a file there, but where the person is."""
+    (project.root / ".git").rmdir()
+    project.hooks(GUARD)
+    write(project, {**PUSH, "expect": BLOCKED})
+    assert hookrun(project, "test").status == 0
+    (project.root / "coder.json").unlink()
+    done = hookrun(project, "test")
+    assert done.status == 1
+    assert f"{project.root}/hooks: found no declaration file here, expected coder.json" in done.stdout
+
+
+def test_ctrl_c_ends_every_hook(project: Project) -> None:
+    """None is left, nor anything of what was made for the cases."""
+    mark = project.home / "pid"
+    project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
+    write(project, {**LIST, "expect": {"fired": True}})
+    place = project.home / "tmp"
+    place.mkdir()
+    process = subprocess.Popen(
+        project.command("test"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(TMPDIR=str(place)),
+    )
+    try:
+        until_there(mark)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert (process.returncode, "".join(said).strip()) == (130, "")
+    assert list(place.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
 
 
 def test_options_that_do_not_go_together(project: Project) -> None:
