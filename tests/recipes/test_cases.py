@@ -2,48 +2,50 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.recipes import RECIPES
-from tests.recipes.cases import cases, context, recipe, run
+from hookrun.testing.told import failure
+from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
-    from tests.recipes.cases import Case
 
 FEWEST = 10
+"""Cases of either kind."""
 
 
-@pytest.mark.parametrize(
-    ("module", "case"),
-    [pytest.param(module, case, id=f"{module}: {name}") for module in RECIPES for name, case in cases(module)],
-)
-def test_a_recipe_does_what_its_cases_say(
-    module: str, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each with the options, files and context that it names."""
-    run(case, module, tmp_path, monkeypatch)
+def test_every_module_with_a_recipe_is_listed() -> None:
+    """Sorted, once, and each by the name of its module."""
+    assert list(RECIPES) == sorted(set(RECIPES))
+    assert [recipe(module).name.replace("-", "_") for module in RECIPES] == list(RECIPES)
+
+
+@pytest.mark.parametrize("module", RECIPES)
+def test_a_recipe_does_what_its_cases_say(module: str) -> None:
+    """As `hookrun test` runs them."""
+    done = run_all(module)
+    assert ["\n".join(failure(ran)) for ran in done.results if not ran.passed] == []
+    assert done.ok
 
 
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_ships_enough_cases(module: str) -> None:
-    """At least ten in which it does something and ten in which it does not, each under a name of its own."""
-    named = cases(module)
-    assert len({name for name, _ in named}) == len(named)
-    acts = [case for _, case in named if case["expect"].get("action", "continue") != "continue"]
-    assert len(acts) >= FEWEST
-    assert len(named) - len(acts) >= FEWEST
+    """At least ten in which it does something and ten in which it does not."""
+    kinds = [acts(case) for case in file(module).cases]
+    assert kinds.count(True) >= FEWEST
+    assert kinds.count(False) >= FEWEST
 
 
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_is_of_its_form(module: str) -> None:
     """Its first hook has its name, its functions are its module's, and it says what it misses."""
     made = recipe(module)
-    assert made.hooks[0]["name"] == made.name == module.replace("_", "-")
+    assert made.hooks[0]["name"] == made.name
     assert all(str(hook["python"]).startswith(f"hookrun.recipes.{module}:") for hook in made.hooks)
     assert made.summary
     assert made.catches
@@ -51,19 +53,22 @@ def test_a_recipe_is_of_its_form(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", RECIPES)
-@pytest.mark.parametrize("acts", [True, False])
-def test_a_recipe_runs_as_it_is_declared(module: str, acts: bool, project: Project) -> None:
-    """One of its cases of either kind, declared by a person and fired by the real command."""
+@pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
+def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
+    """The first of its cases of either kind, declared by a person and fired by the real command."""
     case = next(
-        case
-        for _, case in cases(module)
-        if (case["expect"].get("action", "continue") != "continue") is acts
-        and not case.get("files")
-        and "fired" not in case["expect"]
+        case for case in file(module).cases if acts(case) is kind and "action" in case.expect and not case.agents
     )
-    project.user_hooks(*(dict(hook) for hook in recipe(module).hooks))
-    environment = {name: str(value) for name, value in case.get("env", {}).items()}
-    event = str(case["event"])
-    fired = project.fire({**context(case, str(project.root)), "session_id": "s"}, event=event, env=environment)
-    assert fired.action == case["expect"]["action"], fired.stderr
-    assert fired.hook(module.replace("_", "-"))["failure"] is None
+    hooks = [hook for hook in recipe(module).hooks if case.hooks is None or hook["name"] in case.hooks]
+    project.user_hooks(*(dict(hook) for hook in hooks))
+    environment = laid_out(case, project.root)
+    if case.setup is not None:
+        env = {**os.environ, "HOME": str(project.home), **environment}
+        subprocess.run(["/bin/sh", "-c", case.setup], cwd=project.root, env=env, check=True)
+    context = {"working_dir": str(project.root), "session_id": "s", **case.context}
+    fired = project.fire(context, event=case.event, env=environment)
+    expected = case.expect["action"]
+    assert isinstance(expected, list)
+    assert fired.action in expected, fired.stderr
+    failed = [record["failure"] for record in project.audit() if record.get("failure")]
+    assert failed == ([case.expect["failure"]] if case.expect.get("failure") else [])

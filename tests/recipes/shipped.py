@@ -1,0 +1,60 @@
+"""The recipes and the cases that they ship."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hookrun.recipes
+from hookrun.recipes import registry
+from hookrun.testing import cases, declared, run
+
+if TYPE_CHECKING:
+    from hookrun.recipes.recipe import Recipe
+    from hookrun.testing.cases import Case, CaseFile
+    from hookrun.testing.ran import Tested
+
+TEXTS = ("message", "additional_context", "system_message")
+
+
+def recipe(module: str) -> Recipe:
+    """Return what the module says of itself."""
+    return registry.find(module.replace("_", "-"))
+
+
+def file(module: str) -> CaseFile:
+    """Return the cases of a recipe; nothing is wrong with them."""
+    path = os.path.join(os.path.dirname(hookrun.recipes.__file__), registry.CASES.format(module=module))
+    found = cases.load(path)
+    problems = [*found.problems, *(problem for case in found.cases for problem in case.problems)]
+    assert [str(problem) for problem in problems] == []
+    return found
+
+
+def acts(case: Case) -> bool:
+    """Tell whether a case expects that the recipe does something: refuses, changes, says, fails, or leaves a file."""
+    expect = case.expect
+    said = any(expect.get(name) is not None for name in (*TEXTS, "failure"))
+    quiet = expect.get("system_message", "") is None
+    files = expect.get("files", {})
+    assert isinstance(files, dict)
+    left = any(text is not None for text in files.values()) and not quiet
+    return said or left or expect.get("action", ["continue"]) != ["continue"]
+
+
+def run_all(module: str) -> Tested:
+    """Run the cases of a recipe against its declarations."""
+    given = declared.from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
+    assert not given.problems
+    return run.run_cases([file(module)], given=given)
+
+
+def laid_out(case: Case, directory: Path) -> dict[str, str]:
+    """Put the files of a case into a directory; return its environment."""
+    for name, text in case.files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+    return {name: value.replace("${WORKDIR}", str(directory)) for name, value in case.env.items()}
