@@ -43,12 +43,16 @@ def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
 
 def _fits(parts: Sequence[str], steps: Sequence[str]) -> bool:
     """Tell whether the parts of a pattern describe the whole of a path; `**` is any number of its steps."""
-    if not parts:
-        return not steps
-    if parts[0] == ANY:
-        least = 1 if len(parts) == 1 else 0  # at the end it is what is inside of a directory
-        return any(_fits(parts[1:], steps[count:]) for count in range(least, len(steps) + 1))
-    return bool(steps) and glob(parts[0], steps[0]) and _fits(parts[1:], steps[1:])
+    reached = {0}
+    for index, part in enumerate(parts):
+        if part == ANY:
+            least = 1 if index == len(parts) - 1 else 0  # at the end it is what is inside of a directory
+            reached = set(range(min(reached) + least, len(steps) + 1))
+        else:
+            reached = {step + 1 for step in reached if step < len(steps) and glob(part, steps[step])}
+        if not reached:
+            return False
+    return len(steps) in reached
 
 
 def file_of(context_path: object, args: object, cwd: str) -> str | None:

@@ -16,6 +16,7 @@ VALUED = frozenset({"timeout", "nice", "stdbuf"})
 """Those whose own options and numbers may stand before that command."""
 
 LONGEST, DEEPEST = 65_536, 16
+MOST_FORMS = 10
 
 
 class UnclearError(ValueError):
@@ -45,16 +46,20 @@ def is_expanded(line: str) -> bool:
 
 def forms(words: list[str]) -> list[str]:
     """Return the texts that a pattern is tried on: the command, without what is set before it, without wrappers."""
-    rest = words
-    while rest and _is_assignment(rest[0]):
-        rest = rest[1:]
-    found = [" ".join(words), " ".join(rest)]
-    while rest and rest[0] in WRAPPERS:
-        wrapper, rest = rest[0], rest[1:]
-        while rest and (rest[0].startswith("-") or (wrapper in VALUED and rest[0][:1].isdecimal())):
-            rest = rest[1:]
-        found.append(" ".join(rest))
-    return list(dict.fromkeys(text for text in found if text))
+    start = 0
+    while start < len(words) and _is_assignment(words[start]):
+        start += 1
+    found = [words, words[start:]]
+    while start < len(words) and words[start] in WRAPPERS and len(found) < MOST_FORMS:
+        wrapper, start = words[start], start + 1
+        while start < len(words) and _belongs(words[start], wrapper):
+            start += 1
+        found.append(words[start:])
+    return list(dict.fromkeys(" ".join(each) for each in found if each))
+
+
+def _belongs(word: str, wrapper: str) -> bool:
+    return word.startswith("-") or (wrapper in VALUED and word[:1].isdecimal())
 
 
 def _is_assignment(word: str) -> bool:
@@ -64,8 +69,10 @@ def _is_assignment(word: str) -> bool:
 
 def _bare(words: list[str]) -> list[str]:
     """Return a command without the words around it that are the shell's own."""
-    while words and words[0] in OPENING:
-        words = words[1:]
+    start = 0
+    while start < len(words) and words[start] in OPENING:
+        start += 1
+    words = words[start:]
     if words and words[0] in TOO_HARD:
         raise UnclearError(f"{words[0]} is not followed here")
     return [] if words and words[0] in {"fi", "done", "}", "esac"} else words
@@ -82,7 +89,7 @@ class _Reader:
         self.at = 0
         self.commands: list[list[str]] = []
         self.words: list[str] = []
-        self.word: str | None = None
+        self.word: list[str] | None = None
 
     def read(self, close: str) -> None:
         """Read up to `close`, which is passed over, or to the end where it is empty."""
@@ -123,11 +130,13 @@ class _Reader:
             self.at += 1
 
     def _add(self, text: str) -> None:
-        self.word = (self.word or "") + text
+        if self.word is None:
+            self.word = []
+        self.word.append(text)
 
     def _end_word(self) -> None:
         if self.word is not None:
-            self.words.append(self.word)
+            self.words.append("".join(self.word))
             self.word = None
 
     def _end_command(self) -> None:
@@ -191,7 +200,7 @@ class _Reader:
         """Pass over a redirection and the word that it leads to."""
         if self.text.startswith("<<", self.at):
             raise UnclearError("a here-document is not followed here")
-        if self.word is not None and self.word.isdigit():
+        if self.word is not None and "".join(self.word).isdigit():
             self.word = None
         self._end_word()
         while self.text[self.at : self.at + 1] in ("<", ">", "&", "|") and self.at < len(self.text):
