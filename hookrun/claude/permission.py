@@ -91,17 +91,16 @@ def runs(pattern: str, command: str) -> bool:
         commands = simple_commands(command)
     except (UnclearError, RecursionError):
         return True
-    patterns = (pattern, pattern.translate(NO_QUOTES))
-    return any(_describes(each, text) for words in commands for text in forms(words) for each in patterns)
+    patterns = [glob_ for each in (pattern, pattern.translate(NO_QUOTES)) for glob_ in _globs(each)]
+    texts = {text for words in commands for text in forms(words)}
+    return any(glob(each, text) for text in texts for each in patterns)
 
 
 def _says_more_than_a_name(pattern: str) -> bool:
     return " " in pattern.removesuffix(" *").strip()
 
 
-def _describes(pattern: str, text: str) -> bool:
-    """Tell whether a pattern describes a command. A star after a space at its end also stands for nothing at all."""
+def _globs(pattern: str) -> list[str]:
+    """Return a pattern as globs. A star after a space at its end also stands for nothing at all."""
     literal = pattern.replace("[", "[[]").replace("?", "[?]")
-    if glob(literal, text):
-        return True
-    return literal.endswith(" *") and glob(literal[:-2], text)
+    return [literal, literal[:-2]] if literal.endswith(" *") else [literal]

@@ -15,7 +15,7 @@ WRAPPERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "command", "
 VALUED = frozenset({"timeout", "nice", "stdbuf"})
 """Those whose own options and numbers may stand before that command."""
 
-LONGEST, DEEPEST = 65_536, 16
+LONGEST, DEEPEST = 16_384, 16
 MOST_FORMS = 10
 
 
