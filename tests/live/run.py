@@ -146,8 +146,19 @@ class Agent:
         """Wire hookrun as a person does who is not asked anything: this one or a copy of it, in the project or not."""
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
+        self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
+
+    def include_claude(self) -> None:
+        """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
+        put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
+        digests = [line.split()[0] for line in self.hookrun("trust", "--digest").splitlines()]
+        self.hookrun("trust", "--yes", *digests)
+        self.install()
+
+    def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None) -> str:
+        """Run a command of hookrun's that must succeed. Returns what it printed."""
         done = subprocess.run(
-            [sys.executable, "-I", package / "__main__.py", "install", agent, *trust, *options],
+            [sys.executable, "-I", package / "__main__.py", *arguments],
             cwd=cwd or self.place.project,
             env=self.place.environment(),
             capture_output=True,
@@ -155,6 +166,7 @@ class Agent:
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
         """Run it on one prompt while its model says these turns. What it leaves running is ended with it.
