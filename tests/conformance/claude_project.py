@@ -14,8 +14,11 @@ SOURCE = Path(__file__).parent / "claude_hooks"
 PROGRAMS = ("bash", "git", "jq", "node", "python3")
 """What the scripts need, as Claude Code's own documentation and most published hooks do."""
 
-MISSING = [program for program in PROGRAMS if shutil.which(program) is None]
-WHY_NOT = f"the hooks need {', '.join(MISSING)}: not installed"
+
+def why_not(path: str | None = None) -> str:
+    """Return which of these programs are not on a PATH, by default our own; empty where all are."""
+    missing = [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+    return f"the hooks need {', '.join(missing)}: not installed" if missing else ""
 
 
 def furnish(project: Path) -> None:

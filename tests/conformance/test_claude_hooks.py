@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conformance.claude_project import MISSING, WHY_NOT, furnish, handlers
+from tests.conformance.claude_project import furnish, handlers, why_not
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=WHY_NOT)
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 SESSION = {"session_id": "5a11", "transcript_path": "/home/dev/.claude/projects/shop/5a11.jsonl"}
 TRASH = "BLOCKED: rm -rf is not allowed here, name the files instead\n"

@@ -10,11 +10,13 @@ import json
 
 import pytest
 
-from tests.conformance.claude_project import MISSING, WHY_NOT, furnish
+from tests.conformance.claude_project import furnish, why_not
+from tests.live.installed import path
 from tests.live.model import Turn, say
 from tests.live.run import Agent, Ran
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=WHY_NOT)
+WHY_NOT = why_not(path())
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
 REWRITTEN, REFUSED, RED = "echo npm install > installed.txt", "mkdir -p build; rm -rf build", "echo 3 failed"
 PROMPT = "go on with the shop"
