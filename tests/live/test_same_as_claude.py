@@ -14,12 +14,23 @@ from tests.live import claude_rows
 from tests.live.claude_rows import ROWS, Outcome
 from tests.live.drivers import DRIVERS
 from tests.live.installed import absent
+from tests.live.model import Json
 from tests.live.run import Agent, Place, Ran
 
 AGENTS = ("codex", "gemini")
 
 UNTOLD = {("gemini", "context-before-tool")}
 """What an agent has no way to tell its model: the tool runs as in Claude Code, and the audit says what was lost."""
+
+
+SAME = {
+    "SessionStart": ("hook_event_name", "source"),
+    "UserPromptSubmit": ("hook_event_name", "prompt"),
+    "PreToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
+    "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command", "tool_response.stdout"),
+    "Stop": ("hook_event_name", "stop_hook_active", "last_assistant_message"),
+}
+"""What hooks are told must be the same here; ids and times cannot be."""
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +69,34 @@ def test_what_happens_is_what_happens_in_claude_code(
     assert claude_rows.outcome(session(name), row) == expected, _difference(row, session("claude"), session(name))
 
 
+@pytest.mark.parametrize("event", SAME)
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_a_hook_is_told_is_what_claude_code_tells_it(
+    name: str, event: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
+) -> None:
+    """By the same names, and in the same shape."""
+    request.node.user_properties.append(("agent", name))
+    for needed in ("claude", name):
+        if reason := absent(needed):
+            pytest.skip(f"{needed}: {reason}")
+    native, through = _told(session("claude"), event), _told(session(name), event)
+    assert [_at(through, path) for path in SAME[event]] == [_at(native, path) for path in SAME[event]], (
+        native,
+        through,
+    )
+    assert through["cwd"] == str(session(name).place.project)
+    assert {type(through[key]) for key in ("session_id", "transcript_path")} == {str}
+
+
 @pytest.mark.parametrize(
     ("row", "outcome"),
     [
-        ("exit-two", Outcome(wrote=None, told=True)),
-        ("deny-json", Outcome(wrote=None, told=True)),
-        ("updated-input", Outcome(wrote="replaced\n", told=False)),
-        ("plain-context", Outcome(wrote="original\n", told=True)),
-        ("exit-one", Outcome(wrote="original\n", told=False)),
-        ("too-slow", Outcome(wrote="original\n", told=False)),
+        ("exit-two", Outcome(1, wrote=None, told=True)),
+        ("deny-json", Outcome(1, wrote=None, told=True)),
+        ("updated-input", Outcome(1, wrote="replaced\n", told=False)),
+        ("plain-context", Outcome(1, wrote="plain-context\n", told=True)),
+        ("exit-one", Outcome(1, wrote="exit-one\n", told=False)),
+        ("too-slow", Outcome(1, wrote="too-slow\n", told=False)),
     ],
 )
 def test_claude_code_itself_does_what_it_is_compared_for(
@@ -77,6 +107,19 @@ def test_claude_code_itself_does_what_it_is_compared_for(
     if reason := absent("claude"):
         pytest.skip(f"claude: {reason}")
     assert claude_rows.outcome(session("claude"), row) == outcome, session("claude")
+
+
+def _told(ran: Ran, event: str) -> Json:
+    """Return the first thing that hooks were told of an event."""
+    return next((each for each in ran.seen if each["hook_event_name"] == event), {})
+
+
+def _at(value: Json, path: str) -> object:
+    """Return what lies at a path with dots."""
+    found: object = value
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def _difference(row: str, claude: Ran, other: Ran) -> str:
