@@ -18,6 +18,8 @@ from hookrun.streams import say, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.agent import Agent
     from hookrun.agents.answer import Answer
     from hookrun.agents.message import Call
@@ -121,9 +123,20 @@ class ForAgent:
             fire = self._prepared(command, call)
             if fire is None:
                 continue
+            if fire.event in ENDS and "stop_hook_active" not in call.fields:
+                call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
+
+    def _was_kept_going(self, event: str, call: Call) -> bool:
+        """Tell whether the turn would have ended before, had a hook not blocked it: most agents say so themselves."""
+        form = self.agent.FORMS.get(self.message.native)
+        if form is None or "block" not in form.able:
+            return False
+        from hookrun.session import kept_from_ending
+
+        return kept_from_ending(self._command().home, self.message.session_id, _which(event, call.fields))
 
     def _load(self, command: Command) -> None:
         if self.options.probe is not None:
@@ -242,7 +255,7 @@ class ForAgent:
             return said
         from hookrun import session
 
-        home, which = fire.command.home, f"{fire.event} {fire.context.get('agent_id') or ''}"
+        home, which = fire.command.home, _which(fire.event, fire.context)
         if said.action != "block":
             session.may_end(home, self.message.session_id, which)
             return said
@@ -330,6 +343,11 @@ class ForAgent:
         fire = Fire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
+
+
+def _which(event: str, context: Mapping[str, object]) -> str:
+    """Return which stop this is: that of the turn, or that of one subagent."""
+    return f"{event} {context.get('agent_id') or ''}"
 
 
 def _matters(fire: Fire, verdict: Verdict) -> bool:

@@ -50,7 +50,8 @@ class Chain:
 
     `off` says why a hook is switched off, if it is. `encode` makes the JSON object of a context, in bytes; with
     `encode_changes` a change that it does not take is a bad verdict of the hook that made it. `became` notes what
-    became of each candidate: index -> text.
+    became of each candidate: index -> text. `keep_text` puts a text that is too long for an agent into a file
+    and returns its path, None where it cannot.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Chain:
         off: Callable[[Hook], str | None],
         encode: Callable[[Mapping[str, object]], bytes] = _encode,
         encode_changes: bool = True,
+        keep_text: Callable[[str], str | None] = lambda _text: None,
     ) -> None:
         self.event = event
         self.context = context
@@ -74,9 +76,10 @@ class Chain:
         self._off = off
         self._encode = encode
         self._encode_changes = encode_changes
+        self._keep_text = keep_text
         self._lowest_change = 0
         self._given_metadata = _object(context.get("metadata"))
-        self._encoded: dict[bool, bytes] = {}
+        self._encoded: dict[bool | str, bytes] = {}
 
     def run(self, runner: Runner) -> Verdict:
         """Run the chain and return the combined verdict.
@@ -206,7 +209,7 @@ class Chain:
         before = self.context
         together: list[tuple[Run, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
-            run = self.settled(hook, outcome)
+            run = self.settled(hook, outcome, before)
             run.recheck = recheck
             self.became[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
@@ -225,8 +228,12 @@ class Chain:
                 run.interrupted = True
                 self.runs.append(run)
 
-    def settled(self, hook: Hook, outcome: Outcome) -> Run:
-        """Return the run of a hook that has ended: what it answered, and what that comes to."""
+    def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> Run:
+        """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
+        if hook.dialect == "claude" and not hook.background and outcome.answer is None:
+            from hookrun.claude.answer import settled
+
+            return settled(hook, self.event, before, outcome, self._keep_text)
         notes: list[str] = []
         answer: Verdict | Failure
         if outcome.answer is verdicts.NO_OBJECTION and outcome.failure is None:
@@ -275,15 +282,16 @@ class Chain:
     ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
         for other, other_changes in together:
-            for path in verdicts.conflicts(other_changes, changes):
-                self._conflict(other, run, "tool_args." + ".".join(path))
+            for what in _undone(other_changes, changes, run):
+                self._conflict(other, run, what)
             theirs = other.verdict.modified_context or {}
             for key, value in (run.verdict.modified_context or {}).items():
                 if key in theirs and not verdicts.same(theirs[key], value):
                     self._conflict(other, run, f"metadata.{key}")
         fields: dict[str, object] = {}
         if changes:
-            fields["tool_args"] = verdicts.apply(_object(self.context.get("tool_args")), changes)
+            so_far = _object(self.context.get("tool_args"))
+            fields["tool_args"] = run.args if _takes_all(run.hook) else verdicts.apply(so_far, changes)
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
@@ -310,11 +318,36 @@ class Chain:
         self.notes.append(note)
 
     def stdin(self, hook: Hook) -> bytes:
-        """Return what the hook reads: the context as one line of JSON, with the hook's own name in it."""
+        """Return what the hook reads, as one line of JSON: the context with the hook's own name in it.
+
+        In Claude's dialect it is Claude's message.
+        """
+        if hook.dialect == "claude":
+            return self._stdin_as_claude()
         if hook.payload not in self._encoded:
             seen = self.context if hook.payload else _without_payload(self.context)
             self._encoded[hook.payload] = self._encode(seen)
         return b'{"hook":%b,%b\n' % (dumps(hook.name).encode("ascii"), self._encoded[hook.payload][1:])
+
+    def _stdin_as_claude(self) -> bytes:
+        if "claude" not in self._encoded:
+            from hookrun.claude import payload
+
+            self._encoded["claude"] = self._encode(payload.of(self.event, self.context)) + b"\n"
+        return self._encoded["claude"]
+
+
+def _takes_all(hook: Hook) -> bool:
+    """Tell whether a change of the hook's is one of all arguments, those that it leaves as they are included."""
+    return hook.dialect == "claude"
+
+
+def _undone(earlier: list[verdicts.Change], later: list[verdicts.Change], run: Run) -> list[str]:
+    """Return where the changes of a run, which are the later, undo earlier ones."""
+    if not _takes_all(run.hook):
+        return ["tool_args." + ".".join(path) for path in verdicts.conflicts(earlier, later)]
+    kept = not later or verdicts.same(verdicts.apply(run.args, earlier), run.args)
+    return [] if kept else ["tool_args"]
 
 
 def _object(value: object) -> dict[str, object]:

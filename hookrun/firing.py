@@ -191,7 +191,7 @@ class Fire:
                 return "HOOKRUN_SKIP names it"
             return trust.why_off(hook) if trust is not None else None
 
-        self.chain = Chain(self.event, self.context, candidates, off=off)
+        self.chain = Chain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
         try:
             self.chain.run(timed)
         except Interrupted as interrupted:
@@ -207,7 +207,26 @@ class Fire:
                 self._tell_of_trust(self.chain, trust)
             except Exception as error:
                 command.problems.append(internal_error(error))
+        self._tell_what_is_lost(self.chain)
         return self.chain.combined()  # what has been refused so far stays refused
+
+    def _keep_text(self, text: str) -> str | None:
+        from hookrun.claude.texts import keep
+
+        return keep(self.command.home, text)
+
+    def _tell_what_is_lost(self, chain: Chain) -> None:
+        """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
+        if self.command.agent is None:
+            return
+        session = self.context.get("session_id")
+        for run in chain.runs:
+            for each in run.lost:
+                from hookrun.session import first_time
+
+                cause = f"lost {run.hook.where()} {run.hook.name}: {each}"
+                if first_time(self.command.home, session if isinstance(session, str) else None, cause):
+                    chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.

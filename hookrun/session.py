@@ -64,6 +64,11 @@ def may_block(home: str, session_id: str | None, what: str) -> bool:
     return False
 
 
+def kept_from_ending(home: str, session_id: str | None, what: str) -> bool:
+    """Tell whether the last stop was blocked, so that this one is of a turn that was kept going."""
+    return bool(session_id) and os.path.exists(_counter(home, session_id or "", what))
+
+
 def may_end(home: str, session_id: str | None, what: str) -> None:
     """Note that nobody blocks this stop any more: the next block is the first of its row."""
     if session_id:

@@ -48,14 +48,14 @@ def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | F
         if outcome.truncated:
             return Failure("bad_verdict", f"its output is longer than max_output ({hook.max_output} bytes)"), notes
         if bad is not None:
-            return Failure("bad_verdict", f"{bad}{_stderr_tail(outcome)}"), notes
+            return Failure("bad_verdict", f"{bad}{stderr_tail(outcome)}"), notes
         return answer or Verdict(), notes
     if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
         return _veto(hook, outcome, answer), notes
     if answer is not None and answer.action in COUNTS_ANYWAY:
         notes.append(f"its {answer.action} counts although {_how_it_ended(outcome)}")
         return answer, notes
-    return outcome.failure or _ended_badly(outcome), notes
+    return outcome.failure or ended_badly(outcome), notes
 
 
 def goes_on(outcome: Outcome) -> bool:
@@ -100,9 +100,9 @@ def _check_keys(verdict: Verdict) -> None:
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     """Exit status 2: as the answer says, but never weaker than a block."""
-    said = _text(outcome.stderr)
+    said = text_of(outcome.stderr)
     if answer is None:
-        said = said or _text(outcome.stdout)
+        said = said or text_of(outcome.stdout)
         answer = Verdict("block")
     elif STRENGTH[answer.action] < STRENGTH["block"]:
         answer.action = "block"
@@ -112,10 +112,11 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     return answer
 
 
-def _ended_badly(outcome: Outcome) -> Failure:
+def ended_badly(outcome: Outcome) -> Failure:
+    """Return the failure of a process that ended with another exit status than 0 and 2."""
     code = outcome.exit_code or 0
     name = "signal" if code < 0 else "exit_code"
-    return Failure(name, f"{_how_it_ended(outcome)}{_stderr_tail(outcome)}")
+    return Failure(name, f"{_how_it_ended(outcome)}{stderr_tail(outcome)}")
 
 
 def _how_it_ended(outcome: Outcome) -> str:
@@ -125,12 +126,14 @@ def _how_it_ended(outcome: Outcome) -> str:
     return f"it was killed by signal {-code}" if code < 0 else f"it exited with status {code}"
 
 
-def _text(output: bytes) -> str:
+def text_of(output: bytes) -> str:
+    """Return the end of an output as text."""
     return output.decode("utf-8", "replace").strip()[-STDERR_CHARACTERS:]
 
 
-def _stderr_tail(outcome: Outcome) -> str:
-    lines = _text(outcome.stderr).splitlines()[-STDERR_LINES:]
+def stderr_tail(outcome: Outcome) -> str:
+    """Return the last lines of stderr, as they stand behind what is said of a failure; empty for none."""
+    lines = text_of(outcome.stderr).splitlines()[-STDERR_LINES:]
     return "; stderr: " + "\n".join(lines) if lines else ""
 
 
@@ -224,11 +227,15 @@ def _excerpt(output: bytes, limit: int = 80) -> str:
     return text + "..." if len(output) > limit else text
 
 
-def settle(hook: Hook, answer: Verdict | Failure) -> Verdict:
-    """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed."""
+def settle(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
+    """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed.
+
+    Where it is not given, that is the hook's own.
+    """
     if isinstance(answer, Failure):
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
-        answer = Verdict("block", reason) if hook.on_failure == "block" else Verdict(system_message=reason)
+        blocks = (on_failure or hook.on_failure) == "block"
+        answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
     elif answer.action in REFUSED and not answer.message:
         answer.message = f"{REFUSED[answer.action]} by {hook.name} (no reason given)"
     return _as_advice(hook, answer) if hook.mode == "advise" else answer

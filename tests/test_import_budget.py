@@ -73,6 +73,18 @@ FOR_A_PROCESS = {
 }
 """What one hook that is a process adds."""
 
+FOR_CLAUDE_S_DIALECT = {
+    "hookrun.claude",
+    "hookrun.claude.answer",
+    "hookrun.claude.events",
+    "hookrun.claude.names",
+    "hookrun.claude.output",
+    "hookrun.claude.payload",
+    "hookrun.claude.texts",
+    "hookrun.private",
+}
+"""What it adds that a hook reads and answers as Claude Code's do."""
+
 FOR_AN_AGENT = {
     "hookrun.agent_fire",
     "hookrun.agents",
@@ -186,6 +198,12 @@ def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
     assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
 
 
+def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
+    """Its payload and its answer are made by these modules."""
+    project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
+
+
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     """`--ctx FILE` and `--deadline` cost no module."""
     project.hooks({"command": "true"})
@@ -235,5 +253,7 @@ def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list
 
 def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
     """The two lists of this file do not contradict each other."""
-    assert NEVER.isdisjoint(WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_TRUST | FOR_AN_ANSWER)
+    assert NEVER.isdisjoint(
+        FOR_CLAUDE_S_DIALECT | WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_TRUST | FOR_AN_ANSWER
+    )
     assert NEVER.isdisjoint(set().union(*OF_THE_AGENT.values()))

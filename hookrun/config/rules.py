@@ -121,9 +121,6 @@ def doubtful(values: dict[str, object], events: list[str], entry: dict[str, obje
             if near is not None:
                 found = f"the unknown context field {shown(first)}"
                 at.at(name, path).warn(found, "a path into the context", "correct it if it is mistyped", nearest=near)
-    if values.get("dialect") == "claude":
-        expected = '"hookrun" (this version does not speak Claude\'s dialect yet: the hook will fail)'
-        at.at("dialect").warn('"claude"', expected, "answer in hookrun's dialect")
     if "," in str(values.get("name", "")):
         at.at("name").warn('a "," in the name', "a name that HOOKRUN_SKIP can list", "use another character")
 

@@ -88,6 +88,7 @@ class Fire:
                 off=self._why_off,
                 encode=encode.context,
                 encode_changes=False,
+                keep_text=self._keep_text,
             )
         return self._made
 
@@ -193,6 +194,12 @@ class Fire:
             return self._steps.send(outcomes)
         except StopIteration:
             return None
+
+    def _keep_text(self, text: str) -> str | None:
+        from hookrun.claude.texts import keep
+
+        home = self._services.home
+        return keep(home, text) if home is not None else None
 
     def _group(self, hooks: Sequence[Hook]) -> Group:
         calls: dict[int, Call] = {}

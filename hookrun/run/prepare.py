@@ -234,8 +234,6 @@ def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Ta
 def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
-    if hook.dialect == "claude":
-        return Failure("declaration", f"{hook.where()}: dialect claude is not read by this version of hookrun")
     trace = around.trace()
     environment = around.environment(hook, trace)
     cwd = around.directory(hook, environment)

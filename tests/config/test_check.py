@@ -229,7 +229,6 @@ def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
         ({"agents": ["claud"]}, 'did you mean "claude"?'),
         ({"when": {"tool_arg.x": "y"}}, 'did you mean "tool_args"?'),
         ({"name": "a,b"}, "HOOKRUN_SKIP"),
-        ({"dialect": "claude"}, "the hook will fail"),
     ],
 )
 def test_what_is_doubtful_is_a_warning(tmp_path: Path, fields: dict[str, object], message: str) -> None:

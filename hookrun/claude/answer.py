@@ -1,0 +1,270 @@
+"""What one run of a hook in Claude's dialect answered: its exit status and its output together, as a verdict."""
+
+from __future__ import annotations
+
+from hookrun import verdict as verdicts
+from hookrun.claude import names, output
+from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
+from hookrun.claude.texts import limited
+from hookrun.fastjson import dumps
+from hookrun.model import Failure, Run, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrun.claude.events import Rules
+    from hookrun.model import Hook, Outcome
+
+    Fields = Mapping[str, object]
+
+VETO = 2
+"""The exit status that refuses."""
+
+DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
+"""Claude's permission decisions -> hookrun's actions. Nobody but Claude Code can put a call off."""
+
+DISCARDED = frozenset({"decision", "continue", "systemMessage"})
+"""Fields that are told of where an event does not obey them."""
+
+FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
+"""What plain text has in it that was meant for an answer."""
+
+
+LIMITED = ("message", "additional_context", "system_message")
+"""The texts of a verdict that an agent is not given beyond a length."""
+
+
+class Answered:
+    """What a hook answered: `given` is a verdict or a failure, `notes` is what else there is to say.
+
+    `lost` is what would have an effect in Claude Code and has none here: the person is told of it.
+    """
+
+    __slots__ = ("given", "lost", "notes")
+
+    def __init__(self, given: Verdict | Failure) -> None:
+        self.given = given
+        self.notes: list[str] = []
+        self.lost: list[str] = []
+
+
+def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]) -> Run:
+    """Return the run of a hook that has ended: what it answered at hookrun's `event`, and what that comes to.
+
+    `context` is the one that it has read. `keep` puts a text that is too long into a file and returns its path.
+    """
+    answer = answered(hook, event, context, outcome)
+    if isinstance(answer.given, Verdict):
+        for name in LIMITED:
+            if text := getattr(answer.given, name):
+                setattr(answer.given, name, limited(text, keep))
+    failure = answer.given if isinstance(answer.given, Failure) else None
+    on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
+    run = Run(hook, verdicts.settle(hook, answer.given, on_failure=on_failure), outcome=outcome, failure=failure)
+    run.notes = [*outcome.notes, *answer.notes]
+    run.lost = answer.lost
+    return run
+
+
+def answered(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Answered:
+    """Return what a run of a hook at hookrun's `event` answered, in the context that it has read."""
+    return Reading(hook, event, context, outcome).result()
+
+
+class Reading:
+    """One run of a hook that is being read."""
+
+    def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
+        self.hook = hook
+        self.native = names.event(event)
+        self.rules: Rules = rules(self.native)
+        self.context = context
+        self.outcome = outcome
+        self.verdict = Verdict()
+        self.answer = Answered(self.verdict)
+
+    def result(self) -> Answered:
+        """Return what it answered."""
+        outcome, said = self.outcome, self._said()
+        if outcome.failure is not None:
+            self.answer.given = outcome.failure
+            if outcome.stdout.strip():
+                self._note("what it had printed by then does not count")
+        elif outcome.exit_code == VETO:
+            self._veto(said)
+        elif isinstance(said, dict):
+            self._take(said)
+            self._ended(outcome)
+        elif isinstance(said, Failure):
+            self.answer.given = said
+        elif outcome.exit_code:
+            self.answer.given = verdicts.ended_badly(outcome)
+        elif said and self.hook.kind == "url":
+            self.answer.given = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
+        elif said:
+            self._plain(said)
+        self._go_on()
+        return self.answer
+
+    def _ended(self, outcome: Outcome) -> None:
+        """Say that an exit status does not count beside an answer. Of one that was killed only a refusal counts."""
+        code = outcome.exit_code or 0
+        if code < 0 and self.verdict.action not in verdicts.COUNTS_ANYWAY:
+            self.answer.given = verdicts.ended_badly(outcome)
+        elif code:
+            how = f"signal {-code}" if code < 0 else f"exit status {code}"
+            self._note(f"its {how} does not count beside its answer")
+
+    def _go_on(self) -> None:
+        """At the end of a turn text for the model is what to do next."""
+        verdict = self.verdict
+        if self.native in GOES_ON and verdict.action == "continue" and verdict.additional_context:
+            verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
+
+    def _said(self) -> dict[str, object] | str | Failure:
+        """Return what it printed: an answer, plain text, or why it is neither."""
+        outcome = self.outcome
+        if outcome.truncated and outcome.stdout.lstrip().startswith(b"{"):
+            return Failure("bad_verdict", f"its output is longer than max_output ({self.hook.max_output} bytes)")
+        try:
+            return output.read(outcome.stdout, self.native)
+        except output.UnreadableError as error:
+            return Failure("bad_verdict", f"{error}{verdicts.stderr_tail(outcome)}")
+
+    def _veto(self, said: dict[str, object] | str | Failure) -> None:
+        """Exit status 2: a refusal where there can be one, with the reason that its answer gives, else stderr."""
+        if isinstance(said, dict):
+            self._take(said)
+        elif said:
+            self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
+        reason = verdicts.text_of(self.outcome.stderr)
+        if self.rules.exit_2 == NOTHING:
+            self._note(f"its exit status 2 has no effect at {self.native}" + (f": {reason}" if reason else ""))
+            return
+        verdict = self.verdict
+        if self.rules.exit_2 == PERSON:
+            told = f"hook {self.hook.name}: {reason or 'exit status 2, no reason given'}"
+            verdict.system_message = "\n".join(filter(None, (told, verdict.system_message)))
+            return
+        if verdict.action not in ("block", "stop"):
+            verdict.action, verdict.message, verdict.modified_args = "block", None, None
+        verdict.message = verdict.message or reason or f"blocked by {self.hook.name} (exit 2, no reason given)"
+
+    def _plain(self, text: str) -> None:
+        """Plain text: for the model at some events, else for nobody."""
+        if self.rules.plain:
+            self.verdict.additional_context = text
+        elif any(each in text for each in FROM_AN_ANSWER):
+            self._lose(f"its stdout has more than one JSON object in it, so that it says nothing: {_shown(text)}")
+        else:
+            self._note(f"its stdout is plain text, which nobody is given at {self.native}: {_shown(text)}")
+
+    # --- an answer
+
+    def _take(self, said: Fields) -> None:
+        """Take what an answer says into the verdict, as far as the event obeys it."""
+        if said.get("async") is True:
+            self._lose("it says that it goes on in the background: it was waited for, and its answer does not count")
+            return
+        given = said.get("hookSpecificOutput")
+        own: Fields = given if isinstance(given, dict) else {}
+        self._discard(said)
+        top = {name: said[name] for name in self.rules.obeys if name in said}
+        verdict = self.verdict
+        verdict.system_message = _text(top.get("systemMessage"))
+        if "additionalContext" not in self.rules.lost:
+            verdict.additional_context = _text(own.get("additionalContext"))
+        if self.native == "PreToolUse":
+            self._before_tool(own)
+        elif self.native == "PermissionRequest":
+            self._permission(own.get("decision"))
+        self._top(top, said)
+
+    def _top(self, top: Fields, said: Fields) -> None:
+        """Take `decision` and `continue`, which outweigh what is said of the event in particular."""
+        verdict = self.verdict
+        reason = _text(said.get("reason"))
+        if top.get("decision") == "block":
+            verdict.action, verdict.message, verdict.modified_args = "block", reason or verdict.message, None
+        elif top.get("decision") == "approve" and self.native == "PreToolUse" and verdict.action == "continue":
+            verdict.action = "allow"
+            self._reason_of_consent(reason)
+        elif reason:
+            self._note(f"its reason without a block is for nobody: {_shown(reason)}")
+        if top.get("continue") is False:
+            why = verdict.message if verdict.action == "block" else None
+            verdict.action, verdict.modified_args = "stop", None
+            verdict.message = "\n".join(filter(None, (why, _text(said.get("stopReason"))))) or None
+
+    def _before_tool(self, own: Fields) -> None:
+        verdict = self.verdict
+        decision, reason = _text(own.get("permissionDecision")), _text(own.get("permissionDecisionReason"))
+        updated = own.get("updatedInput")
+        if decision == "defer":
+            self._lose("it puts the call off (defer), which nobody but Claude Code can do: a person is asked instead")
+            updated = None
+        if decision is not None:
+            verdict.action = DECISIONS[decision]
+        if isinstance(updated, dict) and verdict.action != "block":
+            verdict.modified_args = names.canonical_arguments(self.context, updated)
+            if verdict.action == "continue":
+                verdict.action = "modify"
+        if verdict.action in ("block", "ask"):
+            verdict.message = reason
+        else:
+            self._reason_of_consent(reason)
+
+    def _permission(self, decision: object) -> None:
+        if not isinstance(decision, dict):
+            return
+        verdict = self.verdict
+        if decision["behavior"] == "deny":
+            verdict.action = "stop" if decision.get("interrupt") is True else "block"
+            verdict.message = _text(decision.get("message"))
+            return
+        verdict.action = "allow"
+        if isinstance(decision.get("updatedInput"), dict):
+            verdict.modified_args = names.canonical_arguments(self.context, decision["updatedInput"])
+        if decision.get("updatedPermissions"):
+            self._lose("updatedPermissions of its answer cannot be passed on")
+
+    def _reason_of_consent(self, reason: str | None) -> None:
+        if reason:
+            self._note(f"its reason for letting it go on is for nobody: {_shown(reason)}")
+
+    def _discard(self, said: Fields) -> None:
+        """Say what of an answer has no effect: at this event, or here."""
+        given = said.get("hookSpecificOutput")
+        own: Fields = given if isinstance(given, dict) else {}
+        lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & said.keys()))
+        if lost:
+            self._lose(f"{', '.join(lost)} of its answer cannot be passed on")
+        vain = sorted(name for name in DISCARDED - self.rules.obeys if name in said and said[name] is not True)
+        if vain:
+            self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
+        fields = self.rules.fields or {}
+        outside = sorted(said.keys() & fields.keys() - TOP.keys())
+        if outside:
+            self._lose(
+                f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect"
+            )
+        unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
+        if unknown:
+            self._note(f"unknown keys in its answer: {', '.join(unknown)}")
+
+    def _note(self, text: str) -> None:
+        self.answer.notes.append(text)
+
+    def _lose(self, text: str) -> None:
+        self.answer.notes.append(text)
+        self.answer.lost.append(text)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _shown(said: str | Failure) -> str:
+    text = said.detail if isinstance(said, Failure) else said
+    return dumps(text[:200])

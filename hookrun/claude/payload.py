@@ -1,0 +1,205 @@
+"""What a hook in Claude's dialect reads: hookrun's context as the message that Claude Code would send at that event."""
+
+from __future__ import annotations
+
+from hookrun.claude import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Context = Mapping[str, object]
+    Payload = dict[str, object]
+
+COMMON = {"session_id": "session_id", "transcript_path": "transcript_path", "cwd": "working_dir"}
+"""Claude's name of a field that is always there -> hookrun's; a text that is empty where nothing is known."""
+
+ANYWHERE = {"prompt_id": "prompt_id", "agent_id": "agent_id", "agent_type": "agent_name", "effort": "effort"}
+"""Further fields of any event, where they are known."""
+
+TOOL = {"tool_use_id": "tool_use_id", "duration_ms": "duration_ms", "mcp_server": "mcp_server"}
+STOP = {
+    "last_assistant_message": "assistant_response",
+    "background_tasks": "background_tasks",
+    "session_crons": "session_crons",
+    "agent_transcript_path": "agent_transcript_path",
+}
+COMPACT = {"compact_summary": "compact_summary"}
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "SessionStart": {"model": "model", "session_title": "session_title"},
+    "UserPromptSubmit": {"prompt": "user_prompt", "source": "source", "session_title": "session_title"},
+    "PreToolUse": TOOL,
+    "PermissionRequest": {"permission_suggestions": "permission_suggestions", "mcp_server": "mcp_server"},
+    "PermissionDenied": {**TOOL, "reason": "tool_result_error"},
+    "PostToolUse": TOOL,
+    "PostToolUseFailure": {**TOOL, "error": "tool_result_error", "is_interrupt": "is_interrupt"},
+    "Stop": STOP,
+    "SubagentStop": STOP,
+    "StopFailure": {"last_assistant_message": "assistant_response"},
+    "Notification": {"message": "message", "title": "title", "notification_type": "notification_type"},
+    "PostCompact": COMPACT,
+    "FileChanged": {"file_path": "file_path"},
+    "MessageDisplay": {
+        "delta": "assistant_response",
+        "turn_id": "turn_id",
+        "message_id": "message_id",
+        "index": "index",
+        "final": "final",
+    },
+}
+"""Claude's event -> its name of a field -> hookrun's. What is not known is left out."""
+
+WITH_MODE = frozenset(
+    {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
+     "Stop", "SubagentStop"}
+)  # fmt: skip
+"""The events that tell the permission mode."""
+
+MODES = {
+    **{mode: mode for mode in ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")},
+    "yolo": "bypassPermissions",
+    "auto-edit": "acceptEdits",
+    "auto_edit": "acceptEdits",
+}
+"""A permission mode of any agent -> Claude's. Others are left out."""
+
+WORDS: Mapping[str, tuple[str, str, frozenset[str]]] = {
+    "SessionStart": ("source", "startup", frozenset({"startup", "resume", "clear", "compact", "fork"})),
+    "SessionEnd": ("reason", "other", frozenset({"clear", "resume", "logout", "prompt_input_exit", "other"})),
+    "PreCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
+    "PostCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
+}
+"""Claude's event -> a field that is always there, the word that stands for what others say, and the words it knows."""
+
+RESUMES = frozenset({"TaskResume"})
+"""Events by which other agents say that a session goes on."""
+
+
+def of(event: str, context: Context) -> Payload:
+    """Return what a hook reads: Claude Code's own message where it fires, else one made of the context.
+
+    `event` is hookrun's name. The arguments are those that hooks before this one have left.
+    """
+    native = names.event(event)
+    given = context.get("payload")
+    if context.get("agent") == "claude" and isinstance(given, dict) and given.get("hook_event_name") == native:
+        changed = {"tool_input": names.arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
+        return {**given, **changed}
+    payload: Payload = {name: _text(context.get(field)) for name, field in COMMON.items()}
+    payload |= {name: context[field] for name, field in ANYWHERE.items() if context.get(field) is not None}
+    if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:
+        payload["permission_mode"] = mode
+    payload["hook_event_name"] = native
+    if event not in names.EVENTS or native in WITH_TOOL:
+        _tool(payload, context)
+    payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
+    if native in WORDS:
+        name, otherwise, known = WORDS[native]
+        payload[name] = word if (word := _text(context.get(name))) in known else _otherwise(otherwise, context)
+    more = MORE.get(native)
+    if more is not None:
+        more(payload, context)
+    return payload
+
+
+def _fields(event: str) -> list[tuple[str, str]]:
+    """Return Claude's names and hookrun's of an event's fields; all there may be where Claude has no such event."""
+    native = names.event(event)
+    if event in names.EVENTS:
+        return list(FIELDS.get(native, {}).items())
+    return [*TOOL.items(), ("prompt", "user_prompt"), ("last_assistant_message", "assistant_response"),
+            ("error", "tool_result_error"), ("file_path", "file_path")]  # fmt: skip
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _otherwise(word: str, context: Context) -> str:
+    return "resume" if context.get("agent_event") in RESUMES else word
+
+
+# --- what is more than renamed
+
+WITH_TOOL = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+
+
+def _tool(payload: Payload, context: Context) -> None:
+    name = names.tool(context)
+    if name is not None:
+        payload["tool_name"] = name
+        payload["tool_input"] = names.arguments(context)
+
+
+def _after(payload: Payload, context: Context) -> None:
+    payload["tool_response"] = response(context)
+
+
+def _failed(payload: Payload, context: Context) -> None:
+    payload.setdefault("error", _text(context.get("tool_result_output")))
+
+
+def _stop(payload: Payload, context: Context) -> None:
+    payload["stop_hook_active"] = context.get("stop_hook_active") is True
+
+
+def _stopped(payload: Payload, context: Context) -> None:
+    _stop(payload, context)
+    payload.setdefault("agent_type", "")
+
+
+def _compact(payload: Payload, context: Context) -> None:
+    payload["custom_instructions"] = context.get("custom_instructions")
+
+
+def _prompt(payload: Payload, _context: Context) -> None:
+    payload.setdefault("prompt", "")
+
+
+def _stop_failed(payload: Payload, context: Context) -> None:
+    info = context.get("error_info")
+    payload["error"] = "unknown"
+    if isinstance(info, dict) and isinstance(info.get("error_message"), str):
+        payload["error_details"] = info["error_message"]
+
+
+def _file(payload: Payload, context: Context) -> None:
+    payload["event"] = "unlink" if context.get("tool_name") == "delete" else "change"
+
+
+def _notified(payload: Payload, _context: Context) -> None:
+    payload.setdefault("message", "")
+    payload.setdefault("notification_type", "")
+
+
+MORE: Mapping[str, Callable[[Payload, Context], None]] = {
+    "UserPromptSubmit": _prompt,
+    "PostToolUse": _after,
+    "PostToolUseFailure": _failed,
+    "Stop": _stop,
+    "SubagentStop": _stopped,
+    "PreCompact": _compact,
+    "StopFailure": _stop_failed,
+    "FileChanged": _file,
+    "Notification": _notified,
+}
+
+
+def response(context: Context) -> object:
+    """Return what a tool gave in the shape that Claude's tool of that kind has; its text where that is not known."""
+    output = _text(context.get("tool_result_output"))
+    args = names.arguments(context)
+    path = args.get("file_path")
+    match context.get("tool_name"):
+        case "bash":
+            return {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+        case "write":
+            return {"filePath": path, "content": args.get("content")}
+        case "edit":
+            texts = {"oldString": args.get("old_string"), "newString": args.get("new_string")}
+            return {"filePath": path, **texts, "replaceAll": args.get("replace_all") is True}
+        case "read":
+            return {"type": "text", "file": {"filePath": path, "content": output}}
+        case str(name) if name.startswith("mcp__"):
+            return [{"type": "text", "text": output}]
+    return output

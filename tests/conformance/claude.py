@@ -1,0 +1,57 @@
+"""A hook in Claude's dialect that prints what a test gives it, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.conftest import Fired, Project
+
+CONTEXTS: dict[str, dict[str, object]] = {
+    "pre_tool_use": {"tool_name": "bash", "tool_args": {"command": "ls"}},
+    "permission_request": {"tool_name": "bash", "tool_args": {"command": "ls"}},
+    "post_tool_use": {"tool_name": "bash", "tool_args": {"command": "ls"}, "tool_result_output": "a.txt\n"},
+    "post_tool_failure": {"tool_name": "bash", "tool_args": {"command": "ls"}, "tool_result_error": "Exit code 1"},
+    "user_prompt_submit": {"user_prompt": "do it"},
+}
+"""What an event is about."""
+
+
+def hook_line(stdout: object = "", *, stderr: str = "", code: int = 0) -> str:
+    """Return a shell line that prints this (an object as JSON) and ends with that exit status."""
+    text = stdout if isinstance(stdout, str) else json.dumps(stdout)
+    return f"printf %s {shlex.quote(text)}; printf %s {shlex.quote(stderr)} >&2; exit {code}"
+
+
+def own(event: str, **fields: object) -> dict[str, object]:
+    """Return an answer with nothing but `hookSpecificOutput`."""
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
+
+
+def answers(
+    project: Project,
+    stdout: object = "",
+    *,
+    stderr: str = "",
+    code: int = 0,
+    event: str = "pre_tool_use",
+    **fields: object,
+) -> Fired:
+    """Fire an event at a hook that answers so. `fields` are those of its declaration."""
+    line = hook_line(stdout, stderr=stderr, code=code)
+    project.hooks({"dialect": "claude", "event": event, "command": line, **fields})
+    return project.fire({"session_id": "s1", **CONTEXTS.get(event, {})}, event=event)
+
+
+def failure(fired: Fired) -> str | None:
+    """Return the kind of the hook's failure, None for none."""
+    found = fired.hook("hook")["failure"]
+    return found if isinstance(found, str) else None
+
+
+def notes(fired: Fired) -> str:
+    """Return what the audit notes of the hook's run, in one text."""
+    found = fired.record("hook").get("notes", [])
+    return "\n".join(map(str, found)) if isinstance(found, list) else ""

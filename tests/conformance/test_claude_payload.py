@@ -1,0 +1,206 @@
+"""What a hook in Claude's dialect reads, whichever agent fires: Claude Code's rules 1.1 to 1.3."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.agents import claude as agent_claude
+from hookrun.claude import names
+from hookrun.claude.payload import FIELDS, MORE, WORDS, of
+from tests.conformance.claude import CONTEXTS
+from tests.fire.agents import AGENTS, Agent, Json
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+KEEP = "cat > read.json"
+
+
+def read(project: Project) -> Json:
+    """Return what the hook read."""
+    text = (project.root / "read.json").read_text()
+    assert text.endswith("}\n")
+    data: Json = json.loads(text)
+    return data
+
+
+def fired(project: Project, event: str, **context: object) -> Json:
+    """Fire an event and return what a hook reads then."""
+    project.hooks({"dialect": "claude", "event": event, "command": KEEP})
+    given = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
+    assert project.fire(given, event=event).status == 0
+    return read(project)
+
+
+def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
+    """Both tables say the same, and nothing is said of an event that Claude has not."""
+    assert {native: event for event, native in names.EVENTS.items()} == agent_claude.EVENTS
+    assert {*FIELDS, *MORE, *WORDS} <= set(agent_claude.EVENTS)
+
+
+def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
+    """What is one tool here and several there is the first of them."""
+    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in names.TOOLS.items())
+    assert {*names.TOOLS} == {*agent_claude.TOOLS.values()}
+    there_and_back = {tool: {ours: theirs for theirs, ours in table.items()} for tool, table in names.ARGUMENTS.items()}
+    assert there_and_back == agent_claude.ARGUMENTS
+
+
+def test_1_2_the_common_fields_are_always_there(project: Project) -> None:
+    """A transcript that nobody knows of is an empty string; what is not known otherwise is left out."""
+    assert fired(project, "session_end") == {
+        "session_id": "s1",
+        "transcript_path": "",
+        "cwd": str(project.root),
+        "hook_event_name": "SessionEnd",
+        "reason": "other",
+    }
+
+
+def test_1_2_the_mode_is_said_in_claude_s_words_where_claude_says_it(project: Project) -> None:
+    """Not at every event, and not where it is none of Claude's."""
+    assert fired(project, "pre_tool_use", permission_mode="yolo")["permission_mode"] == "bypassPermissions"
+    assert "permission_mode" not in fired(project, "pre_tool_use", permission_mode="turbo")
+    assert "permission_mode" not in fired(project, "session_start", permission_mode="plan")
+
+
+def test_1_2_a_subagent_is_told_by_its_id(project: Project) -> None:
+    """`agent_type` is the name that hookrun knows."""
+    seen = fired(project, "pre_tool_use", agent_id="a7", agent_name="Explore")
+    assert (seen["agent_id"], seen["agent_type"]) == ("a7", "Explore")
+
+
+@pytest.mark.parametrize(
+    ("event", "context", "expected"),
+    [
+        (
+            "pre_tool_use",
+            {"tool_use_id": "t1"},
+            {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"},
+        ),
+        (
+            "pre_tool_use",
+            {"tool_name": "mcp__memory__find", "tool_args": {"file_path": "x"}},
+            {"tool_name": "mcp__memory__find", "tool_input": {"file_path": "x"}},
+        ),
+        ("permission_request", {}, {"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        (
+            "post_tool_use",
+            {},
+            {"tool_response": {"stdout": "a.txt\n", "stderr": "", "interrupted": False, "isImage": False}},
+        ),
+        ("post_tool_failure", {}, {"tool_name": "Bash", "error": "Exit code 1"}),
+        ("tool_call_aborted", {"tool_name": "bash", "tool_args": {}, "tool_result_error": "no"}, {"reason": "no"}),
+        ("user_prompt_submit", {}, {"prompt": "do it"}),
+        ("session_start", {"source": "resume", "model": "m"}, {"source": "resume", "model": "m"}),
+        ("session_start", {"source": "new"}, {"source": "startup"}),
+        ("session_end", {"reason": "logout"}, {"reason": "logout"}),
+        ("stop", {"assistant_response": "done"}, {"stop_hook_active": False, "last_assistant_message": "done"}),
+        ("stop", {"stop_hook_active": True}, {"stop_hook_active": True}),
+        ("subagent_stop", {"agent_id": "a7"}, {"stop_hook_active": False, "agent_id": "a7", "agent_type": ""}),
+        ("subagent_start", {"agent_id": "a7", "agent_name": "Plan"}, {"agent_id": "a7", "agent_type": "Plan"}),
+        ("pre_compact", {"trigger": "manual"}, {"trigger": "manual", "custom_instructions": None}),
+        ("post_compact", {"compact_summary": "S"}, {"trigger": "auto", "compact_summary": "S"}),
+        (
+            "notification",
+            {"message": "M", "notification_type": "idle_prompt"},
+            {"message": "M", "notification_type": "idle_prompt"},
+        ),
+        ("error", {"error_info": {"error_message": "429"}}, {"error": "unknown", "error_details": "429"}),
+        ("assistant_response", {"assistant_response": "Hi"}, {"delta": "Hi"}),
+        ("file_changed", {"tool_name": "delete", "file_path": "/a/b"}, {"file_path": "/a/b", "event": "unlink"}),
+        ("tool_call_requested", {"tool_name": "bash", "tool_args": {}}, {"tool_name": "Bash", "tool_input": {}}),
+    ],
+)
+def test_1_3_what_an_event_tells(
+    project: Project, event: str, context: dict[str, object], expected: dict[str, object]
+) -> None:
+    """The fields of the event's row, by Claude's names; an event that Claude has not keeps its name."""
+    seen = fired(project, event, **context)
+    assert seen["hook_event_name"] == names.event(event)
+    assert {name: seen.get(name, "missing") for name in expected} == expected
+
+
+def test_1_3_the_path_of_a_file_is_absolute(project: Project) -> None:
+    """Whatever the agent has; a hook that gives it back has not changed it."""
+    seen = fired(project, "pre_tool_use", tool_name="write", tool_args={"file_path": "a/../b.txt", "content": "x"})
+    assert seen["tool_input"] == {"file_path": str(project.root / "b.txt"), "content": "x"}
+    answer = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":%s}}'
+    changed = json.dumps({**seen["tool_input"], "content": "y"})
+    project.hooks({"dialect": "claude", "command": f"echo '{answer % changed}'"})
+    context = {"tool_name": "write", "tool_args": {"file_path": "a/../b.txt", "content": "x"}}
+    assert project.fire(context).verdict["modified_args"] == {"file_path": "a/../b.txt", "content": "y"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "expected"),
+    [
+        ("write", {"file_path": "/a", "content": "x"}, {"filePath": "/a", "content": "x"}),
+        (
+            "edit",
+            {"file_path": "/a", "old_string": "x", "new_string": "y"},
+            {"filePath": "/a", "oldString": "x", "newString": "y", "replaceAll": False},
+        ),
+        ("read", {"file_path": "/a"}, {"type": "text", "file": {"filePath": "/a", "content": "out"}}),
+        ("mcp__a__b", {}, [{"type": "text", "text": "out"}]),
+        ("grep", {"pattern": "x"}, "out"),
+    ],
+)
+def test_1_3_a_response_has_the_shape_of_claude_s_tool(tool: str, args: dict[str, object], expected: object) -> None:
+    """As far as it can be known; of all other tools it is the text."""
+    context = {"tool_name": tool, "tool_args": args, "tool_result_output": "out", "file_path": args.get("file_path")}
+    assert of("post_tool_use", context)["tool_response"] == expected
+
+
+def test_1_2_claude_s_own_message_is_passed_on_whole(project: Project) -> None:
+    """With fields that hookrun knows nothing of."""
+    project.hooks({"dialect": "claude", "command": KEEP})
+    agent = Agent("claude", project)
+    message = {**agent.shell("ls"), "tool_use_id": "t1", "effort": {"level": "high"}, "of_tomorrow": [1]}
+    assert agent.fire(message).status == 0
+    assert read(project) == message
+
+
+def test_1_2_claude_s_own_message_has_the_arguments_as_hooks_before_left_them(project: Project) -> None:
+    """By Claude's names of them, also where hookrun has others."""
+    change = """echo '{"action": "modify", "args_patch": {"new_string": "z"}}'"""
+    project.hooks({"name": "first", "command": change}, {"dialect": "claude", "command": KEEP})
+    agent = Agent("claude", project)
+    message = agent.shell()
+    message |= {"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/n.ipynb", "new_source": "y"}}
+    told = agent.fire(message)
+    assert read(project)["tool_input"] == {"notebook_path": "/n.ipynb", "new_source": "z"}
+    assert told.own["updatedInput"] == {"notebook_path": "/n.ipynb", "new_source": "z"}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_agent_s_shell_call_is_a_call_of_bash(project: Project, name: str) -> None:
+    """Before it, with the command; and a refusal as Claude's hooks say it is one in the agent's own words."""
+    project.hooks({"dialect": "claude", "command": f"{KEEP}; echo never >&2; exit 2"})
+    agent = Agent(name, project)
+    told = agent.fire(agent.shell("rm -rf /"))
+    seen = read(project)
+    assert (seen["hook_event_name"], seen["tool_name"]) == ("PreToolUse", "Bash")
+    assert seen["tool_input"]["command"] == "rm -rf /"
+    assert "never" in str(told.reason)
+
+
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "cline"])
+def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(project: Project, name: str) -> None:
+    """As people write it; the agents that do not say it themselves are told apart by what was blocked before.
+
+    Cline cannot be kept from ending.
+    """
+    line = """grep -q '"stop_hook_active":true' || echo '{"decision":"block","reason":"run the tests"}'"""
+    project.hooks({"dialect": "claude", "event": "stop", "command": line})
+    agent = Agent(name, project)
+    message = agent.stop()
+    assert b"run the tests" in agent.fire(message).stdout
+    if name != "opencode":  # which does not say it itself
+        message["stop_hook_active"] = True
+    assert b"run the tests" not in agent.fire(message).stdout
+    if name == "opencode":
+        assert b"run the tests" in agent.fire(message).stdout
