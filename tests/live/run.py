@@ -151,12 +151,12 @@ class Agent:
     def include_claude(self) -> None:
         """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
         put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
-        digests = [line.split()[0] for line in self.hookrun("trust", "--digest").splitlines()]
+        digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]
         self.hookrun("trust", "--yes", *digests)
         self.install()
 
-    def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None) -> str:
-        """Run a command of hookrun's that must succeed. Returns what it printed."""
+    def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None, status: int = 0) -> str:
+        """Run a command of hookrun's that must end with this status. Returns what it printed."""
         done = subprocess.run(
             [sys.executable, "-I", package / "__main__.py", *arguments],
             cwd=cwd or self.place.project,
@@ -165,7 +165,7 @@ class Agent:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
     def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:

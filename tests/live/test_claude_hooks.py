@@ -38,8 +38,20 @@ OUTCOMES: dict[str, object] = {
 }
 """What every agent comes to."""
 
-CANNOT: dict[str, dict[str, object]] = {}
-"""What an agent cannot do or does not tell of: that part of the outcomes, instead."""
+CANNOT: dict[str, dict[str, object]] = {
+    "qwen": {
+        "the rewriter changed": "",
+        "the end was logged": [("Notification", "Successfully authenticated with openai")],
+    },
+    "cline": {
+        "the prompt came with": None,
+        "the session came with": None,
+        "the stop hook went on": 0,
+        "the end was logged": [],
+    },
+    "opencode": {"the end was logged": []},
+}
+"""What an agent cannot do or does not tell of, or tells of besides: that part of the outcomes, instead."""
 
 
 def turns(agent: Agent) -> list[Turn]:
@@ -47,7 +59,7 @@ def turns(agent: Agent) -> list[Turn]:
     project = agent.place.project
     return [
         *(agent.driver.shell(command) for command in (REWRITTEN, REFUSED)),
-        *agent.driver.write(project / ".env", "KEY=1\n"),
+        *agent.driver.write(project / ".env.local", "KEY=1\n"),
         *agent.driver.write(project / "page.md", "text  \n"),
         *agent.driver.write(project / "data.json", "{]\n"),
         agent.driver.shell(RED),
@@ -67,8 +79,8 @@ def outcomes(ran: Ran) -> dict[str, object]:
         "the rewriter changed": ran.files.get("installed.txt", "").strip(),
         "the guard in bash let pass": (project / "build").exists(),
         "the model was told why": "BLOCKED: rm -rf is not allowed here" in ran.heard,
-        "the guard in Python let pass": ".env" in ran.files,
-        "the model was told by whom": ".env holds secrets: ask the user to change it" in ran.heard,
+        "the guard in Python let pass": ".env.local" in ran.files,
+        "the model was told by whom": ".env.local holds secrets: ask the user to change it" in ran.heard,
         "the formatter left": ran.files.get("page.md", "").removesuffix("\n"),
         "the check of JSON told the model": "data.json is not valid JSON" in ran.heard,
         "the node script told the model": "Tests are red (3 failed)" in ran.heard,
