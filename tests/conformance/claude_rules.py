@@ -23,13 +23,13 @@ MATCHERS = (
 """As people write them, right or wrong."""
 
 RULES = (
-    "Bash()", "Bash(git *)", "Bash(git:*)", "Bash(git status)", "Bash(git*)", "Bash(git push *)", "Bash(* --short)",
-    "Bash(echo * two)", "Bash(ls)", "Bash(ls *)", "Bash(LS *)", "Bash( git *)", "Bash(git * --short)", "Bash(echo:*)",
-    "Bash(g?t *)", r"Bash(echo \*)", "Bash(cat)", "Bash(FOO=1 *)", "Bash(timeout *)", "Bash(sudo *)", "Read", "Edit",
-    "Write", "Edit(*.txt)", "Write(*.txt)", "Write(/src/**)", "Write(src/**)", "Write(**/deep/*)", "Edit(./page.md)",
-    "Read(*.md)", "Read(page.md)", "Edit(page.md)", "Edit(/page.md)", "Edit(*.{md,txt})", "Read(*)", "Write(deep/**)",
-    "Write(src/)", "Write(made.*)", "Read(~/**)", "Edit(//**)", "Edit(PAGE.md)", "Read(**)", "Edit()", "Bash(git *",
-    "bash(git *)", "WebFetch(domain:x)", "Bash|Write", "*", "", "Bash(git *) ", "Bash(git *)|Read",
+    "Bash(git *)", "Bash(git status)", "Bash(git*)", "Bash(git push *)", "Bash(* --short)", "Bash(echo * two)",
+    "Bash(ls)", "Bash(ls *)", "Bash( git *)", "Bash(echo:*)", "Bash(g?t *)", r"Bash(echo \*)", "Bash(cat)",
+    "Bash(FOO=1 *)", "Read", "Edit", "Write", "Edit(*.txt)", "Write(*.txt)", "Write(/src/**)", "Write(src/**)",
+    "Write(**/deep/*)", "Edit(./page.md)", "Read(*.md)", "Read(page.md)", "Edit(page.md)", "Edit(/page.md)",
+    "Edit(*.{md,txt})", "Read(*)", "Write(deep/**)", "Write(src/)", "Write(made.*)", "Read(~/**)", "Edit(//**)",
+    "Edit(PAGE.md)", "Read(**)", "Edit()", "Bash(git *", "bash(git *)", "WebFetch(domain:x)", "Bash|Write", "*", "",
+    "Bash(git *) ", "Bash(git *)|Read", "Bash(zz)", "Bash(zz *)", "Bash(zz*)", "Bash(git push:*)",
 )  # fmt: skip
 """As people write them in `if`."""
 
@@ -46,6 +46,14 @@ COMMANDS = (
     "# git status", "echo one # && git status", "bash -c 'git status'", "git -C . status",
     "diff <(git status) /dev/null", "'git' status", r"\git status", "echo ${HOME:-x}", "ls $HOME", 'echo "unclosed',
     "git \\\n status", "GIT status", "[ -d . ] && git status", "case a in a) git status;; esac", "echo $((1+1))",
+    "echo $(date)", "ls && echo $(date)", "echo ${HOME}", 'echo "$HOME"', "a=1 b=$(date) ls", "echo {a,b}",
+    "echo *.md", "ls 2>&1", "ls;", "ls &&", "[[ -d . ]] && ls", "((1)) && ls", "echo $'a\\nb'", "export A=1; ls",
+    "eval ls", "xargs -n1 ls </dev/null", "find . -name '*.c' -exec ls {} \\;", "nice ls", "stdbuf -o0 ls",
+    "builtin echo x", "noglob ls", "echo $1 $? $@", "function g { ls; }; g", "(ls)", ">out.txt ls", "A=$(date) B=2",
+    "declare x=$(date)", 'ls "`date`"', "echo ${#HOME}", "diff <(ls) /dev/null", "cat <<E\nplain\nE",
+    "cat <<E\n$HOME\nE", "cat <<< x", "while false; do ls; done", "ls | (cat)", "echo $(echo `date`)",
+    "ls > $(date +%s).txt", "ls -- $((1+1))", "test -d . && ls", "ls & wait", "ls \\\n-l", "/bin/ls", "ls\t-l",
+    "l''s", "$HOME/ls",
 )  # fmt: skip
 """What the model asks the shell for."""
 
