@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import find, find_user_layer
+from hookrun.config.find import claude_directory, find, find_user_layer
 from hookrun.events import EVENTS, canonical
 from hookrun.model import Interrupted, Verdict
 
@@ -68,7 +68,8 @@ class Command:
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
-        self._compile(find(cwd, self.home, config=config))
+        claude = claude_directory(self.home) if self.agent is None else None
+        self._compile(find(cwd, self.home, config=config, claude=claude))
 
     def load_user_layer(self) -> None:
         """Load what the home declares and nothing else."""

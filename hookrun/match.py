@@ -202,14 +202,21 @@ class View:
         when: Mapping[str, Sequence[str]] | None,
         unless: Mapping[str, Sequence[str]] | None,
         agents: Sequence[str] | None,
+        claude: Mapping[str, object] | None = None,
     ) -> bool:
-        """Tell whether these four conditions of a hook let it run in this context."""
+        """Tell whether these conditions of a hook let it run in this context; `claude` as `model.Hook` has it."""
         return (
             (agents is None or self._agent in agents)
             and (matcher is None or self.tool_matches(matcher))
             and (when is None or self.holds(when))
             and (unless is None or not self.holds(unless, every=False))
+            and (claude is None or self._is_for_claude(claude))
         )
+
+    def _is_for_claude(self, claude: Mapping[str, object]) -> bool:
+        from hookrun.claude_rules.matcher import applies as applies_by
+
+        return applies_by(claude, self._context)
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
         """Tell whether one of the globs matches the tool, by its canonical name or the agent's own."""
@@ -251,7 +258,7 @@ TOOL_NAMES = ("tool_name", "agent_tool_name")
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:
     """Tell whether the hook, which is declared for this event, applies in this context."""
-    return View(context).selects(hook.matcher, hook.when, hook.unless, hook.agents)
+    return View(context).selects(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)
 
 
 def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
@@ -266,6 +273,10 @@ def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
             return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
     if hook.unless is not None and view.holds(hook.unless, every=False):
         return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
+    if hook.claude is not None:
+        from hookrun.claude_rules.matcher import why_not as why_not_by
+
+        return why_not_by(hook.claude, context)
     return None
 
 

@@ -182,6 +182,9 @@ class Hook:
     `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
     `words` are all that may name a local file; what they name belongs to what a person approves.
     `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
+    `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
+    `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
+    before), and whether it is Claude Code's `own`: in a file that Claude Code reads, so that it runs the hook itself.
     """
 
     __slots__ = (
@@ -189,6 +192,7 @@ class Hook:
         "allowed_env",
         "always",
         "background",
+        "claude",
         "cwd",
         "description",
         "dialect",
@@ -258,6 +262,7 @@ class Hook:
         look: Sequence[str] = (),
         words: Sequence[str] = (),
         error: str | None = None,
+        claude: Mapping[str, object] | None = None,
     ) -> None:
         self.name = name
         self.events = events
@@ -293,6 +298,7 @@ class Hook:
         self.look = look
         self.words = words
         self.error = error
+        self.claude = claude
 
     @property
     def enforcing(self) -> bool:
@@ -358,7 +364,6 @@ class Run:
 
     `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,
     `args` the arguments as they are after it: those its `allow` is for. An `interrupted` run has no verdict.
-    `notes` are what else there is to say; `lost`, of these, what the person is told too.
     """
 
     recheck = False
@@ -371,7 +376,6 @@ class Run:
         self.failure = failure
         self.changed: list[str] = []
         self.notes: list[str] = []
-        self.lost: list[str] = []
         self.args: dict[str, object] = {}
 
     @property

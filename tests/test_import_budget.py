@@ -80,8 +80,7 @@ FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude.names",
     "hookrun.claude.output",
     "hookrun.claude.payload",
-    "hookrun.claude.texts",
-    "hookrun.private",
+    "hookrun.run.as_claude",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 

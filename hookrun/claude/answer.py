@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hookrun import verdict as verdicts
 from hookrun.claude import names, output
-from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
-from hookrun.claude.texts import limited
+from hookrun.claude.events import GOES_ON, LONGEST, NOTHING, PERSON, TOP, failure_blocks, rules
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Run, Verdict
 
@@ -57,7 +56,10 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
     answer = answered(hook, event, context, outcome)
     if isinstance(answer.given, Verdict):
         for name in LIMITED:
-            if text := getattr(answer.given, name):
+            text = getattr(answer.given, name)
+            if text is not None and len(text) > LONGEST:
+                from hookrun.claude.texts import limited
+
                 setattr(answer.given, name, limited(text, keep))
     failure = answer.given if isinstance(answer.given, Failure) else None
     on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 
 from hookrun import audit, private
+from hookrun.claude.events import LONGEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-LONGEST = 10_000
-"""Characters of a text that are given to an agent as they are."""
 
 PREVIEW = 2_000
 """Characters of a longer one that it sees."""
@@ -21,9 +19,7 @@ MOST_FILES = 64
 
 
 def limited(text: str, keep: Callable[[str], str | None]) -> str:
-    """Return a text as an agent gets it; of one that is too long the beginning, and the file that `keep` has made."""
-    if len(text) <= LONGEST:
-        return text
+    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it."""
     path = keep(text)
     where = f"all of it is in {path}" if path is not None else "the rest could not be kept"
     return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.config.compile import Examined, examine
-from hookrun.config.find import NoHomeError, find, home_directory
+from hookrun.config.find import NoHomeError, claude_directory, find, home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,8 @@ def read(config: str | None, home: str | None, directory: str | None = None) -> 
     cwd = directory or here()
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
-    return examine(find(cwd, home_of(home), config=config))
+    named = home_of(home)
+    return examine(find(cwd, named, config=config, claude=claude_directory(named)))
 
 
 def here() -> str:

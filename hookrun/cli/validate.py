@@ -33,7 +33,7 @@ def command(ctx: click.Context, config: str | None, home: str | None, *, as_json
     examined = read(config, home)
     problems = [*examined.problems, *_not_there(examined.declarations)]
     files = [file.path for file in examined.files if file.has_say]
-    hooks = sum(len(file.entries) for file in examined.files)
+    hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
         report = {

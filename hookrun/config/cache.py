@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from hookrun.config.find import Found
 
-    Row = tuple[
-        int, int, list[str] | None, dict[str, list[str]] | None, dict[str, list[str]] | None, list[str] | None, int
-    ]
+    Globs = list[str] | None
+    Conditions = dict[str, list[str]] | None
+    Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
 
-FORMAT = 2
-ROW_LENGTH = 7
+FORMAT = 3
+ROW_LENGTH = 8
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """What a hook's row in the table says of it without parsing the hook."""
 
@@ -48,6 +48,7 @@ class Compiled:
         self._index: dict[str, int] = dict(header["index"])
         self.sources: list[list[object]] = header["sources"]
         self.also: list[list[object]] = header["also"]
+        self.claude: list[str] = header["claude"]
         self.problems: list[str] = header["problems"]
         self.settings: dict[str, object] = header["settings"]
         self.events: list[str] = header["events"]
@@ -72,7 +73,7 @@ class Compiled:
 
     def hooks(self) -> list[Hook]:
         """Return all hooks, in running order."""
-        offsets = {row[6] for event in self._index for row in self._table(event)}
+        offsets = {row[7] for event in self._index for row in self._table(event)}
         return [self.hook(offset) for offset in sorted(offsets)]
 
     def hook(self, offset: int) -> Hook:
@@ -132,13 +133,13 @@ class Declared:
         layer = self._rows[index][0]
         if layer not in self._selected:  # a layer at a time: what a project declares keeps no user's guard waiting
             rows = enumerate(self._rows)
-            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:6])}
+            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:7])}
         return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""
         if index not in self._hooks:
-            self._hooks[index] = self._compiled.hook(self._rows[index][6])
+            self._hooks[index] = self._compiled.hook(self._rows[index][7])
         return self._hooks[index]
 
 
@@ -149,7 +150,8 @@ def directory(home: str) -> str:
 
 def path_for(found: Found) -> str:
     """Return the cache file for these declaration files. Two sets of files that share one only take turns in it."""
-    names = "\0".join(f"{layer}:{path}" for layer, path, _ in found.files).encode("utf-8", "surrogateescape")
+    named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
+    names = "\0".join(named).encode("utf-8", "surrogateescape")
     return f"{directory(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
@@ -159,7 +161,8 @@ def load(found: Found) -> Compiled | None:
         return None
     try:
         compiled = Compiled(read_own(path_for(found)), found)
-        if compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files] and _unchanged(compiled):
+        same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
+        if same and compiled.claude == found.claude and _unchanged(compiled):
             return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass

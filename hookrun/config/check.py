@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from hookrun.config.source import Document
 
 SETTING_FIELDS = names(SETTINGS)
-CLAUDE_FORM = "Claude Code's form of hooks, which this version does not read yet"
-LIST_FORM = "a list of hooks, each with its own event"
-CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...} in one list'
+CLAUDE_FORM = "Claude Code's form of hooks in a list"
+LIST_FORM = "hooks that each have their own event, or Claude Code's form as a map of events"
+CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...}, or {"PreToolUse": [...]}'
 
 
 class Checked:
@@ -206,9 +206,6 @@ def check_settings(document: Document, value: object, layer: str) -> tuple[dict[
             )
         else:
             keep(settings, SETTING_FIELDS[key], item, at)
-    if settings.get("include_claude") is True:
-        here = at.at("include_claude")
-        here.report("true", "false (this version does not read Claude's settings yet)", "remove it")
     return settings, at.problems
 
 

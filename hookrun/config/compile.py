@@ -5,67 +5,29 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun import __version__
-from hookrun.config.check import CLAUDE_ADVICE, CLAUDE_FORM, LIST_FORM, check_hook, check_settings
+from hookrun.config import claude, claude_files
+from hookrun.config.check import check_hook
+from hookrun.config.claude_handler import check_handler, session_end
 from hookrun.config.declarations import Declarations
 from hookrun.config.fields import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.problem import Problem, nearest, shown
+from hookrun.config.file import File, load, unforeseen
+from hookrun.config.problem import Problem, shown
 from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.source import Document, SourceError, read
-from hookrun.config.values import Place
-from hookrun.events import EVENTS
+from hookrun.config.twins import find_twins
 from hookrun.model import LAYERS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.config.check import Checked
     from hookrun.config.find import Found
     from hookrun.config.parsed import KeyPath
+    from hookrun.config.source import Document
 
-OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-"""Files that no other program reads: a key at the top that is not ours is a mistake."""
-
-SHARED = frozenset({"coder.json", "coder.local.json"})
-"""Files that other programs keep their own things in: without hooks they are none of our business."""
-
-TOP = ("hooks", "hookrun")
-CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
 MAX_INCLUDES = 8
 """How deep files may include files."""
 MAX_FILES = 16
 """How many files of a layer are read: a fire must not wait for more."""
-
-
-class File:
-    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such."""
-
-    __slots__ = ("defaults", "document", "entries", "entries_path", "layer", "path", "problems", "settings")
-
-    def __init__(self, path: str, layer: str) -> None:
-        """Begin with a file of which nothing is known."""
-        self.path = path
-        self.layer = layer
-        self.document: Document | None = None
-        self.entries: list[object] = []
-        self.entries_path: KeyPath = ("hooks",)
-        self.settings: dict[str, object] = {}
-        self.defaults: dict[str, object] = {}
-        self.problems: list[Problem] = []
-
-    @property
-    def has_say(self) -> bool:
-        """Whether the file declares something, or cannot be read so that nobody knows."""
-        if self.document is None or not isinstance(self.document.data, dict):
-            return True
-        return any(key in self.document.data for key in TOP) or any(each.severity == "error" for each in self.problems)
-
-    @property
-    def has_hooks(self) -> bool:
-        """Whether the file has a key `hooks`."""
-        return self.document is not None and isinstance(self.document.data, dict) and "hooks" in self.document.data
-
-    def report(self, path: KeyPath, found: str, expected: str, advice: str) -> None:
-        """Add an error about what stands at `path` in the file."""
-        if self.document is not None:
-            self.problems.append(self.document.problem(path, found, expected, advice))
 
 
 class Examined:
@@ -94,15 +56,36 @@ def examine(found: Found) -> Examined:
         paths = [path for each, path, _ in found.files if each == layer]
         _load_layer([load(path, layer) for path in paths], examined)
         looked_for += paths
-    files = _project_files(found, examined)
+    everywhere = _includes_claude(examined)
+    if everywhere:
+        _take_claudes(
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)], examined
+        )
+    files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
+    root = examined.declarations.root
+    if root is not None and _includes_claude(examined):
+        _take_claudes(claude_files.project_files(root, looked_for), examined)
     _combine(examined)
     return examined
 
 
-def _project_files(found: Found, examined: Examined) -> list[File]:
-    """Return the files of the nearest directory in which one has a say; none when there is no such directory."""
+def _includes_claude(examined: Examined) -> bool:
+    return any(file.settings.get("include_claude") is True for file in examined.files)
+
+
+def _take_claudes(files: list[File], examined: Examined) -> None:
+    """Take Claude Code's settings that were not taken before, under whatever path."""
+    taken = {os.path.realpath(file.path) for file in examined.files}
+    examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
+
+
+def _project_files(found: Found, examined: Examined, *, claudes: bool) -> list[File]:
+    """Return the files of the nearest directory in which one has a say; none when there is no such directory.
+
+    With `claudes`, the project is where Claude Code has settings with hooks, if none of ours says where it is.
+    """
     declarations = examined.declarations
     by_directory: dict[str, list[File]] = {}
     for layer, path, _ in found.files:
@@ -116,101 +99,20 @@ def _project_files(found: Found, examined: Examined) -> list[File]:
             return files
         for file in files:
             examined.problems += file.problems
+    theirs = [path for path in found.claude[1:] if claudes]
+    declarations.files += theirs
+    with_say = (path for path in theirs if load(path, "project").has_say and path.rpartition("/")[0] != found.claude[0])
+    nearest = next(with_say, None)
+    if nearest is not None:
+        declarations.root = claude.project_of(nearest)
     return []
 
 
 def _directory(path: str, cwd: str | None) -> str:
     directory = path.rpartition("/")[0] or ("/" if path.startswith("/") else "")
+    if claude.is_settings(path):
+        directory = claude.project_of(path)
     return directory if directory.startswith("/") else os.path.normpath(f"{cwd or '.'}/{directory}")
-
-
-def load(path: str, layer: str) -> File:
-    """Return the file as far as it can be read, with what is wrong with it; files it includes are not read."""
-    file = File(path, layer)
-    try:
-        _load(file)
-    except SourceError as error:
-        file.problems.append(error.problem)
-    except Exception as error:  # nothing in one file may keep the hooks of the others from running
-        file.problems.append(_unforeseen(path, error))
-    return file
-
-
-def _unforeseen(path: str, error: Exception) -> Problem:
-    found = f"something that cannot be read ({type(error).__name__})"
-    return Problem(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
-
-
-def _load(file: File) -> None:
-    file.document = read(file.path)
-    data = file.document.data
-    if not isinstance(data, dict):
-        Place(file.document, (), file.problems).mistaken(data, "an object at the top", 'write {"hooks": [...]}')
-        return
-    _check_top(file, data)
-    if "hooks" in data:
-        _take_hooks(file, data["hooks"])
-    if "hookrun" in data:
-        file.settings, problems = check_settings(file.document, data["hookrun"], file.layer)
-        file.problems += problems
-        defaults = file.settings.get("defaults")
-        file.defaults = defaults if isinstance(defaults, dict) else {}
-        _check_version(file)
-
-
-def _check_top(file: File, data: dict[str, object]) -> None:
-    """Report keys at the top that are not ours, in a file that is; warn of a near miss in one that is not."""
-    if file.document is None:
-        return
-    at = Place(file.document, (), file.problems)
-    name = file.path.rpartition("/")[2]
-    strict = name in OURS_ALONE
-    if not (strict or name in SHARED or any(key in data for key in TOP)):
-        at.warn("neither hooks nor hookrun", "hooks in a file that is named", 'write {"hooks": [...]} into it')
-    for key in data:
-        if key in TOP or key == "$schema":
-            continue
-        if strict:
-            at.unknown_key(key, "hooks or hookrun", list(TOP))
-        elif not any(name in data for name in TOP) and nearest(key, TOP):
-            found, expected = f"the key {shown(key)}", "hooks or hookrun (this key is left to other programs)"
-            at.at(key).warn(found, expected, "rename it if it is meant for hookrun", nearest=nearest(key, TOP))
-
-
-def _take_hooks(file: File, hooks: object) -> None:
-    """Take the entries of the file, in a list or in `{"hooks": [...]}`; any other form is reported."""
-    path: KeyPath = ("hooks",)
-    if isinstance(hooks, dict) and "hooks" in hooks and not _is_claude(hooks):
-        for key in hooks:
-            if key != "hooks" and file.document is not None:
-                Place(file.document, path, file.problems).unknown_key(key, "only hooks", ["hooks"])
-        path, hooks = ("hooks", "hooks"), hooks["hooks"]
-    if isinstance(hooks, list):
-        file.entries, file.entries_path = hooks, path
-    elif isinstance(hooks, dict) and _is_claude(hooks):
-        file.report(path, CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
-    elif file.document is not None:
-        Place(file.document, path, file.problems).mistaken(hooks, "a list of hooks", "write [] for no hooks")
-
-
-def _is_claude(hooks: dict[str, object]) -> bool:
-    """Tell whether this is Claude Code's map of event and groups, each of which holds a list of hooks."""
-    return any(
-        key in EVENTS or any(isinstance(group, dict) and "hooks" in group for group in groups)
-        for key, groups in hooks.items()
-        if isinstance(groups, list)
-    )
-
-
-def _check_version(file: File) -> None:
-    wanted = file.settings.get("min_version")
-    if isinstance(wanted, str) and _version(wanted) > _version(__version__):
-        advice = f"install hookrun {wanted} or newer"
-        file.report(("hookrun", "min_version"), f"hookrun {__version__}", f"at least {wanted}", advice)
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
 
 
 def _load_layer(files: list[File], examined: Examined) -> None:
@@ -261,14 +163,11 @@ def _load_included(path: str, by: File, where: KeyPath) -> File | None:
     if not os.path.lexists(path):
         by.report(where, f"{shown(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
-    file = load(path, by.layer)
+    file = load(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
-    if file.has_say:
+    if file.has_say or file.claudes:
         return file
-    if path.endswith(CLAUDE_SETTINGS):
-        by.report(where, CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
-    else:
-        by.report(where, f"{shown(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
+    by.report(where, f"{shown(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
     return None
 
 
@@ -280,16 +179,18 @@ def _combine(examined: Examined) -> None:
         for name in _texts(file.settings.get("events")):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
+    claude_files.switch_off(examined.files)
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
             _check_entries(file, examined, {name for name, layer in own.items() if layer <= LAYERS.index(file.layer)})
         except Exception as error:  # as in `load`
-            problem = _unforeseen(file.path, error)
+            problem = unforeseen(file.path, error)
             examined.problems.append(problem)
             declarations.problems.append(str(problem))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
+    find_twins(declarations.hooks)
     declarations.settings = _settings(examined.files)
 
 
@@ -308,12 +209,25 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
         file.defaults,
         reserved=explicit_names(file.entries),
     )
-    for index, entry in enumerate(file.entries):
-        checked = check_hook(file.document, (*file.entries_path, index), entry, scope)
+    for checked in _checked(file, file.document, scope, declarations.root, examined.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
             declarations.hooks.append(checked.hook)
+
+
+def _checked(file: File, document: Document, scope: Scope, root: str | None, home: str) -> Iterator[Checked]:
+    """Yield what comes of each entry of a file of the project at `root`."""
+    if file.handlers is None:
+        for index, entry in enumerate(file.entries):
+            yield check_hook(document, (*file.entries_path, index), entry, scope)
+        return
+    ends_in = session_end(file.handlers if file.plugin is None else [])
+    for handler in file.handlers:
+        checked = check_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
+        if checked.hook is not None:
+            claude_files.put_into_place(checked.hook, file, root, home)
+        yield checked
 
 
 def _settings(files: list[File]) -> dict[str, object]:

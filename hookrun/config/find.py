@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,19 +13,27 @@ MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
 PROJECT_FILES = ("coder.json", "hookrun.yaml", "hookrun.yml")
 LOCAL_FILE = "coder.local.json"
+CLAUDE_DIRECTORY = ".claude"
+CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
+CLAUDE_FILES = ("settings.json", "settings.local.json")
+"""Claude Code's settings in a project: those of the project, and those of a person in it."""
 
 
 class Found:
     """What is there: `files` are (layer, path, identity), in the order of the layers, the project's nearest first.
 
-    `repository` is the root of the git repository around `cwd`, None when there is none.
+    `repository` is the root of the git repository around `cwd`, None when there is none. `claude` are Claude Code's
+    files that declarations may take in: the directory of the person's own settings, then those of the project that are
+    there, the nearest first. `claude_managed` is the directory of those of the machine's administrator.
     """
 
-    __slots__ = ("cwd", "files", "home", "repository")
+    __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository")
 
-    def __init__(self, cwd: str | None, home: str) -> None:
+    def __init__(self, cwd: str | None, home: str, *, claude: str | None = None) -> None:
         self.cwd = cwd
         self.home = home
+        self.claude: list[str] = [claude or f"{home}/{CLAUDE_DIRECTORY}"]
+        self.claude_managed = CLAUDE_MANAGED
         self.repository: str | None = None
         self.files: list[tuple[str, str, Identity]] = []
 
@@ -78,13 +87,19 @@ def config_directory(home: str) -> str:
     return home + "/.config/hookrun"
 
 
-def find(cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None) -> Found:
+def find(
+    cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, claude: str | None = None
+) -> Found:
     """Find the declaration files in force for a process that works in `cwd`.
 
     `config` is one named file that stands in for the project's own; it is taken in whether it exists or not.
-    `cwd` None means that the working directory is gone: then there is no project to look for.
+    `cwd` None means that the working directory is gone: then there is no project to look for. `claude` is where the
+    person's Claude Code settings lie, if not in the home directory. `managed` stands in for /etc/hookrun, and with
+    `claude-code` in it for where Claude Code has the administrator's.
     """
-    found = Found(cwd, home)
+    found = Found(cwd, home, claude=claude)
+    if managed is not None:
+        found.claude_managed = f"{managed}/claude-code"
     for name in LAYER_FILES:
         found.add("managed", f"{managed or MANAGED_DIRECTORY}/{name}")
     _add_user_layer(found)
@@ -96,12 +111,26 @@ def find(cwd: str | None, home: str, *, config: str | None = None, managed: str 
                 for name in PROJECT_FILES:
                     found.add("project", f"{base}/{name}")
                 found.add("local", f"{base}/{LOCAL_FILE}")
+            if found.files:  # without a declaration nothing takes them in
+                found.claude += _claude_files(directories)
     if config is not None:
         try:
             found.files.append(("project", config, identity(config)))
         except OSError:
             found.files.append(("project", config, (0, 0, 0, 0, 0)))
     return found
+
+
+def claude_directory(home: str) -> str | None:
+    """Return where the environment says that the Claude Code settings of its HOME lie; None where it does not."""
+    same = os.environ.get("HOME", "").rstrip("/") == home.rstrip("/")
+    return os.environ.get("CLAUDE_CONFIG_DIR") or None if same else None
+
+
+def _claude_files(directories: list[str]) -> list[str]:
+    bases = ("" if directory == "/" else directory for directory in directories)
+    paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
+    return [path for path in paths if _exists(path)]
 
 
 def find_user_layer(home: str) -> Found:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR")
 """Variables that may begin a word: it keeps them as `${NAME}`, for whoever knows their values."""
 
+FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
+"""How a line looks that fires hookrun for an agent, this one's or an older one's."""
+
 LONGEST_LINE = 65536
 """Characters of a shell line that is read here; a longer one names nothing plainly."""
 

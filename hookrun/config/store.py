@@ -65,6 +65,7 @@ def encode(declarations: Declarations, found: Found, also: list[tuple[str, Ident
         "version": __version__,
         "sources": [[layer, path, list(state)] for layer, path, state in found.files],
         "also": [[path, None if state is None else list(state)] for path, state in also],
+        "claude": found.claude,
         "problems": declarations.problems,
         "settings": declarations.settings,
         "events": declarations.events,
@@ -78,7 +79,7 @@ def _row(hook: Hook, offset: int) -> list[object]:
     flags = PARALLEL * hook.parallel | ALWAYS * hook.always
     if hook.enforcing:
         flags |= ENFORCING
-    return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, offset]
+    return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, hook.claude, offset]
 
 
 def _identity(path: str) -> Identity | None:

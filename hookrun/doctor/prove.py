@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents.answer import answer
 from hookrun.agents.said import Said, said
+from hookrun.config.plain import FIRES
 from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict
 from hookrun.wiring import install
-from hookrun.wiring.command import FIRES, parse
+from hookrun.wiring.command import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import find, home_directory
+from hookrun.config.find import claude_directory, find, home_directory
 from hookrun.library import given, handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
@@ -140,7 +140,8 @@ class Engine:
         services = self._services
         if config is not None:
             config = os.path.normpath(os.path.join(services.directory, config))
-        found = find(services.directory, services.home or "/", config=config)
+        home = services.home or "/"
+        found = find(services.directory, home, config=config, claude=claude_directory(home))
         compiled = cache.load(found)
         problems = compiled.problems if compiled is not None else []
         if problems and strict:

@@ -141,7 +141,7 @@ class Selection:
         if len(self._concerned) == 1:
             (index,) = self._concerned
             hook = self._table.hooks[index]
-            if hook.when is None and hook.unless is None:
+            if hook.when is hook.unless is hook.claude is None:
                 return hook
         return None
 
@@ -169,11 +169,11 @@ class Selection:
         if index not in self._concerned:
             return False
         hook = self._table.hooks[index]
-        if hook.when is None and hook.unless is None:
+        if hook.when is hook.unless is hook.claude is None:
             return True
         if context is not self._context or self._view is None:
             self._context, self._view = context, View(context)
-        return self._view.selects(None, hook.when, hook.unless, None)
+        return self._view.selects(None, hook.when, hook.unless, None, hook.claude)
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""

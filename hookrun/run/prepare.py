@@ -93,6 +93,7 @@ class Surroundings:
         self._project_env_policy = project_env_policy
         self.program = program
         self.may_fork = may_fork
+        self.event = str(context.get("event") or "")
         self.event_directory = _directory(context.get("working_dir"), project)
         self.request_id = request_id
         self._home = home
@@ -126,7 +127,9 @@ class Surroundings:
                 own.setdefault(os.fsencode(name), granted)
         own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
-            own[b"CLAUDE_PROJECT_DIR"] = own[b"HOOKRUN_PROJECT_DIR"]
+            from hookrun.run import as_claude
+
+            own.update(as_claude.variables(hook, self.project))
         return Environment(inherited(self.env_policy(hook)), own)
 
     def env_policy(self, hook: Hook) -> str:
@@ -144,6 +147,10 @@ class Surroundings:
         if hook.cwd == "project":
             return self.project
         if hook.cwd == "event":
+            if hook.dialect == "claude":
+                from hookrun.run import as_claude
+
+                return as_claude.directory(self.event_directory, self.project, environment)
             return self.event_directory
         return expand(hook.cwd, environment, self.project)
 
@@ -260,6 +267,10 @@ def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surro
 
 def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
     argv = list(hook.target)
+    if hook.dialect == "claude":
+        from hookrun.run import as_claude
+
+        argv = as_claude.arguments(argv, environment)
     program = resolve(argv[0], environment, cwd)
     if program is None:
         return _missing(argv[0])

@@ -63,12 +63,19 @@ class Approvals(Switches):
         files = self._running.pop(id(hook), None)
         if not files or self._are_still(hook, files):
             return outcome
-        answer, _ = read(hook, outcome, can_modify=True)
+        answer = self._answer(hook, outcome)
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
         if isinstance(answer, Verdict) and STRENGTH[answer.action] >= STRENGTH["ask"]:
             outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
         return outcome
+
+    def _answer(self, hook: Hook, outcome: Outcome) -> Verdict | Failure:
+        if hook.dialect == "claude":
+            from hookrun.claude.answer import answered
+
+            return answered(hook, self._around.event, {}, outcome).given
+        return read(hook, outcome, can_modify=True)[0]
 
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
         try:

@@ -52,6 +52,9 @@ FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "allowed_env"})
 """Lists whose order says nothing."""
 
+LABELS = frozenset({"base", "home", "own", "twins"})
+"""What `claude` has besides what is declared in the hook: where its project lies, and which others there are."""
+
 DEFAULTS = Hook(name="", events=()).to_dict()
 
 
@@ -85,7 +88,7 @@ def place(source: str, root: str, home: str) -> str:
 
 def _settled(name: str, value: object) -> object:
     if isinstance(value, dict):
-        return [[key, value[key]] for key in sorted(value)]
+        return [[key, value[key]] for key in sorted(value) if name != "claude" or key not in LABELS]
     if name in IN_ANY_ORDER and isinstance(value, (list, tuple)):
         return sorted(value)
     return value

@@ -83,6 +83,8 @@ def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) 
     on_path = _path_within(root, environment, cwd)
     for word in (*hook.words, *((hook.interpreter,) if hook.interpreter else ())):
         yield word, expand(word, environment, cwd)
+        if hook.cwd == "event":  # the same file, also for an agent that has gone elsewhere: there it is missing
+            yield word, expand(word, environment, root)
         if "/" not in word:
             for directory in on_path:
                 yield f"{BY_PATH}{word}", f"{directory}/{word}"

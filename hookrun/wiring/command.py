@@ -9,10 +9,8 @@ import sys
 from dataclasses import dataclass
 
 import hookrun
+from hookrun.config.plain import FIRES
 from hookrun.wiring.files import WiringError
-
-FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
-"""How a line looks that fires hookrun for an agent, this one's or an older one's."""
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
 

@@ -278,7 +278,6 @@ def test_relative_paths_above_the_project(tmp_path: Path, fields: dict[str, obje
         ({"events": ["a b"]}, "hookrun.events[0]"),
         ({"min_version": "99.0.0"}, "expected at least 99.0.0; install hookrun 99.0.0 or newer"),
         ({"min_version": "1"}, 'expected a version such as "1.2.3"'),
-        ({"include_claude": True}, "this version does not read Claude's settings yet"),
     ],
 )
 def test_mistakes_in_settings(tmp_path: Path, settings: object, message: str) -> None:

@@ -191,23 +191,6 @@ def test_hooks_may_be_nested(tmp_path: Path) -> None:
     assert "hooks.hooks[1]: found no event" in declarations.problems[0]
 
 
-@pytest.mark.parametrize(
-    "hooks",
-    [
-        {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}]},
-        {"Stop": []},
-        {"Unknown": [{"hooks": []}]},
-        {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}},
-    ],
-)
-def test_claude_form_is_named(tmp_path: Path, hooks: object) -> None:
-    """Claude Code's map of event and groups is never misread: it is called what it is."""
-    declarations = examined(tmp_path / "a.json", {"hooks": hooks}).declarations
-    assert declarations.hooks == []
-    assert len(declarations.problems) == 1
-    assert "Claude Code's form of hooks, which this version does not read yet" in declarations.problems[0]
-
-
 @pytest.mark.parametrize("hooks", [None, "x", 5, {}, {"a": 1}])
 def test_hooks_of_another_shape(tmp_path: Path, hooks: object) -> None:
     """Anything but a list is an error that says so."""
@@ -276,8 +259,6 @@ def test_file_that_is_included_twice_counts_once(house: House) -> None:
         ("deep0.json", "more than 8 files deep"),
         ("broken.json", "the end of the file"),
         ("empty.json", "which has no hooks"),
-        (".claude/settings.json", "Claude Code's form of hooks"),
-        ("claude.json", "Claude Code's form of hooks"),
     ],
 )
 def test_includes_that_go_wrong(house: House, include: str, message: str) -> None:
@@ -288,10 +269,6 @@ def test_includes_that_go_wrong(house: House, include: str, message: str) -> Non
         declare(house.root / f"deep{depth}.json", f"d{depth}", settings={"include": [f"deep{depth + 1}.json"]})
     (house.root / "broken.json").write_text("{")
     (house.root / "empty.json").write_text("{}")
-    (house.root / ".claude").mkdir()
-    claude = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}})
-    (house.root / "claude.json").write_text(claude)
-    (house.root / ".claude" / "settings.json").write_text("{}")
     declarations = house.compile()
     assert declarations.hooks[0].name == "a"
     assert len(declarations.problems) == 1

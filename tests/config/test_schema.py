@@ -34,7 +34,6 @@ STRICTER = (
     "an existing file",
     "no circles",
     "at least ",
-    "false (this version does not read Claude's settings yet)",
 )
 """How messages begin of what the checker finds and a schema cannot express: it needs two places, files or layers."""
 

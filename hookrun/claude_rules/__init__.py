@@ -1,0 +1,1 @@
+"""How Claude Code selects hooks: its matchers and `if` rules. Loaded only where a hook is declared in its form."""

@@ -1,0 +1,232 @@
+"""One handler in Claude Code's form -> a hook: what each of its fields comes to, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.agents.claude import EVENTS
+from hookrun.claude_rules.names import TOOL_EVENTS
+from hookrun.config import plain, words
+from hookrun.config.check import Checked
+from hookrun.config.fields import HOOK_FIELDS, TRUSTED_LAYERS, WORD, names
+from hookrun.config.problem import nearest, shown
+from hookrun.config.rules import HEADER_VARIABLE, MILLISECONDS, nothing_relative
+from hookrun.config.scope import free_name, made_name
+from hookrun.config.shapes import Choice, Field, Flag, Many, Number, Text
+from hookrun.config.values import Place, keep
+from hookrun.model import Hook
+
+if TYPE_CHECKING:
+    from hookrun.config.claude import Entry
+    from hookrun.config.scope import Scope
+    from hookrun.config.source import Document
+
+OURS = names(HOOK_FIELDS)
+
+FIELDS = names(
+    (
+        Field("command", OURS["command"].shape, "A shell command line, or with `args` a program."),
+        Field("args", Many(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
+        Field("url", OURS["url"].shape, "An address that the input is posted to."),
+        Field("headers", OURS["headers"].shape, "Headers of the request."),
+        Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
+        Field("timeout", Number(0), "Seconds."),
+        Field("if", Text("a permission rule such as Bash(git *)"), "A permission rule."),
+        Field("async", Flag(), "Whether it is started and not waited for."),
+        Field("asyncRewake", Flag(), "The same, and its exit status 2 wakes Claude."),
+        Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
+    )
+)
+"""Claude Code's fields of a handler that mean something here."""
+
+KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
+NEEDED = {"command": "command", "http": "url"}
+"""A type of handler that is run -> the field that says what."""
+
+NOT_RUN = ("prompt", "agent", "mcp_tool")
+"""The types that only Claude Code can run."""
+
+ORDINARY, SESSION_END, LONGEST_END, A_DAY = 600.0, 1.5, 60.0, 86_400.0
+TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch": 30.0, "MessageDisplay": 10.0}
+"""Seconds of a handler without a timeout, where they are not ORDINARY."""
+
+NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
+"""Events on which `onFailure` is ignored."""
+
+FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
+"""The `defaults` of a file that also hold for hooks in Claude Code's form: what that form says nothing of."""
+
+
+def session_end(entries: list[Entry]) -> float:
+    """Return the seconds that the hooks of the end of a session share: as the longest of their timeouts says."""
+    given = [
+        entry.handler.get("timeout")
+        for entry in entries
+        if entry.event == "SessionEnd" and isinstance(entry.handler, dict)
+    ]
+    return min(LONGEST_END, max([SESSION_END, *(float(each) for each in given if isinstance(each, int | float))]))
+
+
+def check_handler(
+    document: Document, entry: Entry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
+) -> Checked:
+    """Check a handler and make its hook. `ends_in` is the time at the end of a session, `plugin` the plugin's root."""
+    checked = Checked()
+    at = Place(document, entry.path, checked.problems)
+    event = EVENTS.get(entry.event)
+    if event is None:
+        expected = (
+            "an event that other agents have, too (this one only Claude Code itself fires: the hook never runs here)"
+        )
+        at.warn(entry.event, expected, "leave it to Claude Code")
+        return checked
+    if not isinstance(entry.handler, dict):
+        at.mistaken(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
+        checked.for_file = [*checked.problems]
+        return checked
+    if plain.FIRES.search(str(entry.handler.get("command"))):
+        return checked  # hookrun's own wiring: what it would run is all that is declared here
+    given = _given(entry.handler, at)
+    type_ = entry.handler.get("type")
+    error = _unsupported(type_, given, entry, at)
+    kind, target = _target(given, str(type_), plugin)
+    if scope.layer in TRUSTED_LAYERS:
+        nothing_relative({kind: target}, at)
+    _doubtful(entry, given, at)
+    errors = [str(problem) for problem in checked.problems if problem.severity == "error"]
+    fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
+    fields |= _meaning(entry, given, ends_in, default=fields.get("on_failure"))
+    claude: dict[str, object] = {"event": entry.event}
+    claude |= {key: value for key, value in (("matcher", entry.matcher), ("if", given.get("if"))) if value is not None}
+    if plugin is not None:
+        claude["plugin_root"] = plugin
+    checked.hook = Hook.from_dict(
+        {
+            **fields,
+            "name": free_name(made_name(kind, target) if target else str(type_ or "hook"), scope),
+            "events": [event],
+            "kind": kind,
+            "target": target,
+            "layer": scope.layer,
+            "source": document.path,
+            "line": document.position(entry.path)[0],
+            "dialect": "claude",
+            "cwd": "event",
+            "parallel": True,
+            "look": plain.look_for(kind, target),
+            "words": words.file_words(kind, target),
+            "error": "; ".join([*errors, *([error] if error else [])]) or None,
+            "claude": claude,
+        }
+    )
+    return checked
+
+
+def _given(handler: dict[str, object], at: Place) -> dict[str, object]:
+    """Return the fields that fit; report the others, and warn of keys that look like a mistake."""
+    given: dict[str, object] = {}
+    for key, value in handler.items():
+        if key in FIELDS:
+            keep(given, FIELDS[key], value, at)
+        elif key not in KNOWN and (near := _near(key)):
+            at.at(key).warn(
+                f"the unknown key {shown(key)}", "a field that Claude Code knows", "correct it", nearest=near
+            )
+    return given
+
+
+def _near(key: str) -> str | None:
+    return nearest(key.partition("_")[0], KNOWN) if "_" in key else nearest(key, KNOWN)
+
+
+def _unsupported(type_: object, given: dict[str, object], entry: Entry, at: Place) -> str | None:
+    """Return why a handler that Claude Code takes is not run here; report one that it does not take."""
+    if type_ in NOT_RUN:
+        found = f"a handler of type {shown(type_)}"
+        at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
+        return f"{at.document.path}: {found}, which only Claude Code can run"
+    if type_ not in NEEDED:
+        expected = '"command" or "http" (Claude Code has "prompt", "agent" and "mcp_tool" besides)'
+        where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
+        near = nearest(type_, [*NEEDED, *NOT_RUN]) if isinstance(type_, str) else None
+        where.report(f"type {shown(type_)}" if type_ is not None else "no type", expected, "correct it", nearest=near)
+        return None
+    needed = NEEDED[str(type_)]
+    if needed not in given and isinstance(entry.handler, dict) and needed not in entry.handler:
+        at.report(f"no {needed}", f'a handler of type "{type_}" to have one', f'add "{needed}"')
+    if given.get("shell") == "powershell" and "args" not in given:
+        found = 'shell "powershell"'
+        at.at("shell").warn(found, "bash, or args (hookrun runs no PowerShell)", "call pwsh with args")
+        return f"{at.document.path}: {found}, which hookrun does not run"
+    return None
+
+
+def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[str, str | list[str]]:
+    """Return the kind of hook and what it runs."""
+    if type_ == "http":
+        return "url", str(given.get("url", ""))
+    command = _in_plugin(str(given.get("command", "")), plugin)
+    arguments = given.get("args")
+    if type_ == "command" and isinstance(arguments, list):
+        return "args", [command, *(_in_plugin(str(each), plugin) for each in arguments)]
+    return "command", command if type_ == "command" else ""
+
+
+def _in_plugin(text: str, plugin: str | None) -> str:
+    """Put the plugin's root in the place of its variable: it is known here, and no shell has to be asked."""
+    return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
+
+
+def _meaning(entry: Entry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
+    """Return what the handler's fields come to as fields of a hook."""
+    handler = entry.handler if isinstance(entry.handler, dict) else {}
+    background = given.get("async") is True or given.get("asyncRewake") is True
+    wanted = handler.get("onFailure", default or "continue")
+    blocks = wanted != "continue" and not background and entry.event not in NEVER_BLOCKS
+    timeout = given.get("timeout", ends_in if entry.event == "SessionEnd" else TIMEOUTS.get(entry.event, ORDINARY))
+    seconds = float(timeout) if isinstance(timeout, int | float) else ORDINARY
+    if entry.event == "SessionEnd":
+        seconds = min(seconds, ends_in)
+    if given.get("async") is True and given.get("asyncRewake") is not True:
+        seconds = A_DAY  # Claude Code does not hold such a hook to its timeout
+    meaning: dict[str, object] = {
+        "background": background,
+        "on_failure": "block" if blocks else "continue",
+        "timeout": seconds,
+    }
+    allowed = [str(each) for each in _list(given.get("allowedEnvVars"))]
+    headers = given.get("headers")
+    if isinstance(headers, dict):
+        meaning["headers"] = {name: _only(allowed, str(value)) for name, value in headers.items()}
+    if allowed:
+        meaning["allowed_env"] = allowed
+    return meaning
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _only(allowed: list[str], text: str) -> str:
+    """Return a header's value without the variables that it may not use: they are empty."""
+    return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
+
+
+def _doubtful(entry: Entry, given: dict[str, object], at: Place) -> None:
+    """Warn about what Claude Code takes and what is seldom meant."""
+    timeout = given.get("timeout")
+    if isinstance(timeout, float) and timeout >= MILLISECONDS:
+        found = f"{timeout:g} seconds"
+        at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
+    if "if" in given and entry.event not in TOOL_EVENTS:
+        expected = f"if only on {', '.join(sorted(TOOL_EVENTS))} (here the hook never runs)"
+        at.at("if").warn(f"if on {entry.event}", expected, "remove it")
+    handler = entry.handler if isinstance(entry.handler, dict) else {}
+    if handler.get("onFailure", "continue") not in ("continue", "block"):
+        at.at("onFailure").warn(
+            shown(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
+        )
+    if given.get("asyncRewake") is True:
+        at.at("asyncRewake").warn(
+            "asyncRewake", "nothing to wake: here it is the same as async", "expect no more of it"
+        )

@@ -1,0 +1,222 @@
+"""What each event makes of an answer: Claude Code's rules 1.3 (exit 2, outputs), 3.2 (exceptions) and 3.4."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.claude.events import RULES
+from hookrun.claude.names import EVENTS
+from tests.conformance.claude import answers, failure, notes, own
+from tests.fire.agents import Agent
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+REFUSES = ("pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "subagent_stop",
+           "pre_compact")  # fmt: skip
+TELLS_THE_PERSON = ("session_start", "session_end", "subagent_start", "post_compact")
+IGNORES = ("permission_request", "tool_call_aborted", "notification", "error", "file_changed", "assistant_response")
+
+
+def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
+    """What exit status 2 comes to is said of each."""
+    assert sorted(EVENTS) == sorted([*REFUSES, *TELLS_THE_PERSON, *IGNORES])
+    assert {*RULES} == {*EVENTS.values()}
+
+
+@pytest.mark.parametrize("event", REFUSES)
+def test_1_3_exit_2_refuses(project: Project, event: str) -> None:
+    """At the end of a turn that means to go on, after a tool that the model is told."""
+    fired = answers(project, stderr="R", code=2, event=event)
+    assert (fired.action, fired.verdict["message"]) == ("block", "R")
+
+
+@pytest.mark.parametrize("event", TELLS_THE_PERSON)
+def test_1_3_exit_2_only_tells_the_person(project: Project, event: str) -> None:
+    """Nothing can be refused there."""
+    fired = answers(project, stderr="R", code=2, event=event)
+    assert (fired.action, fired.verdict["system_message"], failure(fired)) == ("continue", "hook hook: R", None)
+
+
+@pytest.mark.parametrize("event", IGNORES)
+def test_1_3_exit_2_has_no_effect(project: Project, event: str) -> None:
+    """The audit says so."""
+    fired = answers(project, stderr="R", code=2, event=event)
+    assert (fired.action, failure(fired)) == ("continue", None)
+    assert "system_message" not in fired.verdict
+    assert "exit status 2 has no effect" in notes(fired)
+
+
+@pytest.mark.parametrize("event", ["post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "pre_compact"])
+def test_1_3_a_block_at_the_top_refuses(project: Project, event: str) -> None:
+    """With its reason."""
+    fired = answers(project, {"decision": "block", "reason": "R"}, event=event)
+    assert (fired.action, fired.verdict["message"]) == ("block", "R")
+
+
+@pytest.mark.parametrize("event", [*TELLS_THE_PERSON, *IGNORES])
+def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(project: Project, event: str) -> None:
+    """The audit says so."""
+    fired = answers(project, {"decision": "block", "reason": "R"}, event=event)
+    assert fired.action == "continue"
+    assert "decision of its answer has no effect" in notes(fired)
+
+
+@pytest.mark.parametrize("event", ["session_start", "session_end", "notification", "error", "pre_compact"])
+def test_1_3_continue_false_has_no_effect_there(project: Project, event: str) -> None:
+    """The audit says so."""
+    fired = answers(project, {"continue": False, "stopReason": "R"}, event=event)
+    assert fired.action == "continue"
+    assert "continue of its answer has no effect" in notes(fired)
+
+
+@pytest.mark.parametrize("event", ["session_end", "notification", "error", "pre_compact", "post_compact"])
+def test_1_3_a_system_message_is_discarded_there(project: Project, event: str) -> None:
+    """The audit says so."""
+    fired = answers(project, {"systemMessage": "look"}, event=event)
+    assert "system_message" not in fired.verdict
+    assert "systemMessage of its answer has no effect" in notes(fired)
+
+
+@pytest.mark.parametrize(
+    "event",
+    ["pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_submit", "session_start", "subagent_start"],
+)
+def test_1_3_additional_context_reaches_the_model(project: Project, event: str) -> None:
+    """Beside no decision."""
+    fired = answers(project, own(EVENTS[event], additionalContext="mind the gap"), event=event)
+    assert (fired.action, fired.verdict["additional_context"]) == ("continue", "mind the gap")
+
+
+@pytest.mark.parametrize("event", ["stop", "subagent_stop"])
+def test_1_3_additional_context_at_the_end_of_a_turn_makes_it_go_on(project: Project, event: str) -> None:
+    """It is the next instruction."""
+    fired = answers(project, own(EVENTS[event], additionalContext="run the tests"), event=event)
+    assert (fired.action, fired.verdict["message"]) == ("block", "run the tests")
+
+
+def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(project: Project) -> None:
+    """It ends."""
+    assert answers(project, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
+
+
+@pytest.mark.parametrize("event", ["session_end", "error", "pre_compact", "post_compact"])
+def test_3_3_there_is_nothing_specific_to_these_events(project: Project, event: str) -> None:
+    """`hookSpecificOutput` does not fit there."""
+    fired = answers(project, own(EVENTS[event], additionalContext="x"), event=event)
+    assert failure(fired) == "bad_verdict"
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "value"),
+    [
+        ("post_tool_use", "updatedToolOutput", {"stdout": ""}),
+        ("post_tool_use", "updatedMCPToolOutput", []),
+        ("post_tool_use", "classifierContext", "x"),
+        ("user_prompt_submit", "sessionTitle", "x"),
+        ("user_prompt_submit", "suppressOriginalPrompt", True),
+        ("session_start", "initialUserMessage", "x"),
+        ("session_start", "reloadSkills", True),
+        ("tool_call_aborted", "retry", True),
+        ("file_changed", "watchPaths", ["/a"]),
+        ("assistant_response", "displayContent", "x"),
+        ("notification", "additionalContext", "x"),
+    ],
+)
+def test_1_3_what_cannot_be_passed_on_is_told(project: Project, event: str, field: str, value: object) -> None:
+    """The answer counts otherwise."""
+    fired = answers(project, own(EVENTS[event], **{field: value}), event=event)
+    assert failure(fired) is None
+    assert f"{field} of its answer cannot be passed on" in notes(fired)
+
+
+def test_1_3_what_cannot_be_passed_on_is_told_to_the_person_once(project: Project) -> None:
+    """In the first answer of a session."""
+    line = """echo '{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"x"}}'"""
+    project.hooks({"dialect": "claude", "event": "post_tool_use", "command": line})
+    agent = Agent("codex", project)
+    assert "updatedToolOutput" in agent.fire(agent.ran()).json["systemMessage"]
+    assert agent.fire(agent.ran()).json == {}
+
+
+# --- 3.4: before a tool
+
+
+@pytest.mark.parametrize(
+    ("decision", "action", "message"), [("allow", "allow", None), ("deny", "block", "R"), ("ask", "ask", "R")]
+)
+def test_3_4_a_permission_decision(project: Project, decision: str, action: str, message: str | None) -> None:
+    """The reason of an allow is for nobody."""
+    fired = answers(project, own("PreToolUse", permissionDecision=decision, permissionDecisionReason="R"))
+    assert (fired.action, fired.verdict.get("message")) == (action, message)
+
+
+def test_3_4_defer_asks_a_person_and_its_arguments_do_not_count(project: Project) -> None:
+    """Only Claude Code can put a call off: it is told, and the call does not run unasked."""
+    fired = answers(project, own("PreToolUse", permissionDecision="defer", updatedInput={"command": "id"}))
+    assert fired.action == "ask"
+    assert "modified_args" not in fired.verdict
+    assert "defer" in notes(fired)
+
+
+@pytest.mark.parametrize(("decision", "action"), [(None, "modify"), ("allow", "allow"), ("ask", "ask")])
+def test_3_4_updated_input_replaces_the_whole_input(project: Project, decision: str | None, action: str) -> None:
+    """With or without a decision: an argument that is not in it is gone."""
+    fields = {} if decision is None else {"permissionDecision": decision}
+    line = own("PreToolUse", updatedInput={"command": "id"}, **fields)
+    project.hooks({"dialect": "claude", "command": f"echo '{json.dumps(line)}'"})
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "ls", "timeout": 5}})
+    assert (fired.action, fired.verdict["modified_args"]) == (action, {"command": "id"})
+
+
+def test_3_4_updated_input_beside_a_denial_changes_nothing(project: Project) -> None:
+    """The call is refused."""
+    fired = answers(project, own("PreToolUse", permissionDecision="deny", updatedInput={"command": "id"}))
+    assert (fired.action, "modified_args" in fired.verdict) == ("block", False)
+
+
+def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
+    """Claude Code itself is told the new arguments and no permission."""
+    project.hooks(
+        {"dialect": "claude", "command": f"echo '{json.dumps(own('PreToolUse', updatedInput={'command': 'id'}))}'"}
+    )
+    agent = Agent("claude", project)
+    told = agent.fire(agent.shell())
+    assert told.own == {"hookEventName": "PreToolUse", "updatedInput": {"command": "id"}}
+
+
+# --- 1.3: a request for permission
+
+
+@pytest.mark.parametrize(
+    ("decision", "action", "message"),
+    [
+        ({"behavior": "allow"}, "allow", None),
+        ({"behavior": "deny", "message": "M"}, "block", "M"),
+        ({"behavior": "deny", "message": "M", "interrupt": True}, "stop", "M"),
+    ],
+)
+def test_1_3_a_permission_request_is_decided_by_its_own_field(
+    project: Project, decision: dict[str, object], action: str, message: str | None
+) -> None:
+    """`decision` is an object there."""
+    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    assert (fired.action, fired.verdict.get("message")) == (action, message)
+
+
+def test_1_3_a_permission_request_may_be_allowed_with_other_arguments(project: Project) -> None:
+    """Rules that it would add besides cannot be passed on."""
+    decision = {"behavior": "allow", "updatedInput": {"command": "id"}, "updatedPermissions": [{"type": "setMode"}]}
+    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    assert (fired.action, fired.verdict["modified_args"]) == ("allow", {"command": "id"})
+    assert "updatedPermissions" in notes(fired)
+
+
+@pytest.mark.parametrize("decision", ["allow", {}, {"behavior": "ask"}, {"behavior": "deny", "message": 1}])
+def test_1_3_a_permission_request_that_is_decided_otherwise_is_not(project: Project, decision: object) -> None:
+    """The answer does not fit."""
+    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    assert (fired.action, failure(fired)) == ("continue", "bad_verdict")

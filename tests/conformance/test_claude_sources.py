@@ -1,0 +1,454 @@
+"""Where Claude Code's hooks are read from and what their fields come to, rule by rule."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config import cache
+from hookrun.config.compile import examine
+from hookrun.config.find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hookrun.config.compile import Examined
+    from hookrun.model import Hook
+
+
+class House:
+    """A repository with a directory in it, a home, and a place for managed declarations."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the directories."""
+        self.root = path / "repo"
+        self.sub = self.root / "sub"
+        self.home = path / "home"
+        self.managed = path / "managed"
+        for directory in (self.root / ".git", self.root / ".claude", self.sub, self.home, self.managed):
+            directory.mkdir(parents=True)
+        self.shared = self.root / ".claude" / "settings.json"
+        self.local = self.root / ".claude" / "settings.local.json"
+        self.own = self.home / ".claude" / "settings.json"
+        self.central = self.managed / "claude-code" / "managed-settings.json"
+
+    def examine(self, config: Path | None = None, cwd: Path | None = None) -> Examined:
+        """Examine what is in force in the repository."""
+        named = str(config) if config is not None else None
+        return examine(find(str(cwd or self.root), str(self.home), config=named, managed=str(self.managed)))
+
+    def names(self) -> dict[str, str]:
+        """Return the hooks in running order and their layers."""
+        return {hook.name: hook.layer for hook in self.examine().declarations.hooks}
+
+    def include(self, layer: str = "project") -> None:
+        """Let the declarations of a layer take in Claude Code's settings."""
+        paths = {"project": self.root / "coder.json", "user": self.home / ".config" / "hookrun" / "hooks.json"}
+        write(paths[layer], {"hookrun": {"include_claude": True}})
+
+
+def write(path: Path, data: object) -> None:
+    """Write JSON, and the directories on the way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data))
+
+
+def handler(name: str = "x", **fields: object) -> dict[str, object]:
+    """Return a handler that runs `/bin/NAME`."""
+    return {"type": "command", "command": f"/bin/{name}", **fields}
+
+
+def settings(*handlers: dict[str, object], event: str = "PreToolUse", **more: object) -> dict[str, object]:
+    """Return settings with these handlers in one group; `matcher` goes into it, other keys to the top."""
+    group = {"hooks": [*handlers], **({"matcher": more.pop("matcher")} if "matcher" in more else {})}
+    return {"hooks": {event: [group]}, **more}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """Return a house without declarations."""
+    return House(tmp_path)
+
+
+def one(house: House, data: object) -> Hook:
+    """Return the only hook of these settings."""
+    write(house.shared, data)
+    (hook,) = house.examine(house.shared).declarations.hooks
+    return hook
+
+
+# --- 2.1: the shape
+
+
+def test_2_1_a_map_of_events_and_groups(house: House) -> None:
+    """A handler is a hook of its event, in Claude's dialect."""
+    hook = one(house, settings(handler("guard"), matcher="Bash|Edit", permissions={"allow": []}, model="x"))
+    assert (hook.name, hook.events, hook.kind, hook.target) == ("guard", ["pre_tool_use"], "command", "/bin/guard")
+    assert (hook.dialect, hook.cwd, hook.parallel, hook.error) == ("claude", "event", True, None)
+    own = str(house.root)
+    assert hook.claude == {"event": "PreToolUse", "matcher": "Bash|Edit", "own": own}
+
+
+def test_2_1_unknown_events_are_ignored(house: House) -> None:
+    """They are no trouble; the others run."""
+    write(house.shared, {"hooks": {"PreTooluse": [{"hooks": [handler()]}], "Stop": [{"hooks": [handler()]}]}})
+    examined = house.examine(house.shared)
+    assert [hook.events for hook in examined.declarations.hooks] == [["stop"]]
+    assert examined.declarations.problems == []
+    (problem,) = examined.problems
+    assert (problem.severity, problem.nearest) == ("warning", "PreToolUse")
+
+
+def test_2_1_a_malformed_entry_does_not_take_the_others_with_it(house: House) -> None:
+    """What is no group or handler is trouble that is said; what is right runs."""
+    groups = [5, {"matcher": "Bash"}, {"hooks": [handler("good"), "x", {"type": "command"}]}]
+    write(house.shared, {"hooks": {"PreToolUse": groups, "Stop": {"hooks": []}}})
+    declarations = house.examine(house.shared).declarations
+    assert [hook.name for hook in declarations.hooks if hook.error is None] == ["good"]
+    assert [hook.error is not None for hook in declarations.hooks] == [False, True]
+    assert len(declarations.problems) == 4
+
+
+def test_2_1_a_matcher_that_is_a_list_voids_the_whole_file(house: House) -> None:
+    """As in Claude Code; it is trouble, and loudly so."""
+    data = settings(handler())
+    data["hooks"] = {"Stop": [{"hooks": [handler()]}], "PreToolUse": [{"matcher": ["Bash"], "hooks": [handler()]}]}
+    write(house.shared, data)
+    declarations = house.examine(house.shared).declarations
+    assert declarations.hooks == []
+    (problem,) = declarations.problems
+    assert "Claude Code rejects the whole file" in problem
+    assert "hooks.PreToolUse[0].matcher" in problem
+
+
+def test_2_1_comments_are_an_error(house: House) -> None:
+    """Settings are strict JSON."""
+    house.shared.write_text('{"hooks": {}} // none')
+    (problem,) = house.examine(house.shared).declarations.problems
+    assert "settings.json:1:15" in problem
+
+
+def test_2_1_extra_keys_are_tolerated(house: House) -> None:
+    """Neither in a group nor in a handler does an unknown key matter."""
+    data = settings(handler(id="a", rewakeMessage="b"), matcher="Bash")
+    write(house.shared, data)
+    examined = house.examine(house.shared)
+    assert (len(examined.declarations.hooks), examined.problems) == (1, [])
+
+
+# --- 2.2: the fields of a handler
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "seconds"),
+    [
+        ("PreToolUse", None, 600),
+        ("PreToolUse", 5, 5),
+        ("PreToolUse", 0.5, 0.5),
+        ("UserPromptSubmit", None, 30),
+        ("MessageDisplay", None, 10),
+        ("SessionEnd", None, 1.5),
+        ("SessionEnd", 20, 20),
+        ("SessionEnd", 100, 60),
+        ("Stop", None, 600),
+    ],
+)
+def test_2_2_timeouts_are_seconds_with_a_default_for_each_event(
+    house: House, event: str, given: float | None, seconds: float
+) -> None:
+    """The defaults of the documentation."""
+    fields: dict[str, object] = {} if given is None else {"timeout": given}
+    assert one(house, settings({**handler(), **fields}, event=event)).timeout == seconds
+
+
+def test_2_2_args_is_run_without_a_shell(house: House) -> None:
+    """`command` is the program; an empty list is valid."""
+    hook = one(house, settings({"type": "command", "command": "python3", "args": ["${CLAUDE_PROJECT_DIR}/a.py"]}))
+    assert (hook.kind, hook.target) == ("args", ["python3", "${CLAUDE_PROJECT_DIR}/a.py"])
+    hook = one(house, settings({"type": "command", "command": "/bin/true", "args": []}))
+    assert (hook.kind, hook.target) == ("args", ["/bin/true"])
+
+
+def test_2_2_async_hooks_have_no_say(house: House) -> None:
+    """They run in the background, and `onFailure` is ignored."""
+    hook = one(house, settings({**handler(), "async": True, "onFailure": "block"}))
+    assert (hook.background, hook.on_failure) == (True, "continue")
+    assert one(house, settings(handler(asyncRewake=True, timeout=7))).timeout == 7
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "expected"),
+    [
+        ("PreToolUse", None, "continue"),
+        ("PreToolUse", "block", "block"),
+        ("PreToolUse", "continue", "continue"),
+        ("Stop", "block", "continue"),
+        ("SubagentStop", "block", "continue"),
+        ("PostToolUse", "block", "block"),
+    ],
+)
+def test_2_2_on_failure(house: House, event: str, given: str | None, expected: str) -> None:
+    """It means what it says, but for the events that never fail so."""
+    fields: dict[str, object] = {} if given is None else {"onFailure": given}
+    assert one(house, settings({**handler(), **fields}, event=event)).on_failure == expected
+
+
+def test_2_2_on_failure_of_a_group_does_nothing(house: House) -> None:
+    """Only the handler's counts."""
+    write(house.shared, {"hooks": {"PreToolUse": [{"onFailure": "block", "hooks": [handler()]}]}})
+    examined = house.examine(house.shared)
+    assert examined.declarations.hooks[0].on_failure == "continue"
+    assert "here it does nothing" in str(examined.problems[0])
+
+
+def test_2_2_http_headers_use_listed_variables_only(house: House) -> None:
+    """Others are empty."""
+    headers = {"Authorization": "Bearer ${TOKEN}", "X-Other": "a$OTHER"}
+    given: dict[str, object] = {
+        "type": "http",
+        "url": "http://localhost:9/x",
+        "headers": headers,
+        "allowedEnvVars": ["TOKEN"],
+    }
+    hook = one(house, settings(given))
+    assert (hook.kind, hook.target, hook.allowed_env) == ("url", "http://localhost:9/x", ["TOKEN"])
+    assert hook.headers == {"Authorization": "Bearer ${TOKEN}", "X-Other": "a"}
+
+
+@pytest.mark.parametrize("type_", ["prompt", "agent", "mcp_tool"])
+def test_2_2_types_that_only_claude_runs_are_listed_and_fail(house: House, type_: str) -> None:
+    """Nothing is pretended: they are there, with the reason why they are not run."""
+    hook = one(house, settings({"type": type_, "prompt": "Is it safe? $ARGUMENTS"}))
+    assert hook.error is not None
+    assert f'a handler of type "{type_}", which only Claude Code can run' in hook.error
+
+
+def test_2_2_powershell_is_not_run(house: House) -> None:
+    """It fails as declared wrongly, and its `onFailure` counts; with `args` the field is ignored."""
+    hook = one(house, settings({**handler(onFailure="block"), "shell": "powershell"}))
+    assert hook.error is not None
+    assert hook.on_failure == "block"
+    assert one(house, settings({**handler(args=["-c", "x"]), "shell": "powershell"})).error is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"type": "comand", "command": "x"}, 'did you mean "command"?'),
+        ({"command": "x"}, "no type"),
+        ({"type": "command"}, "no command"),
+        ({"type": "http"}, "no url"),
+        ({"type": "command", "command": "x", "timeout": "5"}, "timeout: found"),
+        ({"type": "http", "url": "ftp://x"}, "an http or https URL"),
+    ],
+)
+def test_2_2_what_is_wrong_with_a_handler_is_its_failure(house: House, given: dict[str, object], message: str) -> None:
+    """The hook keeps its place."""
+    hook = one(house, settings(given))
+    assert hook.error is not None
+    assert message in hook.error
+
+
+# --- 2.5: where settings are
+
+
+def test_2_5_named_settings_stand_in_for_the_project(house: House) -> None:
+    """The root is the directory that `.claude` is in, and nothing else of the project's counts."""
+    write(house.shared, settings(handler("shared")))
+    write(house.root / "coder.json", {"hooks": [{"event": "stop", "command": "/bin/mine"}]})
+    declarations = house.examine(house.shared).declarations
+    assert [hook.name for hook in declarations.hooks] == ["shared"]
+    assert declarations.root == str(house.root)
+
+
+def test_2_5_included_settings_are_of_the_layer_that_includes_them(house: House) -> None:
+    """By their path, and settings without hooks are no mistake."""
+    write(house.shared, settings(handler("shared")))
+    write(house.local, {"permissions": {}})
+    include = [".claude/settings.json", ".claude/settings.local.json"]
+    write(house.root / "coder.json", {"hooks": [], "hookrun": {"include": include}})
+    assert house.names() == {"shared": "project"}
+    assert house.examine().problems == []
+
+
+def test_2_5_a_project_takes_in_its_own_settings(house: House) -> None:
+    """`include_claude` in a project is not about the person's settings."""
+    for name, path in (("own", house.own), ("shared", house.shared), ("local", house.local)):
+        write(path, settings(handler(name)))
+    house.include("project")
+    assert house.names() == {"shared": "project", "local": "local"}
+
+
+def test_2_5_a_person_takes_in_all_settings(house: House) -> None:
+    """In the order of the layers: managed, user, project, local. The entries of all of them are in force."""
+    paths = (("central", house.central), ("own", house.own), ("shared", house.shared), ("local", house.local))
+    for name, path in paths:
+        write(path, settings(handler(name)))
+    write(house.central.parent / "managed-settings.d" / "b.json", settings(handler("more")))
+    house.include("user")
+    layers = {"central": "managed", "more": "managed", "own": "user", "shared": "project", "local": "local"}
+    assert house.names() == layers
+    assert house.examine(cwd=house.sub).declarations.root == str(house.root)
+
+
+def test_2_5_the_projects_own_declarations_say_where_it_is(house: House) -> None:
+    """Settings further down do not hide them."""
+    write(house.root / "coder.json", {"hooks": [{"event": "stop", "command": "/bin/mine"}]})
+    write(house.sub / ".claude" / "settings.json", settings(handler("sub")))
+    write(house.shared, settings(handler("shared")))
+    house.include("user")
+    declarations = house.examine(cwd=house.sub).declarations
+    assert declarations.root == str(house.root)
+    assert {hook.name for hook in declarations.hooks} == {"mine", "shared"}
+
+
+def test_2_5_plugins_that_are_enabled(house: House) -> None:
+    """Their `hooks/hooks.json` has a wrapper with a description; they are the person's."""
+    root = house.home / ".claude" / "plugins" / "cache" / "market" / "lint" / "1.0"
+    write(root / "hooks" / "hooks.json", {"description": "Lints.", **settings(handler_in_plugin())})
+    installed = {"lint@market": [{"scope": "user", "installPath": str(root)}], "off@market": {"installPath": "/none"}}
+    write(house.home / ".claude" / "plugins" / "installed_plugins.json", {"version": 2, "plugins": installed})
+    write(house.own, {"enabledPlugins": {"lint@market": True, "off@market": False}})
+    house.include("user")
+    (hook,) = house.examine().declarations.hooks
+    assert (hook.layer, hook.look, hook.claude) == (
+        "user",
+        [f"{root}/lint.sh"],
+        {"event": "PreToolUse", "plugin_root": str(root), "own": True},
+    )
+
+
+def handler_in_plugin() -> dict[str, object]:
+    """Return a handler as plugins have them."""
+    return {"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/lint.sh"}
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "local", "running"),
+    [
+        (None, None, None, {"own", "shared", "local"}),
+        (True, None, None, set()),
+        (True, False, None, {"own", "shared", "local"}),
+        (None, True, None, {"own"}),
+        (None, True, False, {"own", "shared", "local"}),
+        (True, True, None, set()),
+    ],
+)
+def test_2_5_disable_all_hooks(
+    house: House,
+    user: bool | None,
+    project: bool | None,
+    local: bool | None,
+    running: set[str],
+) -> None:
+    """The nearest file's word counts, but a project does not switch off a person's hooks. Managed ones stay."""
+    words = (("own", house.own, user), ("shared", house.shared, project), ("local", house.local, local))
+    for name, path, off in words:
+        write(path, {**settings(handler(name)), **({} if off is None else {"disableAllHooks": off})})
+    write(house.central, settings(handler("central")))
+    house.include("user")
+    hooks = house.examine().declarations.hooks
+    assert {hook.name for hook in hooks if hook.mode != "off"} == {"central", *running}
+    assert len(hooks) == 4
+
+
+@pytest.mark.parametrize(("key", "running"), [("disableAllHooks", set()), ("allowManagedHooksOnly", {"central"})])
+def test_2_5_managed_settings_have_the_first_word(house: House, key: str, running: set[str]) -> None:
+    """They switch everything off, or everything but their own."""
+    write(house.central, {**settings(handler("central")), key: True})
+    write(house.own, settings(handler("own"), disableAllHooks=False))
+    house.include("user")
+    assert {hook.name for hook in house.examine().declarations.hooks if hook.mode != "off"} == running
+
+
+def test_our_own_wiring_is_no_hook(house: House) -> None:
+    """What fires hookrun in Claude Code is not run by hookrun."""
+    line = "test -x /p && exec /p -I /x/hookrun/__main__.py fire --agent claude --deadline 59.5; exit 0"
+    write(house.shared, settings(handler("mine"), {"type": "command", "command": line}))
+    examined = house.examine(house.shared)
+    assert [hook.name for hook in examined.declarations.hooks] == ["mine"]
+    assert examined.problems == []
+
+
+def test_claudes_form_in_our_own_file(house: House) -> None:
+    """A coder.json whose `hooks` are Claude Code's map; Claude Code does not read it, so it runs there too."""
+    write(house.root / "coder.json", settings(handler("mine")))
+    (hook,) = house.examine().declarations.hooks
+    assert hook.claude == {"event": "PreToolUse"}
+
+
+# --- 2.6: the same handler twice
+
+
+def twins(house: House) -> list[object]:
+    """Return what each hook notes of those that are the same."""
+    return [(hook.claude or {}).get("twins") for hook in house.examine().declarations.hooks]
+
+
+def test_2_6_the_same_handler_in_several_files_runs_once(house: House) -> None:
+    """The first in order runs; the key is the command, its arguments and its `if`."""
+    write(house.own, settings(handler(), matcher="Bash"))
+    write(
+        house.shared, settings(handler(), {**handler(), "if": "Bash(git *)"}, handler(args=["a"]), matcher="Edit|Bash")
+    )
+    write(house.local, settings(handler(), event="PostToolUse"))
+    house.include("user")
+    assert twins(house) == [None, ["Bash"], None, None, None]
+
+
+def test_2_6_a_plugins_copy_stays_separate(house: House) -> None:
+    """Even if its command is the same."""
+    root = house.home / "plugin"
+    write(root / "hooks" / "hooks.json", settings(handler()))
+    write(root / ".claude-plugin" / "plugin.json", {"name": "p"})
+    write(house.shared, settings(handler()))
+    include = [".claude/settings.json", str(root / "hooks" / "hooks.json")]
+    write(house.root / "coder.json", {"hookrun": {"include": include}})
+    assert twins(house) == [None, None]
+
+
+# --- what is compiled is believed only while nothing has changed
+
+
+def test_the_cache_sees_every_file_that_matters(house: House) -> None:
+    """A file that comes, changes or goes is seen in the next fire."""
+    house.include("user")
+    seen = []
+    steps: list[Callable[[], None]] = [
+        lambda: None,
+        lambda: write(house.shared, settings(handler("shared"))),
+        lambda: write(house.own, settings(handler("own"))),
+        lambda: write(house.local, settings(handler("local"))),
+        lambda: write(house.shared, settings(handler("changed"))),
+        house.local.unlink,
+        lambda: write(house.central.parent / "managed-settings.d" / "a.json", settings(handler("central"))),
+    ]
+    for step in steps:
+        step()
+        compiled = cache.load(find(str(house.root), str(house.home), managed=str(house.managed)))
+        assert compiled is not None
+        seen.append([hook.name for hook in compiled.hooks()])
+    assert seen == [
+        [],
+        ["shared"],
+        ["own", "shared"],
+        ["own", "shared", "local"],
+        ["own", "changed", "local"],
+        ["own", "changed"],
+        ["central", "own", "changed"],
+    ]
+
+
+def test_two_projects_do_not_share_what_is_compiled(house: House, tmp_path: Path) -> None:
+    """Where only the person has declarations, each project has its own settings."""
+    house.include("user")
+    write(house.shared, settings(handler("shared")))
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    for cwd, expected in ((house.root, ["shared"]), (other, []), (house.root, ["shared"])):
+        compiled = cache.load(find(str(cwd), str(house.home), managed=str(house.managed)))
+        assert compiled is not None
+        assert [hook.name for hook in compiled.hooks()] == expected
