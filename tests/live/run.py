@@ -148,12 +148,12 @@ class Agent:
         trust = ("--trust",) if agent == "codex" else ()
         self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
 
-    def include_claude(self) -> None:
+    def include_claude(self, *options: str) -> None:
         """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
         put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
         digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]
         self.hookrun("trust", "--yes", *digests)
-        self.install()
+        self.install(*options)
 
     def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None, status: int = 0) -> str:
         """Run a command of hookrun's that must end with this status. Returns what it printed."""

@@ -25,12 +25,15 @@ UNTOLD = {("gemini", "context-before-tool")}
 
 SAME = {
     "SessionStart": ("hook_event_name", "source"),
-    "UserPromptSubmit": ("hook_event_name", "prompt"),
+    "UserPromptSubmit": ("hook_event_name",),
     "PreToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
-    "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command", "tool_response.stdout"),
+    "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
     "Stop": ("hook_event_name", "stop_hook_active", "last_assistant_message"),
 }
 """What hooks are told must be the same here; ids and times cannot be."""
+
+WITHIN = {"UserPromptSubmit": ("prompt",), "PostToolUse": ("tool_response.stdout",)}
+"""Texts that some agents give with something around them: Gemini CLI what earlier hooks said, or who printed it."""
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +83,9 @@ def test_what_a_hook_is_told_is_what_claude_code_tells_it(
         if reason := absent(needed):
             pytest.skip(f"{needed}: {reason}")
     native, through = _told(session("claude"), event), _told(session(name), event)
-    assert [_at(through, path) for path in SAME[event]] == [_at(native, path) for path in SAME[event]], (
-        native,
-        through,
-    )
+    told = (native, through)
+    assert [_at(through, path) for path in SAME[event]] == [_at(native, path) for path in SAME[event]], told
+    assert all(str(_at(native, path)) in str(_at(through, path)) for path in WITHIN.get(event, ())), told
     assert through["cwd"] == str(session(name).place.project)
     assert {type(through[key]) for key in ("session_id", "transcript_path")} == {str}
 
