@@ -214,7 +214,7 @@ class View:
         )
 
     def _is_for_claude(self, claude: Mapping[str, object]) -> bool:
-        from hookrun.claude_rules.matcher import applies as applies_by
+        from hookrun.claude.matcher import applies as applies_by
 
         return applies_by(claude, self._context)
 
@@ -274,7 +274,7 @@ def why_not(hook: Hook, context: Mapping[str, object]) -> str | None:
     if hook.unless is not None and view.holds(hook.unless, every=False):
         return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
     if hook.claude is not None:
-        from hookrun.claude_rules.matcher import why_not as why_not_by
+        from hookrun.claude.matcher import why_not as why_not_by
 
         return why_not_by(hook.claude, context)
     return None

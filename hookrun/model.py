@@ -364,6 +364,7 @@ class Run:
 
     `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,
     `args` the arguments as they are after it: those its `allow` is for. An `interrupted` run has no verdict.
+    `notes` are what else there is to say; `lost`, of these, what the person is told too.
     """
 
     recheck = False
@@ -376,6 +377,7 @@ class Run:
         self.failure = failure
         self.changed: list[str] = []
         self.notes: list[str] = []
+        self.lost: list[str] = []
         self.args: dict[str, object] = {}
 
     @property

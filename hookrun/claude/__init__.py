@@ -1,1 +1,1 @@
-"""The dialect of Claude Code's hooks: what such a hook reads and what its answer means, whichever agent fires."""
+"""What hookrun does as Claude Code does: which hooks run, what they read, what they answer, whichever agent fires."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.agents.claude import EVENTS
-from hookrun.claude_rules.names import TOOL_EVENTS
+from hookrun.claude.matched import TOOL_EVENTS
 from hookrun.config import plain, words
 from hookrun.config.check import Checked
 from hookrun.config.fields import HOOK_FIELDS, TRUSTED_LAYERS, WORD, names

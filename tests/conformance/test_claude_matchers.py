@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude_rules.matcher import applies, why_not
+from hookrun.claude.matcher import applies, why_not
 
 
 def runs(matcher: str | None, event: str = "PreToolUse", **context: object) -> bool:
@@ -58,7 +58,7 @@ def test_2_3_2_on_file_changed_only_a_bar_separates() -> None:
 
 def test_2_3_2_on_stop_failure_only_a_bar_separates() -> None:
     """Rule 2."""
-    error = {"error_info": {"error_message": "rate_limit"}, "tool_name": None}
+    error = {"agent": "claude", "payload": {"hook_event_name": "StopFailure", "error": "rate_limit"}}
     assert runs("rate_limit|overloaded", "StopFailure", **error)
     assert not runs("rate_limit,overloaded", "StopFailure", **error)
 
@@ -124,7 +124,7 @@ def test_2_3_5_on_events_without_one_a_matcher_is_ignored(event: str) -> None:
         ("Notification", "permission_prompt", {}, False),
         ("SubagentStart", "Explore", {"agent_name": "Explore"}, True),
         ("SubagentStop", "Explore|Plan", {"agent_name": "other"}, False),
-        ("StopFailure", "rate_limit", {"error_info": {"error_message": "rate_limit"}}, True),
+        ("StopFailure", "unknown", {"error_info": {"error_message": "no such model"}}, True),
     ],
 )
 def test_1_3_each_event_has_its_own_value(

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from hookrun.claude_rules.javascript import RegexError, compiled, units
+from hookrun.claude.javascript import RegexError, compiled, units
 
 TABLE = [
     ("a.c", "abc"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude_rules import names
+from hookrun.claude import matched
 from hookrun.match import shown
 
 TYPE_CHECKING = False
@@ -25,13 +25,13 @@ def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool
 
 def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
     """Return why such a hook does not apply in this context, naming the rule and the value; None when it applies."""
-    if claude.get("own") and context.get("agent") == names.CLAUDE and _runs_it(claude["own"], context):
+    if claude.get("own") and context.get("agent") == "claude" and _runs_it(claude["own"], context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
     event = str(claude.get("event"))
     matcher = str(claude.get("matcher", ""))
     if not matches(matcher, event, context):
-        value = names.value(event, context)
-        what = "the tool" if event in names.TOOL_EVENTS else f"the {_called(event)}"
+        value = matched.value(event, context)
+        what = "the tool" if event in matched.TOOL_EVENTS else f"the {_called(event)}"
         return f"matcher: {shown(matcher)} {_reason(matcher, event)} {what} {shown(value) if value else 'of nothing'}"
     twins = claude.get("twins")
     for twin in twins if isinstance(twins, list) else ():
@@ -39,7 +39,7 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
             return "the same handler is declared before and applies: Claude Code runs it once"
     rule = claude.get("if")
     if isinstance(rule, str):
-        from hookrun.claude_rules import permission
+        from hookrun.claude import permission
 
         return permission.why_not(rule, event, claude, context)
     return None
@@ -58,9 +58,11 @@ def _runs_it(own: object, context: Mapping[str, object]) -> bool:
 
 def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
     """Tell whether a matcher fits what its event is about."""
-    if event == names.WATCHED:
-        return _is_watched(matcher, context) and fits(matcher, event, names.value(event, context))
-    return matcher in EVERYTHING or event in names.WITHOUT_MATCHER or fits(matcher, event, names.value(event, context))
+    if event == matched.WATCHED:
+        return _is_watched(matcher, context) and fits(matcher, event, matched.value(event, context))
+    return (
+        matcher in EVERYTHING or event in matched.WITHOUT_MATCHER or fits(matcher, event, matched.value(event, context))
+    )
 
 
 def fits(matcher: str, event: str, value: str) -> bool:
@@ -72,21 +74,21 @@ def fits(matcher: str, event: str, value: str) -> bool:
         return True
     listed = names_in(matcher, event)
     if listed is not None:
-        now = names.LEGACY.get(value, value)
-        return any(names.LEGACY.get(name, name) == now for name in listed)
-    from hookrun.claude_rules.javascript import RegexError, compiled, units
+        now = matched.LEGACY.get(value, value)
+        return any(matched.LEGACY.get(name, name) == now for name in listed)
+    from hookrun.claude.javascript import RegexError, compiled, units
 
     try:
         regex = compiled(matcher)
     except RegexError:
         return False
-    older = [name for name, now in names.LEGACY.items() if now == value]
+    older = [name for name, now in matched.LEGACY.items() if now == value]
     return any(regex.search(units(each)) for each in (value, *older))
 
 
 def names_in(matcher: str, event: str) -> list[str] | None:
     """Return the names that a matcher lists; None for one that is a regular expression."""
-    narrow = event in names.NARROW
+    narrow = event in matched.NARROW
     if not (WORD if narrow else LIST).issuperset(matcher):
         return None
     listed = matcher if narrow else matcher.replace(",", "|")
@@ -103,13 +105,13 @@ def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
 
 
 def _called(event: str) -> str:
-    return "file" if event == names.WATCHED else names.VALUES.get(event, ("value",))[0]
+    return "file" if event == matched.WATCHED else matched.VALUES.get(event, "value")
 
 
 def _reason(matcher: str, event: str) -> str:
     if names_in(matcher, event) is not None:
         return "does not list"
-    from hookrun.claude_rules.javascript import RegexError, compiled
+    from hookrun.claude.javascript import RegexError, compiled
 
     try:
         compiled(matcher)

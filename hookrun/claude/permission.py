@@ -5,9 +5,9 @@ Where something cannot be read as Claude Code would, the hook runs: a guard rath
 
 from __future__ import annotations
 
-from hookrun.claude_rules import names
-from hookrun.claude_rules.paths import file_of, names_file
-from hookrun.claude_rules.shell_commands import UnclearError, forms, is_expanded, simple_commands
+from hookrun.claude import matched, names
+from hookrun.claude.paths import file_of, names_file
+from hookrun.claude.shell_commands import UnclearError, forms, is_expanded, simple_commands
 from hookrun.match import glob, shown
 
 TYPE_CHECKING = False
@@ -41,13 +41,13 @@ def why_not(rule: str, event: str, claude: Mapping[str, object], context: Mappin
 
     `claude` is as in `model.Hook`: its `base` is where paths from `/` begin, its `home` where those from `~/` do.
     """
-    if event not in names.TOOL_EVENTS:
+    if event not in matched.TOOL_EVENTS:
         return f"if: {shown(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     parsed = parse(rule)
     if parsed is None:
         return None
     tool, words = parsed
-    actual = names.tool(context)
+    actual = names.tool(context) or ""
     if not _is_for(tool, actual):
         return f"if: {shown(rule)} is not about the tool {shown(actual)}"
     if words is None or words in EVERYTHING:
@@ -75,10 +75,10 @@ def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: M
 
 
 def _is_for(tool: str, actual: str) -> bool:
-    tool = names.LEGACY.get(tool, tool)
+    tool = matched.LEGACY.get(tool, tool)
     if tool.startswith("mcp__"):
         return actual == tool or glob(tool, actual) or (tool.count("__") == 1 and actual.startswith(f"{tool}__"))
-    return names.LEGACY.get(actual, actual) in COVERS.get(tool, (tool,))
+    return matched.LEGACY.get(actual, actual) in COVERS.get(tool, (tool,))
 
 
 def runs(pattern: str, command: str) -> bool:

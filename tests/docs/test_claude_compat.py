@@ -1,0 +1,52 @@
+"""The page about hooks written for Claude Code says what the tables say."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrun.claude.events import BLOCK, NOTHING, PERSON, RULES, TOP, Rules
+from hookrun.claude.names import EVENTS, TOOLS
+from hookrun.claude.texts import MOST_FILES
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "claude-compat.md").read_text()
+READS, ANSWERS = PAGE.split("## What a hook answers")
+NOT_CLAIMED = PAGE.split("## Not claimed (answers)")[1]
+ROWS = {
+    event: [cell.strip() for cell in line.strip("|").split("|")]
+    for line in ANSWERS.splitlines()
+    for event in RULES
+    if line.startswith("| `") and f"`{event}`" in line.split("|")[1] and line.count("|") == 5  # cells
+}
+"""What the table of events has about each."""
+
+EXIT_2 = {BLOCK: ("refused", "go on"), PERSON: ("the person is told",), NOTHING: ("nothing",)}
+
+
+def test_every_event_and_tool_has_its_name_on_the_page() -> None:
+    """Hookrun's beside Claude's."""
+    assert [name for pair in EVENTS.items() for name in pair if f"`{name}`" not in READS] == []
+    assert [name for name in TOOLS.values() if f"`{name}`" not in READS] == []
+
+
+@pytest.mark.parametrize("event", RULES)
+def test_the_page_says_what_counts_at_an_event(event: str) -> None:
+    """Exit status 2, the fields at the top, plain text."""
+    rules: Rules = RULES[event]
+    _, exit_2, obeys, plain = ROWS[event]
+    assert exit_2.startswith(EXIT_2[rules.exit_2])
+    named = {name for name in TOP if f"`{name}`" in obeys}
+    assert named == ({*rules.obeys} if obeys != "all" else set())
+    assert (obeys == "all") == (rules.obeys == {"decision", "continue", "systemMessage"})
+    assert (plain == "for the model") == rules.plain
+
+
+def test_every_field_that_is_lost_is_among_those_not_claimed() -> None:
+    """With what has an effect in Claude Code and none here."""
+    lost = {name for rules in RULES.values() for name in rules.lost} | {"terminalSequence", "updatedPermissions"}
+    assert [name for name in sorted(lost) if f"`{name}`" not in NOT_CLAIMED] == []
+
+
+def test_the_page_knows_how_many_texts_are_kept() -> None:
+    """And where."""
+    assert f"the newest {MOST_FILES} are kept" in PAGE
