@@ -57,6 +57,10 @@ def _denial(reason: str) -> Json:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
 
 
+def _allowance() -> Json:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
+
+
 def _deny(reason: str) -> str:
     return _prints(_denial(reason))
 
@@ -84,6 +88,8 @@ ROWS = {
         Row("deny-exit-one", f"{_deny('deny-exit-one')}; exit 1"),
         Row("deny-unknown-key", _prints({**_denial("deny-unknown-key"), "colour": "red"})),
         Row("deny-wrong-type", _prints({**_denial("deny-wrong-type"), "continue": "yes"})),
+        Row("deny-with-null", _prints({**_denial("deny-with-null"), "systemMessage": None})),
+        Row("deny-after-mark", f"printf '\\357\\273\\277'; {_deny('deny-after-mark')}"),
         Row("deny-second-line", f"echo '{{}}'; {_deny('deny-second-line')}"),
         Row("noise-first", f"echo checking; {_deny('noise-first')}"),
         Row("noise-last", f"{_deny('noise-last')}; echo done"),
@@ -93,6 +99,8 @@ ROWS = {
         Row("no-event-name", _prints({"hookSpecificOutput": {"permissionDecision": "deny"}})),
         Row("other-event-name", _says("PostToolUse", permissionDecision="deny")),
         Row("decision-block", _prints({"decision": "block", "reason": "told-decision-block."})),
+        Row("block-beside-allow", _prints({**_allowance(), "decision": "block", "reason": "told-block-beside-allow."})),
+        Row("async-on-stdout", _prints({"async": True})),
         Row("decision-deny", _prints({"decision": "deny", "reason": "told-decision-deny."})),
         Row("ask", _says(permissionDecision="ask", permissionDecisionReason="told-ask.")),
         Row("updated-input", _replace("updated-input", permissionDecision="allow")),
