@@ -258,7 +258,10 @@ class Fire:
         return Switches(command.home, command.project(), around, command.settings)
 
     def _tell_of_trust(self, chain: Chain, trust: Switches) -> None:
-        """Let the person know of pauses each time, and of a hook that is not approved once in a session."""
+        """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
+
+        These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
+        """
         trust.keep()
         if self.command.agent is None:
             return
@@ -266,10 +269,10 @@ class Fire:
         session = self.context.get("session_id")
         for run in chain.runs:
             failure = run.failure
-            if failure is not None and failure.kind == "untrusted":
+            if failure is not None and failure.kind in ("untrusted", "declaration"):
                 from hookrun.session import first_time
 
-                cause = f"untrusted {run.hook.where()} {run.hook.name}: {failure.detail}"
+                cause = f"{failure.kind} {run.hook.where()} {run.hook.name}: {failure.detail}"
                 new = first_time(self.command.home, session if isinstance(session, str) else None, cause)
                 told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
                 run.verdict.system_message = told if new else None

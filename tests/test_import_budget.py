@@ -203,6 +203,15 @@ def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Pr
     assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
 
 
+def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:
+    """Its matcher needs no regular expressions, and where it does not fit nothing of the dialect."""
+    handler = {"type": "command", "command": "true"}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
+    (project.root / "coder.json").write_text(json.dumps(settings))
+    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.matched", "hookrun.claude.names"}
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
+
+
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     """`--ctx FILE` and `--deadline` cost no module."""
     project.hooks({"command": "true"})

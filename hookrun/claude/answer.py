@@ -151,6 +151,8 @@ class Reading:
             return
         if verdict.action not in ("block", "stop"):
             verdict.action, verdict.message, verdict.modified_args = "block", None, None
+        if verdict.message and reason and reason != verdict.message:
+            self._note(f"beside the reason in its answer its stderr does not count: {_shown(reason)}")
         verdict.message = verdict.message or reason or f"blocked by {self.hook.name} (exit 2, no reason given)"
 
     def _plain(self, text: str) -> None:
@@ -189,7 +191,11 @@ class Reading:
         reason = _text(said.get("reason"))
         if top.get("decision") == "block":
             verdict.action, verdict.message, verdict.modified_args = "block", reason or verdict.message, None
-        elif top.get("decision") == "approve" and self.native == "PreToolUse" and verdict.action == "continue":
+        elif (
+            top.get("decision") == "approve"
+            and self.native == "PreToolUse"
+            and verdict.action in ("continue", "modify")
+        ):
             verdict.action = "allow"
             self._reason_of_consent(reason)
         elif reason:
@@ -251,6 +257,8 @@ class Reading:
             self._lose(
                 f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect"
             )
+        if "action" in said:
+            self._lose('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
         unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")

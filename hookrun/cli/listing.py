@@ -134,7 +134,7 @@ def _row(hook: Hook, decided: Decided) -> list[str]:
         hook.name,
         ", ".join(hook.events),
         hook.layer,
-        "|".join(hook.matcher) if hook.matcher is not None else "any",
+        _matcher(hook),
         runs if len(runs) <= LONGEST_COMMAND else runs[: LONGEST_COMMAND - 3] + "...",
         f"{hook.timeout:g} s",
         str(hook.priority),
@@ -143,6 +143,14 @@ def _row(hook: Hook, decided: Decided) -> list[str]:
         hook.where(),
     )
     return [printable(cell) for cell in cells]
+
+
+def _matcher(hook: Hook) -> str:
+    """Return what selects the hook by its tool, in the words of its declaration."""
+    if hook.claude is None:
+        return "|".join(hook.matcher) if hook.matcher is not None else "any"
+    rule = hook.claude.get("if")
+    return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
 
 
 def _print_plain(hooks: list[Hook], decided: Decided) -> None:

@@ -12,6 +12,7 @@ from hookrun.config.problem import printable
 from hookrun.model import Hook
 from hookrun.run.prepare import resolve
 from hookrun.trust import kept
+from hookrun.trust.digest import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ DEFAULTS = Hook(name="", events=()).to_dict()
 NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error", "name"})
 SAID_ABOVE = NOT_SHOWN | {
     *("allowed_env", "description", "env_policy", "events", "kind", "matcher", "metadata", "on_failure", "target"),
-    *("unless", "when"),
+    *("claude", "unless", "when"),
 }
 """Fields that have a line of their own; of the others each that is not at its default gets one."""
 
@@ -38,6 +39,8 @@ def texts_of(found: ProjectHook) -> Texts:
     fields = {
         name: value for name, value in found.hook.to_dict().items() if name not in NOT_SHOWN and value != DEFAULTS[name]
     }
+    if found.hook.claude is not None:
+        fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
     texts = {DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
     for file in found.examined.files:
         texts[file.label] = kept.text_of(file.path)
@@ -90,6 +93,9 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
 
 def _conditions(hook: Hook) -> str:
     said = f" of {'|'.join(hook.matcher)}" if hook.matcher is not None else ""
+    for name in ("matcher", "if") if hook.claude is not None else ():
+        if name in hook.claude:
+            said += f", {name} {json.dumps(hook.claude[name], ensure_ascii=False)}"
     for name, conditions in (("when", hook.when), ("unless", hook.unless)):
         if conditions:
             said += f", {name} {json.dumps(dict(conditions), ensure_ascii=False)}"

@@ -62,6 +62,7 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
     """Return the events, by hookrun's names, for which a hook is declared that this agent fires; a wrong one counts."""
     events: dict[str, None] = {}
     for hook in declared.hooks:
-        if hook.mode != "off" and (hook.agents is None or agent.NAME in hook.agents):
+        its_own = agent.NAME == "claude" and hook.claude is not None and hook.claude.get("own")  # it runs these itself
+        if hook.mode != "off" and not its_own and (hook.agents is None or agent.NAME in hook.agents):
             events.update(dict.fromkeys(hook.events))
     return list(events)

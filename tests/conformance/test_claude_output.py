@@ -107,6 +107,7 @@ def test_3_2_exit_2_and_a_refusal_in_json_blocks_with_the_reason_of_the_json(pro
     """Stderr is not looked at then."""
     fired = answers(project, DENY, stderr="something else", code=2)
     assert (fired.action, fired.verdict["message"]) == ("block", "not here")
+    assert "something else" in notes(fired)
 
 
 def test_3_2_exit_2_and_json_without_a_refusal_blocks_with_stderr_and_the_rest_is_read(project: Project) -> None:
@@ -216,6 +217,19 @@ def test_3_3_an_approval_at_the_top_is_an_allow(project: Project) -> None:
     fired = answers(project, {"decision": "approve", "reason": "R"})
     assert fired.action == "allow"
     assert "message" not in fired.verdict
+
+
+def test_3_3_an_approval_at_the_top_grants_new_arguments_too(project: Project) -> None:
+    """As an allow beside them does."""
+    fired = answers(project, {"decision": "approve", **own("PreToolUse", updatedInput={"command": "id"})})
+    assert (fired.action, fired.verdict["modified_args"]) == ("allow", {"command": "id"})
+
+
+def test_3_3_an_answer_in_hookrun_s_own_words_decides_nothing_and_is_told(project: Project) -> None:
+    """It fits Claude Code's schema, which knows none of its fields."""
+    fired = answers(project, {"action": "block", "message": "no"})
+    assert (fired.action, failure(fired)) == ("continue", None)
+    assert "hookrun's own words" in notes(fired)
 
 
 def test_3_3_a_block_at_the_top_outweighs_an_allow_beside_it(project: Project) -> None:

@@ -1,0 +1,216 @@
+"""Claude Code's `if` rules, one by one: each test is named after the rule of its documentation that it holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrun.claude.matcher import applies, why_not
+
+
+def runs(rule: str, event: str = "PreToolUse", **context: object) -> bool:
+    """Tell whether a hook with this rule runs. `/settings` is where its settings are, `/home/me` its home."""
+    claude = {"event": event, "if": rule, "base": "/settings", "home": "/home/me"}
+    return applies(claude, {"working_dir": "/w", **context})
+
+
+def shell(rule: str, command: str) -> bool:
+    """Tell whether a hook with this rule runs on a shell command."""
+    return runs(rule, tool_name="bash", tool_args={"command": command})
+
+
+def file(rule: str, path: str, tool: str = "edit") -> bool:
+    """Tell whether a hook with this rule runs on a file."""
+    return runs(rule, tool_name=tool, tool_args={"file_path": path}, file_path=path)
+
+
+@pytest.mark.parametrize(
+    "event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"]
+)
+def test_2_2_if_is_looked_at_on_five_events(event: str) -> None:
+    """Those of a tool call."""
+    assert runs("Bash", event, tool_name="bash", tool_args={"command": "ls"})
+    assert not runs("Edit", event, tool_name="bash", tool_args={"command": "ls"})
+
+
+@pytest.mark.parametrize("event", ["Stop", "UserPromptSubmit", "SessionStart", "Notification", "FileChanged"])
+def test_2_2_on_any_other_event_a_hook_with_if_never_runs(event: str) -> None:
+    """Whatever the rule."""
+    assert not runs("Bash", event, tool_name="bash", tool_args={"command": "ls"})
+    why = why_not({"event": "Stop", "if": "Bash"}, {})
+    assert why == 'if: "Bash" is only looked at on events of a tool call; on Stop such a hook never runs'
+
+
+@pytest.mark.parametrize("rule", ["Bash", "Bash(*)", "Bash()", " Bash "])
+def test_2_4_a_tool_alone_is_every_call_of_it(rule: str) -> None:
+    """With or without a star."""
+    assert shell(rule, "anything at all")
+    assert not file(rule, "/w/a")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "expected"),
+    [
+        ("Bash(npm test)", "npm test", True),
+        ("Bash(npm test)", "npm test -- --watch", False),
+        ("Bash(npm run test:*)", "npm run test:unit", False),
+        ("Bash(npm run test*)", "npm run test:unit", True),
+        ("Bash(* --force)", "git push --force", True),
+        ("Bash(git * main)", "git push origin main", True),
+        ("Bash(git * main)", "git push origin dev", False),
+        ("Bash(ls [ab]?)", "ls [ab]?", True),
+        ("Bash(ls [ab]?)", "ls ax", False),
+        ("Bash(GIT *)", "git push", False),
+    ],
+)
+def test_2_4_a_star_is_anything_and_spans_spaces(rule: str, command: str, *, expected: bool) -> None:
+    """Anywhere in the pattern; nothing else is special."""
+    assert shell(rule, command) is expected
+
+
+@pytest.mark.parametrize("rule", ["Bash(git *)", "Bash(git:*)"])
+def test_2_4_a_star_after_a_space_at_the_end_needs_a_word_boundary(rule: str) -> None:
+    """It also stands for nothing, and `:*` is the same."""
+    assert shell(rule, "git push")
+    assert shell(rule, "git")
+    assert not shell(rule, "gitk")
+    assert shell("Bash(git*)", "gitk")
+
+
+def test_2_4_variables_set_before_a_command_are_stripped() -> None:
+    """`VAR=v` in front is no part of the command."""
+    assert shell("Bash(git push)", "GIT_DIR=/x A=1 git push")
+    assert shell("Bash(GIT_DIR=/x *)", "GIT_DIR=/x git push")
+
+
+@pytest.mark.parametrize("operator", ["&&", "||", ";", "|", "|&", "&", "\n"])
+def test_2_4_each_command_of_a_line_is_tried(operator: str) -> None:
+    """One that fits is enough."""
+    assert shell("Bash(git push)", f"cd src {operator} git push {operator} ls")
+    assert not shell("Bash(git push)", f"cd src {operator} git pull {operator} ls")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo $(git *)", "echo `git *`", 'echo "$(git *)"', "cat <(git *)", "(cd a; git *)", "echo $(echo $(git *))"],
+)
+def test_2_4_commands_inside_of_commands_are_tried(command: str) -> None:
+    """In `$()`, in backticks, in parentheses."""
+    assert shell("Bash(git *)", command.replace("*", "push"))
+    assert not shell("Bash(hg *)", command.replace("*", "push"))
+
+
+@pytest.mark.parametrize("command", ["echo 'a && git push'", 'echo "a; git push"', "echo a # git push", r"echo a\;git"])
+def test_2_4_what_is_quoted_is_no_command(command: str) -> None:
+    """Nor is a comment."""
+    assert not shell("Bash(git *)", command)
+
+
+@pytest.mark.parametrize(
+    "command", ["git push > log 2>&1", "git push &> log", "git push >log <in", "git   push", "git 'push'"]
+)
+def test_2_4_redirections_quotes_and_blanks_do_not_hide_a_command(command: str) -> None:
+    """They are no part of it."""
+    assert shell("Bash(git push)", command)
+
+
+@pytest.mark.parametrize("command", ["echo $X", "echo ${X}", "echo $(date)", "echo `date`", "$CMD"])
+def test_2_4_a_pattern_of_more_than_a_name_runs_where_the_shell_expands(command: str) -> None:
+    """Who knows what it becomes. A pattern of a name only looks at what stands there."""
+    assert shell("Bash(git push *)", command)
+    assert not shell("Bash(git *)", command)
+
+
+@pytest.mark.parametrize(
+    "command", ["echo 'a", 'echo "a', "cat <<E\nE", "for f in *; do x; done", "echo $((1))", "a(", "x)"]
+)
+def test_2_4_it_fails_open_where_a_line_cannot_be_cut(command: str) -> None:
+    """The hook runs."""
+    assert shell("Bash(git *)", command)
+
+
+def test_2_4_wrappers_are_looked_through() -> None:
+    """As for permission rules."""
+    assert shell("Bash(rm *)", "timeout 5s nohup rm -rf x")
+    assert shell("Bash(timeout *)", "timeout 5s rm x")
+    assert not shell("Bash(rm *)", "echo rm x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.ts", "/w/a.ts", True),
+        ("*.ts", "/w/deep/down/a.ts", True),
+        ("*.ts", "/other/a.ts", False),
+        ("*.ts", "/w/a.tsx", False),
+        (".env", "/w/app/.env", True),
+        ("src", "/w/src/a/b.py", True),
+        ("src/", "/w/src", False),
+        ("src/", "/w/src/a", True),
+        ("src/*.py", "/w/src/a.py", True),
+        ("src/*.py", "/w/src/deep/a.py", False),
+        ("src/*.py", "/w/lib/src/a.py", False),
+        ("./a.py", "/w/a.py", True),
+        ("./a.py", "/w/b/a.py", False),
+        ("a?.py", "/w/ab.py", True),
+        ("[ab].py", "/w/b.py", True),
+    ],
+)
+def test_2_4_files_have_the_patterns_of_gitignore(pattern: str, path: str, *, expected: bool) -> None:
+    """Without a slash at any depth, with one from the working directory."""
+    assert file(f"Edit({pattern})", path) is expected
+
+
+def test_2_4_src_is_anchored_and_two_stars_are_any_depth() -> None:
+    """Since 2.1.214 `src/**` is the directory in the working directory."""
+    assert file("Edit(src/**)", "/w/src/a/b.py")
+    assert not file("Edit(src/**)", "/w/lib/src/a.py")
+    assert file("Edit(**/src/**)", "/w/lib/src/a.py")
+    assert file("Edit(src/**/test_*.py)", "/w/src/test_a.py")
+
+
+def test_2_4_where_a_pattern_begins() -> None:
+    """`//` is the root, `~/` the home, `/` where the settings are."""
+    assert file("Edit(//etc/**)", "/etc/passwd")
+    assert not file("Edit(//etc/**)", "/w/etc/passwd")
+    assert file("Edit(~/.ssh/**)", "/home/me/.ssh/id")
+    assert file("Edit(/docs/*.md)", "/settings/docs/a.md")
+    assert not file("Edit(/docs/*.md)", "/w/docs/a.md")
+
+
+def test_2_4_a_rule_of_edit_or_read_covers_the_tools_of_its_kind() -> None:
+    """As permission rules do."""
+    assert file("Edit(*.env)", "/w/.env", "write")
+    assert not file("Edit(*.env)", "/w/.env", "read")
+    assert runs("Read(src/**)", tool_name="grep", tool_args={"path": "src/a", "pattern": "x"})
+    assert not file("Write(*.env)", "/w/.env", "edit")
+
+
+def test_2_4_tools_of_mcp_servers() -> None:
+    """By name, by server, or with a star."""
+    for rule in ("mcp__db__query", "mcp__db", "mcp__db__*"):
+        assert runs(rule, tool_name="mcp__db__query", tool_args={})
+        assert not runs(rule, tool_name="mcp__dbx__query", tool_args={})
+
+
+@pytest.mark.parametrize("rule", ["WebFetch(domain:example.com)", "Agent(Explore)", "Bash(git", "(x)"])
+def test_2_4_what_is_not_read_lets_the_hook_run(rule: str) -> None:
+    """The tool counts, the rest fails open."""
+    tool = {"WebFetch": "web_fetch", "Agent": "task"}.get(rule.partition("(")[0], "bash")
+    assert runs(rule, tool_name=tool, tool_args={"url": "http://other.org", "command": "ls"})
+
+
+def test_a_line_that_is_very_deep_or_long_fails_open() -> None:
+    """Nothing that a model writes makes hookrun fail."""
+    assert shell("Bash(git *)", "$(" * 5000)
+    assert shell("Bash(git *)", "a" * 70_000)
+
+
+def test_the_reason_names_rule_and_value() -> None:
+    """`why` says which rule it was."""
+    context = {"tool_name": "bash", "tool_args": {"command": "ls"}, "working_dir": "/w"}
+    assert why_not({"event": "PreToolUse", "if": "Bash(git *)"}, context) == (
+        'if: "Bash(git *)" is about no command of "ls"'
+    )
+    assert why_not({"event": "PreToolUse", "if": "Edit(a)"}, context) == 'if: "Edit(a)" is not about the tool "Bash"'
+    edit = {"tool_name": "edit", "tool_args": {}, "file_path": "/w/b", "working_dir": "/w"}
+    assert why_not({"event": "PreToolUse", "if": "Edit(a)"}, edit) == 'if: "Edit(a)" does not name the file "/w/b"'
