@@ -25,6 +25,7 @@ COMMANDS = {
     "install": ("hookrun.cli.install", "Let coding agents fire the hooks that are declared."),
     "list": ("hookrun.cli.listing", "Show every hook in the order in which they run."),
     "metrics": ("hookrun.cli.metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
+    "migrate": ("hookrun.cli.migrate", "Turn hooks in Claude Code's settings into hookrun's own form."),
     "pause": ("hookrun.cli.pause", "Let hooks not run for a while."),
     "resume": ("hookrun.cli.resume", "End a pause."),
     "schema": ("hookrun.cli.schema", "Print the JSON Schema of declaration files."),

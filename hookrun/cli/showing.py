@@ -93,9 +93,10 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
 
 def _conditions(hook: Hook) -> str:
     said = f" of {'|'.join(hook.matcher)}" if hook.matcher is not None else ""
-    for name in ("matcher", "if") if hook.claude is not None else ():
-        if name in hook.claude:
-            said += f", {name} {json.dumps(hook.claude[name], ensure_ascii=False)}"
+    claude = hook.claude or {}
+    for name in ("matcher", "if"):
+        if name in claude:
+            said += f", {name} {json.dumps(claude[name], ensure_ascii=False)}"
     for name, conditions in (("when", hook.when), ("unless", hook.unless)):
         if conditions:
             said += f", {name} {json.dumps(dict(conditions), ensure_ascii=False)}"

@@ -8,30 +8,42 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
-from hookrun.cli.declared import options, read
-from hookrun.config.problem import Problem
+from hookrun.cli.declared import here, options, read
+from hookrun.config.problem import Problem, shown
 from hookrun.run.prepare import Surroundings, look_up
 
 if TYPE_CHECKING:
+    from hookrun.config.compile import Examined
     from hookrun.config.declarations import Declarations
     from hookrun.model import Hook
 
 EXAMPLES = """\b
 Examples:
   hookrun validate
-  hookrun validate --config ci/hooks.yaml --json
+  hookrun validate ci/hooks.yaml --json
+  hookrun validate .claude/settings.json --probe
 
 Exit status: 0 no errors (there may be warnings), 1 errors.
 """
 
 
 @click.command(name="validate", epilog=EXAMPLES)
+@click.argument("file", required=False, metavar="[FILE]")
+@click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and judge what it answers.")
 @options
 @click.pass_context
-def command(ctx: click.Context, config: str | None, home: str | None, *, as_json: bool) -> None:
-    """Check every declaration file in force here and say what is wrong, where, and what to do. Runs nothing."""
-    examined = read(config, home)
-    problems = [*examined.problems, *_not_there(examined.declarations)]
+def command(  # what the command line says
+    ctx: click.Context, file: str | None, config: str | None, home: str | None, *, as_json: bool, probe: bool
+) -> None:
+    """Check every declaration file in force here, or FILE, and say what is wrong, where, and what to do.
+
+    Runs nothing but with --probe.
+    """
+    if file is not None and config is not None:
+        msg = f"found both FILE {shown(file)} and --config {shown(config)}, expected one of them; leave one out"
+        raise click.UsageError(msg)
+    examined = read(file if file is not None else config, home)
+    problems = [*examined.problems, *_not_there(examined.declarations), *_of_claudes(examined, probe=probe)]
     files = [file.path for file in examined.files if file.has_say]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
@@ -48,6 +60,22 @@ def command(ctx: click.Context, config: str | None, home: str | None, *, as_json
             click.echo(f"{problem.where}: {problem.severity}: {problem.what}")
         click.echo(_summary(hooks, files, errors, len(problems) - errors))
     ctx.exit(FAILED if errors else 0)
+
+
+def _of_claudes(examined: Examined, *, probe: bool) -> list[Problem]:
+    """Return what is doubtful about what hooks in Claude Code's form run, and with `probe` about their answers."""
+    hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
+    if not hooks:
+        return []
+    from hookrun.config.claude_scripts import doubts  # most declarations have none of these
+
+    root = examined.declarations.root or here()
+    found = [problem for hook in hooks for problem in doubts(hook, root)]
+    if probe:
+        from hookrun.probe import probe as probed  # it takes what runs hooks
+
+        found += probed([hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.home)
+    return found
 
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
@@ -82,5 +110,5 @@ def _can_be_told(hook: Hook, declarations: Declarations) -> bool:
     """Tell whether it can be known here where the hook will look: not where that depends on the event or a project."""
     if any(word.startswith("${HOOKRUN_WORKING_DIR}") for word in hook.look):
         return False
-    known = hook.cwd != "event" and declarations.root is not None
+    known = (hook.cwd != "event" or hook.claude is not None) and declarations.root is not None
     return known or all(word.startswith("/") for word in hook.look)

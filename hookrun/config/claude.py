@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrun.config.claude_doubts import doubt_matcher
 from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.problem import nearest, shown
 from hookrun.events import EVENTS
@@ -102,6 +103,8 @@ def _of_group(group: object, event: str, at: Place) -> Iterator[Entry]:
         at.mistaken(group, "a group: an object with hooks", 'write {"matcher": "Bash", "hooks": [...]}')
         return
     matcher = _matcher(group, at)
+    if matcher is not None:
+        doubt_matcher(matcher, event, at.at("matcher"))
     for key in sorted(OF_A_HANDLER.intersection(group)):
         at.at(key).warn(f"{key} beside hooks", f"{key} in each of the hooks (here it does nothing)", "move it there")
     handlers = group.get("hooks")

@@ -8,6 +8,7 @@ from hookrun.agents.claude import EVENTS
 from hookrun.claude.matched import TOOL_EVENTS
 from hookrun.config import plain, words
 from hookrun.config.check import Checked
+from hookrun.config.claude_doubts import doubt_rule
 from hookrun.config.fields import HOOK_FIELDS, TRUSTED_LAYERS, WORD, names
 from hookrun.config.problem import nearest, shown
 from hookrun.config.rules import HEADER_VARIABLE, MILLISECONDS, nothing_relative
@@ -52,6 +53,9 @@ TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch":
 
 NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 """Events on which `onFailure` is ignored."""
+
+FILLED = ("${CLAUDE_PROJECT_DIR}/",)
+"""What may begin a word of `args` and is filled in when the hook is run."""
 
 FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
 """The `defaults` of a file that also hold for hooks in Claude Code's form: what that form says nothing of."""
@@ -103,7 +107,7 @@ def check_handler(
     checked.hook = Hook.from_dict(
         {
             **fields,
-            "name": free_name(made_name(kind, target) if target else str(type_ or "hook"), scope),
+            "name": free_name(_name(kind, target) if target else str(type_ or "hook"), scope),
             "events": [event],
             "kind": kind,
             "target": target,
@@ -113,7 +117,7 @@ def check_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            "look": plain.look_for(kind, target),
+            "look": plain.look_for(kind, target, filled=FILLED),
             "words": words.file_words(kind, target),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
@@ -172,6 +176,12 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
     return "command", command if type_ == "command" else ""
 
 
+def _name(kind: str, target: str | list[str]) -> str:
+    if isinstance(target, list):  # a script is one wherever the project is
+        target = [word.removeprefix(FILLED[0]) for word in target]
+    return made_name(kind, target)
+
+
 def _in_plugin(text: str, plugin: str | None) -> str:
     """Put the plugin's root in the place of its variable: it is known here, and no shell has to be asked."""
     return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
@@ -218,7 +228,9 @@ def _doubtful(entry: Entry, given: dict[str, object], at: Place) -> None:
     if isinstance(timeout, float) and timeout >= MILLISECONDS:
         found = f"{timeout:g} seconds"
         at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
-    if "if" in given and entry.event not in TOOL_EVENTS:
+    if "if" in given and entry.event in TOOL_EVENTS:
+        doubt_rule(str(given["if"]), at.at("if"))
+    elif "if" in given:
         expected = f"if only on {', '.join(sorted(TOOL_EVENTS))} (here the hook never runs)"
         at.at("if").warn(f"if on {entry.event}", expected, "remove it")
     handler = entry.handler if isinstance(entry.handler, dict) else {}
@@ -226,6 +238,8 @@ def _doubtful(entry: Entry, given: dict[str, object], at: Place) -> None:
         at.at("onFailure").warn(
             shown(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
         )
+    if handler.get("once") is True:
+        at.at("once").warn("once", "nothing (Claude Code obeys it in skills only)", "remove it")
     if given.get("asyncRewake") is True:
         at.at("asyncRewake").warn(
             "asyncRewake", "nothing to wake: here it is the same as async", "expect no more of it"

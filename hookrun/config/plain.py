@@ -100,14 +100,17 @@ class _Line(NamedTuple):
     alone: bool
 
 
-def look_for(kind: str, target: str | Sequence[str]) -> list[str]:
+def look_for(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
     """Return the program's word and, if it is an interpreter, its script's: no, one or two words.
+
+    `filled` are the beginnings of words in `args` that somebody fills in before they are run.
 
     `kind` is the hook's field (`command` or `args`), `target` its value. The first word is looked up as a shell does
     (on the PATH if it has no slash). The second is a path; a shell looks for one without a slash on the PATH as well.
     """
     if kind == "args" and not isinstance(target, str):
-        words = [Word(word, word, not word.startswith(("~/", "${"))) for word in target]
+        left = ("~/", "${")
+        words = [Word(word, word, word.startswith(filled) or not word.startswith(left)) for word in target]
         return _plain(words)
     if kind == "command" and isinstance(target, str):
         line = _first_command(target)

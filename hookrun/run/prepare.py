@@ -317,7 +317,7 @@ def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Fail
     """
     program, script = (*words, None, None)[:2] if isinstance(words, (list, tuple)) else (None, None)
     if isinstance(program, str) and resolve(program, environment, cwd) is None:
-        return _missing(program, cwd)
+        return _missing(program if "/" not in program else expand(program, environment, cwd))
     if isinstance(script, str):
         return _look_up_script(script, str(program), environment, cwd)
     return None
@@ -365,11 +365,10 @@ def _executable(path: str) -> bool:
     return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
-def _missing(word: str, cwd: str = "") -> Failure:
-    if "/" not in word:
-        return Failure("missing", f"its program {word} is not on PATH")
-    path = os.path.join(cwd, word)
-    return Failure("missing", f"its program {path} {_what_is_there(path)}")
+def _missing(program: str) -> Failure:
+    if "/" not in program:
+        return Failure("missing", f"its program {program} is not on PATH")
+    return Failure("missing", f"its program {program} {_what_is_there(program)}")
 
 
 def _what_is_there(path: str) -> str:

@@ -168,6 +168,7 @@ def test_2_2_args_is_run_without_a_shell(house: House) -> None:
     """`command` is the program; an empty list is valid."""
     hook = one(house, settings({"type": "command", "command": "python3", "args": ["${CLAUDE_PROJECT_DIR}/a.py"]}))
     assert (hook.kind, hook.target) == ("args", ["python3", "${CLAUDE_PROJECT_DIR}/a.py"])
+    assert hook.look == hook.target
     hook = one(house, settings({"type": "command", "command": "/bin/true", "args": []}))
     assert (hook.kind, hook.target) == ("args", ["/bin/true"])
 

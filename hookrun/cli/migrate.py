@@ -1,0 +1,184 @@
+"""`hookrun migrate`: hooks in Claude Code's settings as declarations of hookrun's own; shown, and written if asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli import FAILED
+from hookrun.cli.declared import here, home_of
+from hookrun.config import claude
+from hookrun.config.file import File, load
+from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
+from hookrun.config.migrate import Migrated, migrate
+from hookrun.config.parsed import ParseError
+from hookrun.config.problem import printable, shown
+from hookrun.wiring import files
+from hookrun.wiring.files import WiringError, existing
+from hookrun.wiring.json_edit import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrun.wiring.files import Existing
+
+EXAMPLES = """\b
+Examples:
+  hookrun migrate
+  hookrun migrate ~/.claude/settings.json --write
+  hookrun migrate .claude/settings.json --json
+
+Exit status: 0 it is shown or written, 1 it cannot be.
+"""
+REST = "claude-hooks.json"
+"""What stays in Claude Code's form lies beside the declarations, which include it."""
+
+OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
+
+
+@dataclass
+class Change:
+    """A file as it is and as it will be."""
+
+    now: Existing
+    text: str
+
+    def diff(self) -> str:
+        """Return what changes, safe to print."""
+        before = self.now.text() if self.now.data is not None else ""
+        old = self.now.path if self.now.data is not None else "/dev/null"
+        lines = unified_diff(before.splitlines(), self.text.splitlines(), old, self.now.path, lineterm="")
+        return "\n".join(printable(line) for line in lines)
+
+
+@click.command(name="migrate", epilog=EXAMPLES)
+@click.argument("file", required=False, metavar="[FILE]")
+@click.option("--write", is_flag=True, help="Write it; at a terminal you are asked before a file is changed.")
+@click.option("--yes", is_flag=True, help="With --write: change files that are there without a question.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option("--home", metavar="DIR", help="Whose settings and declarations: default HOME.")
+@click.pass_context
+def command(ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool) -> None:
+    """Turn the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
+
+    Shows what would be written as a diff, and on stderr what changes by it. What hookrun's form cannot say is kept in
+    Claude Code's, in a file that is included. FILE itself is left as it is.
+    """
+    path = os.path.normpath(os.path.join(here(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
+    target = _target(path, home_of(home))
+    try:
+        now = existing(target)
+        migrated = migrate(_read(path), _declared(now))
+        changes = _planned(now, migrated)
+    except WiringError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo("\n".join(change.diff() for change in changes) or "there is nothing to take over")
+        for note in migrated.notes:
+            click.echo(f"hookrun: {printable(note)}", err=True)
+    if write and changes and not _write(changes, yes=yes):
+        ctx.exit(FAILED)
+
+
+def _read(path: str) -> File:
+    """Return a file in Claude Code's form. Raises click.ClickException for any other."""
+    file = load(path, "project", claudes=True)
+    errors = [problem for problem in file.problems if problem.severity == "error"]
+    if errors and not file.handlers:
+        raise click.ClickException(str(errors[0]))
+    if file.handlers is None:
+        msg = f"{path}: found no hooks, expected them in Claude Code's form; name a file that has some"
+        raise click.ClickException(msg)
+    return file
+
+
+def _target(path: str, home: str) -> str:
+    """Return the declaration file for the hooks of a settings file, in the same layer."""
+    if claude.is_settings(path):
+        base = claude.project_of(path)
+        if os.path.realpath(base) == os.path.realpath(home):
+            return f"{config_directory(home)}/hooks.json"
+        return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
+    return f"{os.path.dirname(path)}/coder.json"
+
+
+def _parsed(now: Existing) -> Json:
+    try:
+        return Json(now.text(), "json")
+    except ParseError as error:
+        msg = f"{now.path}: {error}; mend it first"
+        raise WiringError(msg) from error
+
+
+def _declared(now: Existing) -> list[object]:
+    hooks = _parsed(now).at(("hooks",))
+    return hooks if isinstance(hooks, list) else []
+
+
+def _planned(now: Existing, migrated: Migrated) -> list[Change]:
+    """Return the files to write. Raises WiringError where the declarations cannot be added to."""
+    directory = os.path.dirname(now.path)
+    for name in OTHERS:
+        if os.path.exists(f"{directory}/{name}"):
+            msg = f"{directory}/{name}: found declarations in YAML, expected JSON; take what --json prints in by hand"
+            raise WiringError(msg)
+    text = _parsed(now)
+    if not isinstance(text.data, dict):
+        msg = f"{now.path}: found no object, expected one with hooks; mend it first"
+        raise WiringError(msg)
+    changes: list[Change] = []
+    if migrated.hooks:
+        text = _with(text, ("hooks",), migrated.hooks, now)
+    if migrated.rest:
+        name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
+        rest = existing(f"{directory}/{name}")
+        changes.append(Change(rest, json.dumps({"hooks": migrated.rest}, indent=2, ensure_ascii=False) + "\n"))
+        if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
+            text = text.add((), {}, "hookrun")
+        text = _with(text, ("hookrun", "include"), [name], now)
+    if text.data != _parsed(now).data:
+        changes.insert(0, Change(now, text.text if text.text.endswith("\n") else text.text + "\n"))
+    return [change for change in changes if change.now.data is None or change.now.text() != change.text]
+
+
+def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Existing) -> Json:
+    """Return the text with items at the end of the list at a path, which is made where it is not there."""
+    listed = text.at(path)
+    if listed is None:
+        return text.add(path[:-1], list(items), path[-1])
+    if not isinstance(listed, list):
+        msg = f"{now.path}: found {'.'.join(path)} that is no list, expected one; take what --json prints in by hand"
+        raise WiringError(msg)
+    for item in items:
+        if item not in listed:
+            text = text.add(path, item)
+    return text
+
+
+def _write(changes: list[Change], *, yes: bool) -> bool:
+    """Write the files; tell whether that was done."""
+    there = [change.now.path for change in changes if change.now.data is not None]
+    if there and not yes:
+        question = f"Change {' and '.join(there)}?"
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            click.echo(f"hookrun: found {shown(there[0])} already; add --yes to change it", err=True)
+            return False
+        if not click.confirm(printable(question)):
+            return False
+    try:
+        for change in changes:
+            files.make_directories(files.missing_directories(change.now.path))
+            files.write(change.now.path, change.now.encoded(change.text))
+            click.echo(printable(f"written: {change.now.path}"), err=True)
+    except WiringError as error:
+        raise click.ClickException(str(error)) from error
+    return True

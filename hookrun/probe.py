@@ -1,0 +1,108 @@
+"""Hooks in Claude's dialect run on a sample of their event, in a directory of their own, and their answers judged."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hookrun import context as contexts
+from hookrun.claude import payload
+from hookrun.claude.answer import answered
+from hookrun.config import plain
+from hookrun.config.problem import Problem
+from hookrun.fastjson import dumps
+from hookrun.model import Failure
+from hookrun.run.prepare import Surroundings
+from hookrun.run.process import Loop
+from hookrun.run.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hookrun.model import Hook
+
+LONGEST = 10.0
+"""Seconds that a hook gets for a sample."""
+
+TOOLS: dict[str, dict[str, object]] = {
+    "Bash": {"tool_name": "bash", "tool_args": {"command": "git status", "description": "Show the state"}},
+    "Write": {"tool_name": "write", "tool_args": {"file_path": "{cwd}/sample.py", "content": "x = 1\n"}},
+    "Edit": {
+        "tool_name": "edit",
+        "tool_args": {"file_path": "{cwd}/sample.py", "old_string": "x = 1", "new_string": "x = 2"},
+    },
+    "Read": {"tool_name": "read", "tool_args": {"file_path": "{cwd}/sample.py"}},
+    "WebFetch": {"tool_name": "web_fetch", "tool_args": {"url": "http://localhost/", "prompt": "What is there?"}},
+    "Agent": {"tool_name": "task", "tool_args": {"prompt": "Look around", "description": "Look"}},
+    "mcp__": {"tool_name": "mcp__sample__tool", "tool_args": {"query": "x"}},
+}
+"""A word of a matcher -> the call that a hook with such a matcher is shown, the first that is there."""
+
+EVENTS: dict[str, dict[str, object]] = {
+    "post_tool_use": {"tool_result_output": "done\n"},
+    "post_tool_failure": {"tool_result_error": "Exit code 1\nno such file"},
+    "user_prompt_submit": {"user_prompt": "Add a retry to the client"},
+    "session_start": {"source": "startup"},
+    "session_end": {"reason": "other"},
+    "stop": {"stop_hook_active": False, "assistant_response": "Done."},
+    "subagent_stop": {"stop_hook_active": False, "agent_name": "Explore", "agent_id": "a1"},
+    "subagent_start": {"agent_name": "Explore", "agent_id": "a1"},
+    "notification": {"message": "Waiting for you", "notification_type": "idle_prompt"},
+    "pre_compact": {"trigger": "manual"},
+    "post_compact": {"trigger": "manual", "compact_summary": "All is well."},
+    "error": {"error_info": {"error_message": "rate_limit"}},
+    "assistant_response": {"assistant_response": "Done."},
+}
+"""What a sample of an event says besides."""
+
+WITH_TOOL = frozenset({"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"})
+
+
+def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Problem]:
+    """Run each hook on a sample and yield what is wrong with what it answered. It runs with all that it can do."""
+    for hook in hooks:
+        with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
+            for word in plain.relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
+                first = os.path.normpath(word).partition("/")[0]
+                if not os.path.lexists(f"{cwd}/{first}"):
+                    os.symlink(f"{root}/{first}", f"{cwd}/{first}")
+            yield from _judged(hook, cwd, root, home)
+
+
+def sample(hook: Hook, cwd: str) -> dict[str, object]:
+    """Return a context of the hook's event that its matcher is likely to fit, for a working directory."""
+    event = hook.events[0]
+    data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **EVENTS.get(event, {})}
+    if event in WITH_TOOL:
+        matcher = str((hook.claude or {}).get("matcher", ""))
+        call = next((call for word, call in TOOLS.items() if word in matcher), TOOLS["Bash"])
+        args = call["tool_args"]
+        data["tool_name"] = call["tool_name"]
+        data["tool_args"] = {
+            name: str(value).replace("{cwd}", cwd) for name, value in (args.items() if isinstance(args, dict) else ())
+        }
+    return contexts.complete(data, event, "probe", cwd)
+
+
+def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:
+    context = sample(hook, cwd)
+    around = Surroundings(context, project=root, request_id="probe", home=home)
+    loop = Loop(deadline=monotonic() + LONGEST)
+    runner = Runner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
+    stdin = dumps(payload.of(hook.events[0], context)).encode("ascii") + b"\n"
+    (outcome,) = runner([(hook, stdin)])
+    answer = answered(hook, hook.events[0], context, outcome)
+    event = str((hook.claude or {}).get("event", hook.events[0]))
+    if isinstance(answer.given, Failure):
+        found = f"{answer.given.kind} on a sample of {event}: {answer.given.detail}"
+        yield _warning(hook, found, "an answer that Claude Code reads", "correct what it prints or how it ends")
+    for note in (*outcome.notes, *answer.notes):
+        yield _warning(
+            hook, f"on a sample of {event}: {note}", "an answer that counts as a whole", "see what it prints"
+        )
+
+
+def _warning(hook: Hook, found: str, expected: str, advice: str) -> Problem:
+    return Problem(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")

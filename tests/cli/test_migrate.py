@@ -1,0 +1,170 @@
+"""`hookrun migrate`: what hookrun's form can say is said in it, the rest is kept, and what changes is told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config.migrate import globs
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def settings(project: Project, **groups: object) -> None:
+    """Write the project's Claude Code settings: groups by their event."""
+    path = project.root / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"permissions": {}, "hooks": groups}, indent=2))
+
+
+def group(matcher: str | None = None, **fields: object) -> dict[str, object]:
+    """Return a group with one handler."""
+    handler = {"type": "command", "command": "echo no >&2; exit 2", **fields}
+    return {**({} if matcher is None else {"matcher": matcher}), "hooks": [handler]}
+
+
+@pytest.mark.parametrize(
+    ("matcher", "expected"),
+    [
+        ("Bash", ["bash"]),
+        ("Edit|Write, Task", ["edit", "write", "task"]),
+        ("mcp__db__query", ["mcp__db__query"]),
+        ("mcp__db__.*", ["mcp__db__*"]),
+        ("^(Edit|Write)$", ["edit", "write"]),
+        ("Edit|mcp__.*", ["edit", "*Edit*", "mcp__*"]),
+        ("^Bash$", ["bash", "Bash"]),
+        (".*", []),
+        ("(?!Bash)", []),
+        (r"Bash\b", []),
+    ],
+)
+def test_matchers_become_globs(matcher: str, expected: list[str]) -> None:
+    """On hookrun's names of tools, and on those of tools that only an agent has."""
+    assert globs(matcher, "PreToolUse") == expected
+
+
+def test_shown_and_not_written(project: Project) -> None:
+    """Without --write it is a diff."""
+    settings(project, PreToolUse=[group("Bash", timeout=5)])
+    done = hookrun(project, "migrate")
+    assert done.status == 0
+    assert '+      "matcher": "bash",' in done.stdout
+    assert "or they run twice" in done.stderr
+    assert not (project.root / "coder.json").exists()
+
+
+def test_what_is_written_does_the_same(project: Project) -> None:
+    """The hook is in hookrun's form and answers in Claude's dialect; what has a rule is included as it was."""
+    settings(project, PreToolUse=[group("Bash", timeout=5), group("Edit", **{"if": "Edit(*.py)"})])
+    before = (project.root / ".claude" / "settings.json").read_text()
+    assert hookrun(project, "migrate", "--write").status == 0
+    declared = json.loads((project.root / "coder.json").read_text())
+    assert declared["hooks"] == [
+        {
+            "name": "echo",
+            "event": "pre_tool_use",
+            "matcher": "bash",
+            "command": "echo no >&2; exit 2",
+            "timeout": 5,
+            "parallel": True,
+            "dialect": "claude",
+        }
+    ]
+    assert declared["hookrun"] == {"include": ["claude-hooks.json"]}
+    kept = json.loads((project.root / "claude-hooks.json").read_text())
+    assert kept == {"hooks": {"PreToolUse": [group("Edit", **{"if": "Edit(*.py)"})]}}
+    assert hookrun(project, "validate").status == 0
+    assert project.fire().verdict["message"] == "no"
+    edit = {"tool_name": "edit", "tool_args": {"file_path": "a.py"}}
+    assert project.fire(edit).action == "block"
+    assert project.fire({"tool_name": "edit", "tool_args": {"file_path": "a.js"}}).action == "continue"
+    assert (project.root / ".claude" / "settings.json").read_text() == before
+
+
+def test_what_is_kept_and_left_is_told(project: Project) -> None:
+    """Each with its line and the reason."""
+    settings(
+        project,
+        PreToolUse=[
+            group("(?!Bash)", command="true"),
+            group(type="prompt", prompt="x"),
+            group("Bash"),
+            group("Bash|Edit"),
+        ],
+        SessionStart=[group("startup")],
+        PostToolBatch=[group()],
+    )
+    done = hookrun(project, "migrate", "--json")
+    rest = done.json["rest"]
+    assert isinstance(rest, dict)
+    assert {event: [each.get("matcher") for each in groups] for event, groups in rest.items()} == {
+        "PreToolUse": ["(?!Bash)", "Bash", "Bash|Edit"],
+        "SessionStart": ["startup"],
+    }
+    notes = str(done.json["notes"])
+    for reason in (
+        "no glob says",
+        "only Claude Code can run",
+        "runs once",
+        "not about a tool",
+        "only Claude Code itself",
+    ):
+        assert reason in notes
+
+
+def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
+    """Not a character of it changes besides, nothing is added twice, and without a terminal --yes has to say so."""
+    settings(project, PreToolUse=[group("Bash")])
+    path = project.root / "coder.json"
+    path.write_text(
+        '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"}\n  ] }\n'
+    )
+    refused = hookrun(project, "migrate", "--write")
+    assert refused.status == 1
+    assert "add --yes to change it" in refused.stderr
+    assert hookrun(project, "migrate", "--write", "--yes").status == 0
+    text = path.read_text()
+    assert text.startswith(
+        '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"},'
+    )
+    assert [hook["name"] for hook in json.loads(text)["hooks"]] == ["echo", "echo-2"]
+    assert hookrun(project, "migrate", "--write", "--yes").stdout == "there is nothing to take over\n"
+    assert path.read_text() == text
+
+
+def test_a_persons_settings_become_their_declarations(project: Project) -> None:
+    """In the home directory's own file."""
+    path = project.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
+    assert hookrun(project, "migrate", str(path), "--write").status == 0
+    declared = json.loads((project.home / ".config" / "hookrun" / "hooks.json").read_text())
+    assert [hook["event"] for hook in declared["hooks"]] == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (".claude/settings.json", None, "no such file"),
+        (".claude/settings.json", "{}", "found no hooks, expected them in Claude Code's form"),
+        (".claude/settings.json", '{"hooks": []}', "expected a map of events"),
+        ("hookrun.yaml", "hooks: []", "found declarations in YAML"),
+        ("coder.json", "{", "mend it first"),
+        ("coder.json", '{"hooks": {}}', "found hooks that is no list"),
+    ],
+)
+def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | None, message: str) -> None:
+    """In one line, with status 1."""
+    settings(project, Stop=[group()])
+    if text is None:
+        (project.root / name).unlink()
+    else:
+        (project.root / name).write_text(text)
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert (done.status, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,159 @@
+"""`hookrun validate` on Claude Code's settings: what bites people, each with its place and what to do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.config.compile import examine
+from hookrun.config.find import Found
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+COMMAND = {"type": "command", "command": "/bin/true"}
+
+
+def said(path: Path, event: str, *, matcher: object = None, **fields: object) -> list[str]:
+    """Return what is said about settings with one handler, which has these fields; errors as well as warnings."""
+    group = {"hooks": [{**COMMAND, **fields}], **({} if matcher is None else {"matcher": matcher})}
+    settings = path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {event: [group]}}, indent=1))
+    found = Found(str(path), str(path))
+    found.add("project", str(settings))
+    return [str(problem).removeprefix(f"{settings}:") for problem in examine(found).problems]
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "message"),
+    [
+        ("PreToolUse", "bash", 'found "bash", expected a tool\'s name as Claude Code has it'),
+        ("PreToolUse", "Bash|Wrte", 'did you mean "Write"?'),
+        ("PreToolUse", "MultiEdit", "Claude Code has no MultiEdit any more; Edit does that"),
+        ("PreToolUse", "mcp__memory", 'write "mcp__memory__.*"'),
+        ("PreToolUse", "Bash(git *)", 'write "matcher": "Bash", and "if": "Bash(git *)" in the hook'),
+        ("PreToolUse", "*.py", "nothing to repeat before *: it matches nothing"),
+        ("PreToolUse", r"(a)\1", "is not read here: it matches nothing"),
+        (
+            "PreToolUse",
+            ["Bash", "Edit"],
+            'Claude Code rejects the whole file: none of its hooks is run); write "Bash|Edit"',
+        ),
+        ("PreToolUse", 5, "Claude Code rejects the whole file"),
+        ("Stop", "Bash", "found a matcher on Stop, expected none (it is ignored: the hook always runs)"),
+        ("SessionStart", "start", 'did you mean "startup"?'),
+        ("PreTool", "Bash", 'found the unknown event "PreTool"'),
+        ("PostToolBatch", None, "this one only Claude Code itself fires: the hook never runs here"),
+    ],
+)
+def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher: object, message: str) -> None:
+    """Each is said once, at its place."""
+    (problem,) = said(tmp_path, event, matcher=matcher)
+    assert message in problem
+    assert problem[0].isdigit()
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    ["Bash", "Edit|Write", "Task", "mcp__a__b", "mcp__.*", "Notebook.*", "", "*", "SomethingNew", "PowerShell"],
+)
+def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
+    """Also tools that nobody has heard of: the list of them is not complete."""
+    assert said(tmp_path, "PreToolUse", matcher=matcher) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "message"),
+    [
+        ("PreToolUse", {"timeout": 5000}, "found 5000 seconds, expected seconds (these are probably milliseconds)"),
+        ("PreToolUse", {"timeout_ms": 5000}, 'found the unknown key "timeout_ms"'),
+        ("PreToolUse", {"comand": "x"}, 'did you mean "command"?'),
+        ("PreToolUse", {"onFailure": "deny"}, "it is read as block"),
+        ("PreToolUse", {"once": True}, "Claude Code obeys it in skills only"),
+        ("PreToolUse", {"asyncRewake": True}, "nothing to wake"),
+        ("PreToolUse", {"if": "bash(git *)"}, 'did you mean "Bash"?'),
+        ("PreToolUse", {"if": "Bash(git"}, "expected one permission rule"),
+        ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "the hook runs on every WebFetch"),
+        ("Stop", {"if": "Bash"}, "here the hook never runs"),
+        ("PreToolUse", {"type": "prompt", "prompt": "x"}, "hookrun cannot run this one; Claude Code can"),
+        ("PreToolUse", {"type": "shell"}, 'found type "shell"'),
+        ("PreToolUse", {"shell": "powershell"}, "hookrun runs no PowerShell"),
+    ],
+)
+def test_handlers(tmp_path: Path, event: str, fields: dict[str, object], message: str) -> None:
+    """What is wrong with a handler, or hardly meant."""
+    (problem,) = said(tmp_path, event, **fields)
+    assert message in problem
+
+
+def settings(project: Project, **commands: str) -> str:
+    """Write settings with a handler of a command for each event, and return their path."""
+    hooks = {event: [{"hooks": [{"type": "command", "command": line}]}] for event, line in commands.items()}
+    path = project.root / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"hooks": hooks}, indent=1))
+    return ".claude/settings.json"
+
+
+def test_scripts_that_are_missing_or_relative(project: Project) -> None:
+    """Whether a script is there is looked up at the root; a relative path is warned of even if it is."""
+    project.script(".claude/hooks/there.sh", "#!/bin/sh\n")
+    path = settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/.claude/hooks/none.sh', Stop="sh .claude/hooks/there.sh")
+    done = hookrun(project, "validate", path)
+    assert done.status == 0
+    assert "none.sh does not exist" in done.stdout
+    assert 'write "$CLAUDE_PROJECT_DIR"/.claude/hooks/there.sh' in done.stdout
+    assert done.stdout.endswith("checked 2 hooks in 1 file: 0 errors, 2 warnings\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "doubtful"),
+    [
+        ("#!/bin/sh\ngrep -q rm && exit 1\nexit 0\n", True),
+        ("#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", True),
+        ("#!/usr/bin/env node\nprocess.exit(1)\n", True),
+        ("#!/bin/sh\ngrep -q rm && exit 2\nexit 1\n", False),
+        ("#!/bin/sh\necho '{\"hookSpecificOutput\": {}}'\nexit 1\n", False),
+        ("#!/bin/sh\nexit 0\n", False),
+    ],
+)
+def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: str, *, doubtful: bool) -> None:
+    """It is only looked at, not run; one that refuses in another way is left alone."""
+    project.script("guard.sh", text)
+    done = hookrun(project, "validate", settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/guard.sh'))
+    assert ("probably 2 was meant" in done.stdout) is doubtful
+
+
+def test_probe_judges_answers(project: Project) -> None:
+    """Each hook is run on a sample of its event in a directory of its own: what cannot be read, or fails, is said."""
+    nameless = {"hookSpecificOutput": {"permissionDecision": "deny"}}
+    path = settings(
+        project,
+        PreToolUse=f"echo '{json.dumps(nameless)}'",
+        PostToolUse="pwd >> /dev/null; touch here; exit 1",
+        UserPromptSubmit="""jq -r .prompt 2>/dev/null || grep -o retry""",
+        Stop='echo \'{"decision": "deny", "reason": "no"}\'',
+    )
+    without = hookrun(project, "validate", path)
+    assert without.stdout.endswith("checked 4 hooks in 1 file: 0 errors, 0 warnings\n")
+    done = hookrun(project, "validate", path, "--probe")
+    assert done.status == 0
+    assert "on a sample of PreToolUse: hookSpecificOutput" in done.stdout
+    assert "hookEventName" in done.stdout
+    assert "exit_code on a sample of PostToolUse: it exited with status 1" in done.stdout
+    assert 'bad_verdict on a sample of Stop: decision is "deny"' in done.stdout
+    assert "UserPromptSubmit" not in done.stdout
+    assert not (project.root / "here").exists()
+
+
+def test_one_file_only(project: Project) -> None:
+    """FILE and --config are the same; both are a mistake."""
+    path = settings(project, Stop="true")
+    assert hookrun(project, "validate", path).stdout == hookrun(project, "validate", "--config", path).stdout
+    assert hookrun(project, "validate", path, "--config", path).status == 1
