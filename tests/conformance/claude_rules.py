@@ -53,7 +53,10 @@ COMMANDS = (
     "declare x=$(date)", 'ls "`date`"', "echo ${#HOME}", "diff <(ls) /dev/null", "cat <<E\nplain\nE",
     "cat <<E\n$HOME\nE", "cat <<< x", "while false; do ls; done", "ls | (cat)", "echo $(echo `date`)",
     "ls > $(date +%s).txt", "ls -- $((1+1))", "test -d . && ls", "ls & wait", "ls \\\n-l", "/bin/ls", "ls\t-l",
-    "l''s", "$HOME/ls",
+    "l''s", "$HOME/ls", "echo $X", 'echo "$X"', "X=1; ls $X", "X=git; $X status", 'ls "$PWD/x"',
+    "for x in a; do echo $x; done", "read X; ls $X", "(ls; date)", "A=$(date); ls", "echo $USER$HOME", "xargs -0 ls",
+    'git commit -m "a $(date) b"', "git commit -m \"$(cat <<'E'\nx\nE\n)\"", "ls;date", "cat <<< $(date)",
+    '[ "$(date)" ] && ls',
 )  # fmt: skip
 """What the model asks the shell for."""
 
