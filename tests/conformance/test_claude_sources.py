@@ -381,6 +381,14 @@ def test_claudes_form_in_our_own_file(house: House) -> None:
     assert hook.claude == {"event": "PreToolUse"}
 
 
+def test_in_our_own_file_an_unknown_event_is_an_error(house: House) -> None:
+    """Claude Code ignores it; here nobody would hear of it."""
+    write(house.root / "coder.json", {"hooks": {"pre_tool_use": [{"hooks": [handler()]}]}})
+    (problem,) = house.examine().declarations.problems
+    assert 'found the unknown event "pre_tool_use"' in problem
+    assert 'did you mean "PreToolUse"?' in problem
+
+
 # --- 2.6: the same handler twice
 
 
