@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookrun import verdict as verdicts
 from hookrun.claude import names, output
-from hookrun.claude.events import GOES_ON, LONGEST, NOTHING, PERSON, TOP, failure_blocks, rules
+from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Run, Verdict
 
@@ -26,9 +26,17 @@ DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
 DISCARDED = frozenset({"decision", "continue", "systemMessage"})
 """Fields that are told of where an event does not obey them."""
 
+DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
+"""Fields with which an answer decides something in Claude's words."""
+
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 """What plain text has in it that was meant for an answer."""
 
+
+LONGEST = 10_000
+"""Characters of a text that an agent is given as they are."""
+PREVIEW = 2_000
+"""Characters of a longer one that it sees."""
 
 LIMITED = ("message", "additional_context", "system_message")
 """The texts of a verdict that an agent is not given beyond a length."""
@@ -58,8 +66,6 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
         for name in LIMITED:
             text = getattr(answer.given, name)
             if text is not None and len(text) > LONGEST:
-                from hookrun.claude.texts import limited
-
                 setattr(answer.given, name, limited(text, keep))
     failure = answer.given if isinstance(answer.given, Failure) else None
     on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
@@ -67,6 +73,13 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run
+
+
+def limited(text: str, keep: Callable[[str], str | None]) -> str:
+    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it."""
+    path = keep(text)
+    where = f"all of it is in {path}" if path is not None else "the rest could not be kept"
+    return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
 def answered(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Answered:
@@ -251,14 +264,17 @@ class Reading:
         vain = sorted(name for name in DISCARDED - self.rules.obeys if name in said and said[name] is not True)
         if vain:
             self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
+        self._misplaced(said, own)
+
+    def _misplaced(self, said: Fields, own: Fields) -> None:
+        """Say what of an answer is in no field of Claude's. Some answers speak to several agents at once."""
+        tell = self._lose if DECIDES.isdisjoint(said) else self._note
         fields = self.rules.fields or {}
-        outside = sorted(said.keys() & fields.keys() - TOP.keys())
+        outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
         if outside:
-            self._lose(
-                f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect"
-            )
+            tell(f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect")
         if "action" in said:
-            self._lose('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
+            tell('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
         unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")

@@ -55,9 +55,6 @@ class Rules:
         self.plain = plain
 
 
-LONGEST = 10_000
-"""Characters of a text that an agent is given as they are."""
-
 EVERYTHING = "decision continue systemMessage"
 OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
 """What counts at an event that Claude Code has not."""

@@ -17,16 +17,16 @@ def names_file(pattern: str, path: str, *, base: str, cwd: str, home: str) -> bo
     """Tell whether a pattern names the file at an absolute path, or a directory that it is in.
 
     `//` begins an absolute pattern, `~/` one in the home directory, `/` one in `base`, where the settings are; any
-    other is one in the working directory.
+    other is one in the working directory. Upper and lower case are the same, but in these directories.
     """
     start, rest = _anchored(pattern, base, cwd, home)
     prefix = start.rstrip("/") + "/"
     if not path.startswith(prefix):
         return False
     only_directories = rest.endswith("/")
-    parts = [part for part in rest.split("/") if part not in ("", ".")]
+    parts = [part for part in rest.lower().split("/") if part not in ("", ".")]
     free = "/" not in pattern.rstrip("/")
-    steps = path[len(prefix) :].split("/")
+    steps = path[len(prefix) :].lower().split("/")
     ends = _ends([ANY, *parts] if free else parts, steps)
     return not ends.isdisjoint(range(1, len(steps) + (not only_directories)))
 

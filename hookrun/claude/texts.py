@@ -1,28 +1,13 @@
-"""Texts that are too long for an agent: they are kept in a file, and the agent is told where, and how they begin."""
+"""Texts that are too long for an agent, each kept whole in a file under an account's state directory."""
 
 from __future__ import annotations
 
 import os
 
 from hookrun import audit, private
-from hookrun.claude.events import LONGEST
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-PREVIEW = 2_000
-"""Characters of a longer one that it sees."""
 
 MOST_FILES = 64
 """Files kept; beyond that the oldest go."""
-
-
-def limited(text: str, keep: Callable[[str], str | None]) -> str:
-    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it."""
-    path = keep(text)
-    where = f"all of it is in {path}" if path is not None else "the rest could not be kept"
-    return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
 def keep(home: str, text: str) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hookrun.claude.texts import MOST_FILES, PREVIEW, keep, limited
+from hookrun.claude.answer import PREVIEW, limited
+from hookrun.claude.texts import MOST_FILES, keep
 
 
 def test_the_oldest_files_go(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
         ("PreToolUse", {"asyncRewake": True}, "nothing to wake"),
         ("PreToolUse", {"if": "bash(git *)"}, 'did you mean "Bash"?'),
         ("PreToolUse", {"if": "Bash(git"}, "expected one permission rule"),
-        ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "the hook runs on every WebFetch"),
+        ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "at no words in parentheses there: this never fits"),
         ("Stop", {"if": "Bash"}, "here the hook never runs"),
         ("PreToolUse", {"type": "prompt", "prompt": "x"}, "hookrun cannot run this one; Claude Code can"),
         ("PreToolUse", {"type": "shell"}, 'found type "shell"'),

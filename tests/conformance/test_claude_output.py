@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.claude import answers, failure, notes, own
+from tests.conformance.claude import answers, failure, hook_line, notes, own
+from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -201,6 +202,15 @@ def test_3_2_a_field_in_the_wrong_place_decides_nothing(project: Project) -> Non
     fired = answers(project, {"permissionDecision": "deny"})
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "permissionDecision" in notes(fired)
+
+
+def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:
+    """What is for the others is noted, and nobody is told of it."""
+    answer = {"decision": "block", "reason": "R", "permissionDecision": "deny", "permissionDecisionReason": "R"}
+    project.hooks({"dialect": "claude", "command": hook_line(answer, stderr="R", code=2)})
+    agent = Agent("codex", project)
+    told = agent.fire(agent.shell())
+    assert (told.reason, told.person) == ("R", "")
 
 
 # --- 3.3: the fields

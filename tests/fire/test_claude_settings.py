@@ -133,7 +133,6 @@ def test_an_agent_may_not_edit_the_scripts_of_claudes_hooks(project: Project) ->
     """The recipe that protects hooks knows them by the project's variable."""
     script = project.script(".claude/hooks/guard.sh", "#!/bin/sh\n")[2:]
     settings(project, group(f'"$CLAUDE_PROJECT_DIR"/{script}', "Bash"))
-    guard: dict[str, object] = {"event": "pre_tool_use", "python": "hookrun.recipes.protect_hooks:guard", "cwd": "/", "name": "protect"}
-    project.user_hooks(guard)
+    project.user_hooks({"python": "hookrun.recipes.protect_hooks:guard", "cwd": "/", "name": "protect"})
     edit = {"tool_name": "edit", "tool_args": {"file_path": str(project.root / script)}}
     assert project.fire(edit).hook("protect")["action"] == "block"
