@@ -90,8 +90,9 @@ def runs(pattern: str, command: str) -> bool:
         return True
     if line.expanded and not _is_name(pattern):
         return True
-    pattern = " ".join(pattern.split())
-    return any(_describes(pattern, text) for words in line.commands for text in forms(words))
+    patterns = _globs(" ".join(pattern.split()))
+    texts = {text for words in line.commands for text in forms(words)}
+    return any(glob(each, text) for text in texts for each in patterns)
 
 
 def _is_name(pattern: str) -> bool:
@@ -100,9 +101,7 @@ def _is_name(pattern: str) -> bool:
     return pattern.endswith("*") and not any(char in name for char in " *?")
 
 
-def _describes(pattern: str, text: str) -> bool:
-    """Tell whether a pattern describes a command. A star after a space at its end also stands for nothing at all."""
+def _globs(pattern: str) -> list[str]:
+    """Return a pattern as globs. A star after a space at its end also stands for nothing at all."""
     literal = pattern.replace("[", "[[]").replace("?", "[?]").replace("\\*", "[*]")
-    if glob(literal, text):
-        return True
-    return literal.endswith(" *") and glob(literal[:-2], text)
+    return [literal, literal[:-2]] if literal.endswith(" *") else [literal]

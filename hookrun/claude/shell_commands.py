@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookrun.claude.shell_reader import Reader, UnclearError, is_assignment
 
-LONGEST = 65_536
+LONGEST = 16_384
 
 
 class Cut:

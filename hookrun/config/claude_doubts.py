@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.claude import matched, permission
-from hookrun.claude.javascript import RegexError, compiled
+from hookrun.claude.javascript import Expression, RegexError
 from hookrun.claude.matcher import EVERYTHING, names_in
 from hookrun.config.problem import nearest, shown
 
@@ -125,7 +125,7 @@ def _doubt_expression(matcher: str, event: str, at: Place) -> None:
         at.warn(f"the permission rule {shown(matcher)}", "a tool's name (as an expression this never matches)", advice)
         return
     try:
-        compiled(matcher)
+        Expression(matcher)
     except RegexError as error:
         at.warn(shown(matcher), f"a regular expression that can be read ({error}: it matches nothing)", "correct it")
 

@@ -38,7 +38,7 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
         ("PreToolUse", "MultiEdit", "Claude Code has no MultiEdit any more; Edit does that"),
         ("PreToolUse", "mcp__memory", 'write "mcp__memory__.*"'),
         ("PreToolUse", "Bash(git *)", 'write "matcher": "Bash", and "if": "Bash(git *)" in the hook'),
-        ("PreToolUse", "*.py", "nothing to repeat before *: it matches nothing"),
+        ("PreToolUse", "*.py", "it matches nothing"),
         ("PreToolUse", r"(a)\1", "is not read here: it matches nothing"),
         (
             "PreToolUse",

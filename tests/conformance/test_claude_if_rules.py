@@ -6,8 +6,12 @@ Where what it does (2.1.329) is not what it documents, what it does counts: see 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hookrun.claude.matcher import applies, why_not
+from hookrun.claude.shell_commands import cut
+from hookrun.claude.shell_reader import UnclearError
 
 
 def runs(rule: str, event: str = "PreToolUse", **context: object) -> bool:
@@ -251,3 +255,15 @@ def test_the_reason_names_rule_and_value() -> None:
     assert why_not({"event": "PreToolUse", "if": "Edit(a)"}, context) == 'if: "Edit(a)" is not about the tool "Bash"'
     edit = {"tool_name": "edit", "tool_args": {}, "file_path": "/w/b", "working_dir": "/w"}
     assert why_not({"event": "PreToolUse", "if": "Edit(a)"}, edit) == 'if: "Edit(a)" does not name the file "/w/b"'
+
+
+@given(st.text(st.sampled_from("ab $`()<>|&;'\"\\\n#={}!"), max_size=40))
+def test_any_line_is_cut_or_said_to_be_unclear(line: str) -> None:
+    """No line makes hookrun fail, and every word of a command that is found stands in the line."""
+    try:
+        commands = cut(line).commands
+    except UnclearError:
+        return
+    letters = [char for words in commands for word in words for char in word if char in "ab"]
+    assert set(letters) <= set(line)
+    assert all(words for words in commands)
