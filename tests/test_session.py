@@ -59,6 +59,19 @@ def test_an_end_in_between_begins_the_count_anew(tmp_path: Path) -> None:
     assert session.may_block(home, "s1", "subagent_stop a1")
 
 
+def test_a_turn_that_was_kept_from_ending_is_known_until_it_may_end(tmp_path: Path) -> None:
+    """Each stop by itself; without a session nothing is known."""
+    home = str(tmp_path)
+    assert not session.kept_from_ending(home, "s1", "stop")
+    session.may_block(home, "s1", "stop")
+    known = [
+        session.kept_from_ending(home, who, what) for who, what in (("s1", "stop"), ("s1", "other"), (None, "stop"))
+    ]
+    assert known == [True, False, False]
+    session.may_end(home, "s1", "stop")
+    assert not session.kept_from_ending(home, "s1", "stop")
+
+
 def test_the_files_are_private_and_hold_nothing(tmp_path: Path) -> None:
     """Their names tell nothing either, whatever the session is called."""
     session.first_time(str(tmp_path), "../../etc/passwd\0", "secret prompt\ud800")

@@ -6,7 +6,11 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
+from hookrun import Engine
+from hookrun.audit import of_run
+
 if TYPE_CHECKING:
+    from hookrun.library.result import Result
     from tests.conftest import Fired, Project
 
 CONTEXTS: dict[str, dict[str, object]] = {
@@ -30,6 +34,23 @@ def own(event: str, **fields: object) -> dict[str, object]:
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
+class Came:
+    """What came of one fire in this process, in the words of one by the command."""
+
+    def __init__(self, result: Result) -> None:
+        self.verdict = result.to_dict()
+        self.action = result.action
+        self._runs = {run.name: run for run in result.runs}
+
+    def hook(self, name: str) -> dict[str, object]:
+        """Return what the verdict says of one hook."""
+        return self._runs[name].summary()
+
+    def record(self, name: str) -> dict[str, object]:
+        """Return what is kept of one hook's run."""
+        return of_run(self._runs[name], {})
+
+
 def answers(
     project: Project,
     stdout: object = "",
@@ -38,20 +59,21 @@ def answers(
     code: int = 0,
     event: str = "pre_tool_use",
     **fields: object,
-) -> Fired:
+) -> Came:
     """Fire an event at a hook that answers so. `fields` are those of its declaration."""
     line = hook_line(stdout, stderr=stderr, code=code)
     project.hooks({"dialect": "claude", "event": event, "command": line, **fields})
-    return project.fire({"session_id": "s1", **CONTEXTS.get(event, {})}, event=event)
+    with Engine.load(project.root, home=project.home, trust_project=True) as engine:
+        return Came(engine.fire_sync(event, {"session_id": "s1", **CONTEXTS.get(event, {})}))
 
 
-def failure(fired: Fired) -> str | None:
+def failure(fired: Fired | Came) -> str | None:
     """Return the kind of the hook's failure, None for none."""
     found = fired.hook("hook")["failure"]
     return found if isinstance(found, str) else None
 
 
-def notes(fired: Fired) -> str:
+def notes(fired: Fired | Came) -> str:
     """Return what the audit notes of the hook's run, in one text."""
     found = fired.record("hook").get("notes", [])
     return "\n".join(map(str, found)) if isinstance(found, list) else ""

@@ -93,7 +93,17 @@ def test_3_2_exit_0_and_stderr_is_for_nobody(project: Project) -> None:
 def test_3_2_exit_2_blocks_with_stderr(project: Project) -> None:
     """The model is told stderr."""
     fired = answers(project, stderr="not on Fridays", code=2)
-    assert (fired.status, fired.action, fired.verdict["message"]) == (2, "block", "not on Fridays")
+    assert (fired.action, fired.verdict["message"]) == ("block", "not on Fridays")
+
+
+def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Project) -> None:
+    """2 for a refusal, 0 for a failure that refuses nothing."""
+    project.hooks({"dialect": "claude", "command": hook_line(stderr="no", code=2)})
+    fired = project.fire()
+    assert (fired.status, fired.action, fired.verdict["message"]) == (2, "block", "no")
+    project.hooks({"dialect": "claude", "command": hook_line(stderr="oops", code=1)})
+    fired = project.fire()
+    assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
 
 
 def test_3_2_exit_2_and_plain_text_blocks_with_stderr_and_the_text_is_lost(project: Project) -> None:
@@ -132,7 +142,7 @@ def test_3_2_exit_2_and_json_that_is_none_blocks_with_stderr(project: Project, s
 def test_3_2_another_exit_status_is_a_failure_that_blocks_nothing(project: Project, code: int, stdout: str) -> None:
     """Its text is not added anywhere; the person is told of the failure."""
     fired = answers(project, stdout, stderr="oops", code=code, event="user_prompt_submit")
-    assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
+    assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "additional_context" not in fired.verdict
     assert "oops" in str(fired.verdict["system_message"])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import Engine
 from hookrun.agents import claude as agent_claude
 from hookrun.claude import names
 from hookrun.claude.payload import FIELDS, MORE, WORDS, of
@@ -30,8 +31,9 @@ def read(project: Project) -> Json:
 def fired(project: Project, event: str, **context: object) -> Json:
     """Fire an event and return what a hook reads then."""
     project.hooks({"dialect": "claude", "event": event, "command": KEEP})
-    given = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
-    assert project.fire(given, event=event).status == 0
+    with Engine.load(project.root, home=project.home, trust_project=True) as engine:
+        result = engine.fire_sync(event, {"session_id": "s1", **CONTEXTS.get(event, {}), **context})
+    assert [run.failure for run in result.runs] == [None]
     return read(project)
 
 

@@ -1,7 +1,7 @@
 """Ten hooks as people write them for Claude Code, unchanged, under every agent: what each does is right.
 
-One session of each agent, with a turn for each hook. Claude Code runs them itself, and hookrun, which is wired for the
-same settings, leaves them to it: a hook that ran twice would be seen here.
+One session of each agent, with a turn for each hook. Claude Code runs them itself, and hookrun, which has nothing to be
+wired for and is wired for all, leaves them to it: a hook that ran twice would be seen here.
 """
 
 from __future__ import annotations
@@ -97,6 +97,6 @@ def test_ten_hooks_for_claude_code_do_what_they_are_for(agent: Agent) -> None:
     (project / ".git" / "HEAD").write_text("ref: refs/heads/trunk\n")
     (project / "NOTES.md").write_text("Prices are in cents.\n")
     (project / "TODO.md").write_text("- [ ] prices\n")
-    agent.include_claude()
+    agent.include_claude(*(("--all-events",) if agent.name == "claude" else ()))
     ran = agent.run(*turns(agent), prompt=PROMPT)
     assert outcomes(ran) == {**OUTCOMES, **CANNOT.get(agent.name, {})}, ran
