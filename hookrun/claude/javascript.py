@@ -1,148 +1,217 @@
-"""JavaScript's regular expressions in Python's: what `new RegExp(text).test(value)` says, without the `u` flag.
+"""JavaScript's regular expressions: what `new RegExp(text).test(value)` says, without the `u` flag.
 
 Sources: ECMA-262 (Patterns, and Annex B.1.2, which every engine follows); compared with a real engine in the tests.
 """
 
 from __future__ import annotations
 
-import re
-
-SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-NOT_SPACE = (
-    "\x00-\x08\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\ufefe"
-    "\uff00-\uffff"
+from hookrun.claude.expression import (
+    DIGITS,
+    LETTERS,
+    PLACES,
+    WORD,
+    Either,
+    Look,
+    Node,
+    One,
+    Place,
+    Repeat,
+    Run,
+    Sequence,
+    TiredError,
+    units,
 )
-LINE_ENDS = "\n\r\u2028\u2029"
-CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
-CLASSES = {"d": "0-9", "D": "\x00-/:-\uffff", "w": "A-Za-z0-9_", "W": "\x00-/:-@\\[-\\^`{-\uffff"}
-CLASSES |= {"s": SPACE, "S": NOT_SPACE}
-"""The letter of an escape -> what it stands for within brackets."""
 
-COUNT = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
-GROUP_NAME = re.compile(r"\(\?<([A-Za-z_$][A-Za-z0-9_$]*)>")
-HIGHEST = 0xFFFF
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.claude.expression import Test
+
+    Member = tuple[str, Test | None]
+
 OCTAL, HIGHEST_OCTAL = frozenset("01234567"), 0o377
-NOTHING = "(?!)"
+HEX = DIGITS | frozenset("abcdefABCDEF")
+SPACE = frozenset(
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+LINE_ENDS = frozenset("\n\r\u2028\u2029")
+CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+CLASSES: dict[str, Test] = {
+    "d": lambda char: char in DIGITS,
+    "D": lambda char: char not in DIGITS,
+    "w": lambda char: char in WORD,
+    "W": lambda char: char not in WORD,
+    "s": lambda char: char in SPACE,
+    "S": lambda char: char not in SPACE,
+}
+"""The letter of an escape -> the characters that it stands for."""
+
+ASSERTIONS = {"(?=": (True, True), "(?!": (True, False), "(?<=": (False, True), "(?<!": (False, False)}
+"""How an assertion begins -> whether it looks ahead, and whether what it looks for must be there."""
+
+ENDLESS = 1 << 53
+LONGEST, DEEPEST = 10_000, 50
+"""Characters and nested groups of an expression that is read."""
 
 
 class RegexError(ValueError):
-    """A pattern cannot be used: JavaScript does not take it, or Python has nothing like it. The message says which."""
+    """An expression cannot be used: JavaScript does not take it, or it is not read here. The message says which."""
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return what finds, by `search`, in `units(value)` what JavaScript would find in a value. Raises RegexError."""
-    translated = _Translation(units(pattern)).whole()
-    try:
-        return re.compile(translated, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise RegexError(f"it is no regular expression, or none that can be read here: {error}") from None
+class Expression:
+    """A regular expression."""
+
+    __slots__ = ("_whole",)
+
+    def __init__(self, pattern: str) -> None:
+        """Read it. Raises RegexError."""
+        if len(pattern) > LONGEST:
+            raise RegexError(f"it is longer than {LONGEST} characters")
+        self._whole = _Reader(units(pattern)).whole()
+
+    def finds(self, value: str) -> bool:
+        """Tell whether it is found in a value, or that takes too many steps: a guard rather looks once too often."""
+        run = Run(units(value))
+        try:
+            return any(self._whole.ends(run, start) for start in range(run.end + 1))
+        except TiredError:
+            return True
 
 
-def units(text: str) -> str:
-    """Return the text as JavaScript sees it: a character beyond U+FFFF is two."""
-    if text.isascii() or max(text) <= "\uffff":
-        return text
-    data = text.encode("utf-16-le", "surrogatepass")
-    return "".join(chr(low | high << 8) for low, high in zip(data[::2], data[1::2], strict=True))
-
-
-class _Translation:
-    """One pattern, read from left to right."""
+class _Reader:
+    """One expression, read from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.groups = len(re.findall(r"(?<!\\)\((?!\?)|\(\?<[^=!]", text))
-        self.named = GROUP_NAME.search(text) is not None
+        self.depth = 0
         self.names: set[str] = set()
-        self.open: list[bool] = []
-        self.repeatable = False
+        self.groups, self.named = _count_groups(text)
 
-    def whole(self) -> str:
-        """Return all of it in Python's words."""
-        parts: list[str] = []
-        while self.at < len(self.text):
-            parts.append(self._next())
-        if self.open:
-            raise RegexError("a group is not closed")
-        return "".join(parts)
-
-    def _next(self) -> str:
-        char = self.text[self.at]
-        if char in "*+?" or (char == "{" and COUNT.match(self.text, self.at)):
-            return self._repeat()
-        special = {"(": self._open, ")": self._close, "[": self._class, "\\": self._escape}.get(char)
-        if special is not None:
-            return special()
-        self.at += 1
-        self.repeatable = char not in "^$|"
-        if char in "^|":
-            return char
-        return {"$": r"\Z", ".": f"[^{LINE_ENDS}]"}.get(char) or _literal(char)
-
-    def _open(self) -> str:
-        """Begin a group. An assertion may be repeated if it looks ahead; one that looks behind may not."""
-        rest = self.text[self.at :]
-        self.repeatable = False
-        for start in ("(?:", "(?=", "(?!", "(?<=", "(?<!"):
-            if rest.startswith(start):
-                self.at += len(start)
-                self.open.append(not start.startswith("(?<"))
-                return start
-        self.open.append(True)
-        name = GROUP_NAME.match(self.text, self.at)
-        if name:
-            if name.group(1) in self.names:
-                raise RegexError(f"two groups are called {name.group(1)}")
-            self.names.add(name.group(1))
-            self.at = name.end()
-            return "("
-        if rest.startswith("(?"):
-            raise RegexError(f"{rest[:4]} begins no group that JavaScript has")
-        self.at += 1
-        return "("
-
-    def _close(self) -> str:
-        if not self.open:
+    def whole(self) -> Node:
+        """Return all of it."""
+        node = self._either()
+        if self.at < len(self.text):
             raise RegexError("a ) closes no group")
+        return node
+
+    def _char(self, ahead: int = 0) -> str:
+        return self.text[self.at + ahead : self.at + ahead + 1]
+
+    def _either(self) -> Node:
+        sides = [self._sequence()]
+        while self._char() == "|":
+            self.at += 1
+            sides.append(self._sequence())
+        return sides[0] if len(sides) == 1 else Either(sides)
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self._char() not in ("", "|", ")"):
+            part, repeatable = self._part()
+            parts.append(self._repeated(part, repeatable=repeatable))
+        return Sequence(parts)
+
+    def _repeated(self, part: Node, *, repeatable: bool) -> Node:
+        counts = self._counts()
+        if counts is None:
+            return part
+        if not repeatable:
+            raise RegexError("nothing to repeat before a *, +, ? or {")
+        low, high = counts
+        if low > high:
+            raise RegexError("the numbers in {} are out of order")
+        if self._char() == "?":
+            self.at += 1
+        if self._counts() is not None:
+            raise RegexError("nothing to repeat before a second *, +, ? or {")
+        return Repeat(part, low, high)
+
+    def _counts(self) -> tuple[int, int] | None:
+        """Read how often something is repeated; None where nothing says so."""
+        simple = {"*": (0, ENDLESS), "+": (1, ENDLESS), "?": (0, 1)}.get(self._char())
+        if simple is not None:
+            self.at += 1
+            return simple
+        end = self.text.find("}", self.at)
+        if self._char() != "{" or end < 0:
+            return None
+        low, comma, high = self.text[self.at + 1 : end].partition(",")
+        if not low or not DIGITS.issuperset(low + high):
+            return None
+        self.at = end + 1
+        least = _number(low)
+        return least, _number(high) if high else ENDLESS if comma else least
+
+    def _part(self) -> tuple[Node, bool]:
+        """Read one part, and tell whether it may be repeated."""
+        char = self._char()
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return self._class(), True
+        if char == "\\":
+            return self._escape()
+        if self._counts() is not None:
+            raise RegexError("nothing to repeat before a *, +, ? or {")
         self.at += 1
-        self.repeatable = self.open.pop()
-        return ")"
+        if char in PLACES and char in "^$":
+            return Place(PLACES[char]), False
+        return One((lambda each: each not in LINE_ENDS) if char == "." else _is(char)), True
 
-    def _repeat(self) -> str:
-        if not self.repeatable:
-            raise RegexError(f"nothing to repeat before {self.text[self.at]}")
-        count = COUNT.match(self.text, self.at)
-        end = count.end() if count else self.at + 1
-        if self.text[end : end + 1] == "?":
-            end += 1
-        repeat, self.at, self.repeatable = self.text[self.at : end], end, False
-        return repeat
+    def _group(self) -> tuple[Node, bool]:
+        """Read a group. An assertion may be repeated if it looks ahead; one that looks behind may not."""
+        start = next((each for each in ("(?:", *ASSERTIONS) if self.text.startswith(each, self.at)), "(")
+        self.at += len(start)
+        if start == "(" and self._char() == "?":
+            self._name()
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise RegexError(f"its groups are nested more than {DEEPEST} deep")
+        inside = self._either()
+        self.depth -= 1
+        if self._char() != ")":
+            raise RegexError("a group is not closed")
+        self.at += 1
+        if start not in ASSERTIONS:
+            return inside, True
+        ahead, wanted = ASSERTIONS[start]
+        return Look(inside, ahead=ahead, wanted=wanted), ahead
 
-    def _escape(self) -> str:
+    def _name(self) -> None:
+        """Pass over the name of a group."""
+        end = self.text.find(">", self.at)
+        name = self.text[self.at + 2 : end] if self._char(1) == "<" and end > 0 else ""
+        if not name or name[0] in DIGITS or not (WORD | {"$"}).issuperset(name):
+            raise RegexError(f"({self.text[self.at : self.at + 3]} begins no group that JavaScript has")
+        if name in self.names:
+            raise RegexError(f"two groups are called {name}")
+        self.names.add(name)
+        self.at = end + 1
+
+    def _escape(self) -> tuple[Node, bool]:
         """Read an escape outside of brackets."""
-        char = self.text[self.at + 1 : self.at + 2]
-        self.repeatable = char not in ("b", "B")
+        char = self._char(1)
         if char in ("b", "B"):
             self.at += 2
-            return r"\b" if char == "b" else r"(?!\b)"
-        if char in CLASSES and char:
+            return Place(PLACES[char]), False
+        if char in CLASSES:
             self.at += 2
-            return f"[{CLASSES[char]}]"
-        if (char.isdecimal() and char != "0" and int(self._digits()) <= self.groups) or (char == "k" and self.named):
+            return One(CLASSES[char]), True
+        if (char in DIGITS and char != "0" and self._reference() <= self.groups) or (char == "k" and self.named):
             raise RegexError(f"the reference \\{char} to a group is not read here")
-        return _literal(self._character(inside=False))
+        return One(_is(self._character(inside=False))), True
 
-    def _digits(self) -> str:
+    def _reference(self) -> int:
         end = self.at + 1
-        while self.text[end : end + 1].isdecimal():
+        while self.text[end : end + 1] in DIGITS:
             end += 1
-        return self.text[self.at + 1 : end]
+        return _number(self.text[self.at + 1 : end])
 
     def _character(self, *, inside: bool) -> str:
-        """Return the one character that an escape stands for."""
+        """Read the one character that an escape stands for; `inside` of brackets there are a few more."""
+        char = self._char(1)
         self.at += 2
-        char = self.text[self.at - 1 : self.at]
         if not char:
             raise RegexError("it ends with a backslash")
         if char in CONTROLS:
@@ -151,76 +220,88 @@ class _Translation:
             return "\b"
         if char == "c":
             return self._control(inside=inside)
-        for letter, length in (("x", 2), ("u", 4)):
-            digits = self.text[self.at : self.at + length]
-            if char == letter and re.fullmatch(f"[0-9A-Fa-f]{{{length}}}", digits):
-                self.at += length
-                return chr(int(digits, 16))
+        length = {"x": 2, "u": 4}.get(char, 0)
+        digits = self.text[self.at : self.at + length]
+        if length and len(digits) == length and HEX.issuperset(digits):
+            self.at += length
+            return chr(int(digits, 16))
         return self._octal(char) if char in OCTAL else char
 
     def _control(self, *, inside: bool) -> str:
-        letter = self.text[self.at : self.at + 1]
-        if letter.isascii() and (letter.isalpha() or (inside and (letter.isdecimal() or letter == "_"))):
+        letter = self._char()
+        if letter in LETTERS or (inside and letter in WORD):
             self.at += 1
             return chr(ord(letter) % 32)
         self.at -= 1  # a backslash, and then a c
         return "\\"
 
-    def _octal(self, first: str) -> str:
-        digits = first
-        while self.text[self.at : self.at + 1] in OCTAL and int(digits + self.text[self.at], 8) <= HIGHEST_OCTAL:
-            digits += self.text[self.at]
+    def _octal(self, digits: str) -> str:
+        while self._char() in OCTAL and int(digits + self._char(), 8) <= HIGHEST_OCTAL:
+            digits += self._char()
             self.at += 1
         return chr(int(digits, 8))
 
-    def _class(self) -> str:
+    def _class(self) -> Node:
         """Read a set in brackets; an empty one fits nothing, `[^]` everything."""
         self.at += 1
-        negate = self.text.startswith("^", self.at)
+        negate = self._char() == "^"
         self.at += negate
-        parts: list[str] = []
-        while not self.text.startswith("]", self.at):
+        tests: list[Test] = []
+        while self._char() != "]":
             low = self._member()
-            if self.text.startswith("-", self.at) and self.text[self.at + 1 : self.at + 2] not in ("]", ""):
+            if self._char() == "-" and self._char(1) not in ("]", ""):
                 self.at += 1
-                high = self._member()
-                parts.append(_range(low, high))
+                tests += _range(low, self._member())
             else:
-                parts.append(low[0] if low[1] else _escaped(low[0]))
+                tests.append(low[1] or _is(low[0]))
         self.at += 1
-        self.repeatable = True
-        body = "".join(parts)
-        if not body:
-            return f"[\x00-{chr(HIGHEST)}]" if negate else NOTHING
-        return f"[{'^' if negate else ''}{body}]"
+        return One(lambda char: any(test(char) for test in tests) is not negate)
 
-    def _member(self) -> tuple[str, bool]:
-        """Return one member of a set: a character, or what a class of characters stands for and that it is one."""
-        if self.at >= len(self.text):
+    def _member(self) -> Member:
+        """Read one member of a set: a character, or a class of characters as its test."""
+        char = self._char()
+        if not char:
             raise RegexError("a [ is not closed")
-        char = self.text[self.at]
         if char != "\\":
             self.at += 1
-            return char, False
-        letter = self.text[self.at + 1 : self.at + 2]
-        if letter and letter in CLASSES:
+            return char, None
+        if self._char(1) in CLASSES:
             self.at += 2
-            return CLASSES[letter], True
-        return self._character(inside=True), False
+            return "", CLASSES[self.text[self.at - 1]]
+        return self._character(inside=True), None
 
 
-def _range(low: tuple[str, bool], high: tuple[str, bool]) -> str:
+def _is(char: str) -> Test:
+    return lambda each: each == char
+
+
+def _range(low: Member, high: Member) -> list[Test]:
     """Return a range; with a class at one of its ends the hyphen is itself."""
     if low[1] or high[1]:
-        return "".join(text if of_class else _escaped(text) for text, of_class in (low, ("-", False), high))
+        return [_is("-"), *(test or _is(char) for char, test in (low, high))]
     if low[0] > high[0]:
         raise RegexError(f"the range {low[0]}-{high[0]} runs backwards")
-    return f"{_escaped(low[0])}-{_escaped(high[0])}"
+    return [lambda char: low[0] <= char <= high[0]]
 
 
-def _escaped(char: str) -> str:
-    return f"\\u{ord(char):04x}"
+def _number(digits: str) -> int:
+    return min(int(digits[-20:]) if len(digits.lstrip("0")) <= len(str(ENDLESS)) else ENDLESS, ENDLESS)
 
 
-def _literal(char: str) -> str:
-    return char if char.isalnum() or char == "_" else _escaped(char)
+def _count_groups(text: str) -> tuple[int, bool]:
+    """Return how many groups capture something, and whether one of them has a name."""
+    count, named, inside, at = 0, False, False, 0
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif inside:
+            inside = char != "]"
+        elif char == "[":
+            inside = True
+        elif char == "(":
+            has_name = text.startswith("(?<", at) and text[at + 3 : at + 4] not in ("=", "!")
+            count += has_name or text[at + 1 : at + 2] != "?"
+            named |= has_name
+        at += 1
+    return count, named

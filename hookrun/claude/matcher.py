@@ -76,14 +76,14 @@ def fits(matcher: str, event: str, value: str) -> bool:
     if listed is not None:
         now = matched.LEGACY.get(value, value)
         return any(matched.LEGACY.get(name, name) == now for name in listed)
-    from hookrun.claude.javascript import RegexError, compiled, units
+    from hookrun.claude.javascript import Expression, RegexError
 
     try:
-        regex = compiled(matcher)
+        expression = Expression(matcher)
     except RegexError:
         return False
     older = [name for name, now in matched.LEGACY.items() if now == value]
-    return any(regex.search(units(each)) for each in (value, *older))
+    return any(expression.finds(each) for each in (value, *older))
 
 
 def names_in(matcher: str, event: str) -> list[str] | None:
@@ -111,10 +111,10 @@ def _called(event: str) -> str:
 def _reason(matcher: str, event: str) -> str:
     if names_in(matcher, event) is not None:
         return "does not list"
-    from hookrun.claude.javascript import RegexError, compiled
+    from hookrun.claude.javascript import Expression, RegexError
 
     try:
-        compiled(matcher)
+        Expression(matcher)
     except RegexError as error:
         return f"matches nothing ({error}), so not"
     return "does not match"

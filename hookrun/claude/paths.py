@@ -17,18 +17,18 @@ def names_file(pattern: str, path: str, *, base: str, cwd: str, home: str) -> bo
     """Tell whether a pattern names the file at an absolute path, or a directory that it is in.
 
     `//` begins an absolute pattern, `~/` one in the home directory, `/` one in `base`, where the settings are; any
-    other is one in the working directory.
+    other is one in the working directory. Upper and lower case are the same, but in these directories.
     """
     start, rest = _anchored(pattern, base, cwd, home)
     prefix = start.rstrip("/") + "/"
     if not path.startswith(prefix):
         return False
     only_directories = rest.endswith("/")
-    parts = [part for part in rest.split("/") if part not in ("", ".")]
+    parts = [part for part in rest.lower().split("/") if part not in ("", ".")]
     free = "/" not in pattern.rstrip("/")
-    steps = path[len(prefix) :].split("/")
-    lengths = range(1, len(steps) + (not only_directories))
-    return any(_fits([ANY, *parts] if free else parts, steps[:length]) for length in lengths)
+    steps = path[len(prefix) :].lower().split("/")
+    ends = _ends([ANY, *parts] if free else parts, steps)
+    return not ends.isdisjoint(range(1, len(steps) + (not only_directories)))
 
 
 def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
@@ -41,14 +41,16 @@ def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
     return cwd, pattern.removeprefix("./")
 
 
-def _fits(parts: Sequence[str], steps: Sequence[str]) -> bool:
-    """Tell whether the parts of a pattern describe the whole of a path; `**` is any number of its steps."""
-    if not parts:
-        return not steps
-    if parts[0] == ANY:
-        least = 1 if len(parts) == 1 else 0  # at the end it is what is inside of a directory
-        return any(_fits(parts[1:], steps[count:]) for count in range(least, len(steps) + 1))
-    return bool(steps) and glob(parts[0], steps[0]) and _fits(parts[1:], steps[1:])
+def _ends(parts: Sequence[str], steps: Sequence[str]) -> set[int]:
+    """Return how many of a path's first steps the parts of a pattern can describe; `**` is any number of them."""
+    reached = {0}
+    for index, part in enumerate(parts):
+        if part == ANY and reached:
+            least = 1 if index == len(parts) - 1 else 0  # at the end it is what is inside of a directory
+            reached = set(range(min(reached) + least, len(steps) + 1))
+        else:
+            reached = {step + 1 for step in reached if step < len(steps) and glob(part, steps[step])}
+    return reached
 
 
 def file_of(context_path: object, args: object, cwd: str) -> str | None:

@@ -1,39 +1,39 @@
 """Does a permission rule under `if` let a hook run? Rules of commands, of files, and of tools as such.
 
-Where something cannot be read as Claude Code would, the hook runs: a guard rather looks once too often.
+As Claude Code 2.1.329 does, which was measured (tests/conformance/claude_chosen.json): a hook runs where a command is
+more than is followed, and never where its rule is not well formed.
 """
 
 from __future__ import annotations
 
 from hookrun.claude import matched, names
 from hookrun.claude.paths import file_of, names_file
-from hookrun.claude.shell_commands import UnclearError, forms, is_expanded, simple_commands
+from hookrun.claude.shell_commands import cut, forms
+from hookrun.claude.shell_reader import UnclearError
 from hookrun.match import glob, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COVERS = {
-    "Edit": ("Edit", "MultiEdit", "NotebookEdit", "Write"),
-    "Read": ("Read", "Glob", "Grep"),
-}
-"""A rule's tool -> the tools that it covers, where they are several."""
-
 COMMANDS = frozenset({"Bash"})
 FILES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Read", "Write"})
-"""The tools of a rule whose words in parentheses are read here. All others are not: their hooks run."""
+WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
+"""The tools of a rule whose words in parentheses are looked at, and those where they fit nothing.
+
+Of any other tool it is not known: the hook runs.
+"""
 
 EVERYTHING = ("", "*")
-NO_QUOTES = str.maketrans("", "", "\"'")
 
 
-def parse(rule: str) -> tuple[str, str | None] | None:
-    """Return the tool of a rule and the words in its parentheses, None for none of them; None for no rule."""
-    tool, bracket, rest = rule.strip().partition("(")
-    if not tool.strip() or (bracket and not rest.endswith(")")):
-        return None
-    return tool.strip(), rest[:-1] if bracket else None
+def parse(rule: str) -> tuple[str, str | None]:
+    """Return the tool of a rule, and the words in its parentheses, None for none of them.
+
+    What does not end with its parenthesis is the name of a tool as a whole, and there is no such tool.
+    """
+    tool, bracket, rest = rule.partition("(")
+    return (tool, rest[:-1]) if bracket and rest.endswith(")") else (rule, None)
 
 
 def why_not(rule: str, event: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
@@ -43,15 +43,14 @@ def why_not(rule: str, event: str, claude: Mapping[str, object], context: Mappin
     """
     if event not in matched.TOOL_EVENTS:
         return f"if: {shown(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
-    parsed = parse(rule)
-    if parsed is None:
-        return None
-    tool, words = parsed
+    tool, words = parse(rule)
     actual = names.tool(context) or ""
-    if not _is_for(tool, actual):
+    if rule and not _is_for(tool, actual):
         return f"if: {shown(rule)} is not about the tool {shown(actual)}"
     if words is None or words in EVERYTHING:
         return None
+    if tool in WITHOUT_WORDS:
+        return f"if: {shown(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
     if tool in COMMANDS:
         return _not_about(rule, words, context)
     return _not_named(rule, words, claude, context) if tool in FILES else None
@@ -78,30 +77,31 @@ def _is_for(tool: str, actual: str) -> bool:
     tool = matched.LEGACY.get(tool, tool)
     if tool.startswith("mcp__"):
         return actual == tool or glob(tool, actual) or (tool.count("__") == 1 and actual.startswith(f"{tool}__"))
-    return matched.LEGACY.get(actual, actual) in COVERS.get(tool, (tool,))
+    return matched.LEGACY.get(actual, actual) == tool
 
 
 def runs(pattern: str, command: str) -> bool:
     """Tell whether a pattern is about one of the commands of a shell line, or that cannot be told."""
     if pattern.endswith(":*"):
         pattern = f"{pattern[:-2]} *"
-    if _says_more_than_a_name(pattern) and is_expanded(command):
-        return True
     try:
-        commands = simple_commands(command)
+        line = cut(command)
     except (UnclearError, RecursionError):
         return True
-    patterns = (pattern, pattern.translate(NO_QUOTES))
-    return any(_describes(each, text) for words in commands for text in forms(words) for each in patterns)
-
-
-def _says_more_than_a_name(pattern: str) -> bool:
-    return " " in pattern.removesuffix(" *").strip()
-
-
-def _describes(pattern: str, text: str) -> bool:
-    """Tell whether a pattern describes a command. A star after a space at its end also stands for nothing at all."""
-    literal = pattern.replace("[", "[[]").replace("?", "[?]")
-    if glob(literal, text):
+    if line.expanded and not _is_name(pattern):
         return True
-    return literal.endswith(" *") and glob(literal[:-2], text)
+    patterns = _globs(" ".join(pattern.split()))
+    texts = {text for words in line.commands for text in forms(words)}
+    return any(glob(each, text) for text in texts for each in patterns)
+
+
+def _is_name(pattern: str) -> bool:
+    """Tell whether a pattern is the beginning of a command's name, or the name and any arguments."""
+    name = pattern[:-1].removesuffix(" ")
+    return pattern.endswith("*") and not any(char in name for char in " *?")
+
+
+def _globs(pattern: str) -> list[str]:
+    """Return a pattern as globs. A star after a space at its end also stands for nothing at all."""
+    literal = pattern.replace("[", "[[]").replace("?", "[?]").replace("\\*", "[*]")
+    return [literal, literal[:-2]] if literal.endswith(" *") else [literal]

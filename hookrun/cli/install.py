@@ -106,6 +106,8 @@ class Install:
     def _nothing_to_wire(self, declared: list[str]) -> str:
         if declared:
             return f"{self.agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+        if declarations(self.wish.spot).hooks:
+            return f"{self.agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
         return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
 
     def _refuse_twice(self, where: Spot) -> None:

@@ -74,23 +74,27 @@ def plugin_root(path: str) -> str | None:
     return root if root != path and os.path.isfile(f"{root}/{PLUGIN_MARK}") else None
 
 
-def entries(hooks: dict[str, object], at: Place) -> list[Entry]:
+def entries(hooks: dict[str, object], at: Place, *, strict: bool) -> list[Entry]:
     """Return the handlers of a map of events, in order; what is no group or handler is reported and left out.
 
-    An unknown event is a warning. Where Claude Code would reject the file as a whole, nothing is returned.
+    An unknown event is a warning, if `strict` an error: in a file that Claude Code does not read there is nothing to be
+    lenient for. Where Claude Code would reject the file as a whole, nothing is returned.
     """
     try:
-        return list(_entries(hooks, at))
+        return list(_entries(hooks, at, strict=strict))
     except VoidError:
         return []
 
 
-def _entries(hooks: dict[str, object], at: Place) -> Iterator[Entry]:
+def _entries(hooks: dict[str, object], at: Place, *, strict: bool) -> Iterator[Entry]:
     for event, groups in hooks.items():
         here = at.at(event)
         if event not in NATIVE:
-            expected = "an event of Claude Code, which ignores any other"
-            here.warn(f"the unknown event {shown(event)}", expected, "correct it", nearest=nearest(event, NATIVE))
+            tell = here.report if strict else here.warn
+            expected = (
+                "an event of Claude Code, by its name" if strict else "an event of Claude Code (it ignores others)"
+            )
+            tell(f"the unknown event {shown(event)}", expected, "correct it", nearest=nearest(event, NATIVE))
         elif not isinstance(groups, list):
             here.mistaken(groups, "a list of groups", 'write [{"hooks": [...]}]')
         else:

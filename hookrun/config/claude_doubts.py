@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.claude import matched, permission
-from hookrun.claude.javascript import RegexError, compiled
+from hookrun.claude.javascript import Expression, RegexError
 from hookrun.claude.matcher import EVERYTHING, names_in
 from hookrun.config.problem import nearest, shown
 
@@ -119,28 +119,31 @@ def _doubt_tool(name: str, at: Place) -> None:
 
 
 def _doubt_expression(matcher: str, event: str, at: Place) -> None:
-    parsed = permission.parse(matcher)
-    if event in matched.TOOL_EVENTS and parsed is not None and parsed[1] is not None and parsed[0] in BUILT_IN:
-        advice = f'write "matcher": "{parsed[0]}", and "if": {shown(matcher)} in the hook'
+    tool, words = permission.parse(matcher)
+    if event in matched.TOOL_EVENTS and words is not None and tool in BUILT_IN:
+        advice = f'write "matcher": "{tool}", and "if": {shown(matcher)} in the hook'
         at.warn(f"the permission rule {shown(matcher)}", "a tool's name (as an expression this never matches)", advice)
         return
     try:
-        compiled(matcher)
+        Expression(matcher)
     except RegexError as error:
         at.warn(shown(matcher), f"a regular expression that can be read ({error}: it matches nothing)", "correct it")
 
 
 def doubt_rule(rule: str, at: Place) -> None:
     """Warn of an `if` that is no rule, that never fits, or that is not read here."""
-    parsed = permission.parse(rule)
-    if parsed is None:
-        at.warn(shown(rule), "one permission rule such as Bash(git *) (the hook runs on every call)", "correct it")
+    tool, words = permission.parse(rule)
+    if not tool or "(" in tool:
+        what = "the hook runs on every call" if not rule else "this never fits"
+        at.warn(shown(rule), f"one permission rule such as Bash(git *), and nothing else ({what})", "correct it")
         return
-    tool, words = parsed
     known = {*BUILT_IN, *matched.LEGACY}
     if tool not in known and not tool.startswith(MCP):
         expected = "a tool's name before the parenthesis (this never fits)"
         at.warn(shown(tool), expected, "correct it", nearest=nearest(tool, known))
+    elif words not in (None, *EVERYTHING) and tool in permission.WITHOUT_WORDS:
+        expected = f"{tool} alone (Claude Code looks at no words in parentheses there: this never fits)"
+        at.warn(shown(rule), expected, "let the hook look itself")
     elif words not in (None, *EVERYTHING) and tool not in permission.COMMANDS | permission.FILES:
         expected = f"a rule of Bash, Edit, Write or Read (others are not read here: the hook runs on every {tool})"
         at.warn(shown(rule), expected, "let the hook look itself")

@@ -57,6 +57,15 @@ def project_files(root: str, looked_for: list[str]) -> list[File]:
     ]
 
 
+def note_owned(files: list[File], found: Found) -> None:
+    """Note that Claude Code reads the person's and the administrator's settings everywhere, also where one is named."""
+    everywhere = {os.path.realpath(path) for path in (f"{found.claude[0]}/{CLAUDE_FILES[0]}", found.claude_managed)}
+    for file in files:
+        real = os.path.realpath(file.path)
+        if file.claudes and not everywhere.isdisjoint((real, os.path.dirname(real))):
+            file.own = True
+
+
 def _there(
     paths: list[str], layer: str, looked_for: list[str], *, own: bool | str, plugin: str | None = None
 ) -> list[File]:

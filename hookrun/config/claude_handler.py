@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.agents.claude import EVENTS
+from hookrun.claude import names as claude_names
 from hookrun.claude.matched import TOOL_EVENTS
 from hookrun.config import plain, words
 from hookrun.config.check import Checked
@@ -39,6 +39,9 @@ FIELDS = names(
     )
 )
 """Claude Code's fields of a handler that mean something here."""
+
+EVENTS = {theirs: ours for ours, theirs in claude_names.EVENTS.items()}
+"""Claude Code's name of an event -> hookrun's, as far as others have it, too."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
 NEEDED = {"command": "command", "http": "url"}

@@ -74,6 +74,7 @@ def examine(found: Found) -> Examined:
     root = examined.declarations.root
     if root is not None and _includes_claude(examined):
         _take_claudes(claude_files.project_files(root, looked_for), examined)
+    claude_files.note_owned(examined.files, found)
     _combine(examined)
     return examined
 

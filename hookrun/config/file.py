@@ -159,7 +159,7 @@ def _take_hooks(file: File, document: Document, hooks: object) -> None:
     """Take the entries of the file: a list, `{"hooks": [...]}`, or Claude Code's map; any other form is reported."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude.is_map(hooks)):
-        file.handlers = claude.entries(hooks, Place(document, path, file.problems))
+        file.handlers = claude.entries(hooks, Place(document, path, file.problems), strict=not file.claudes)
         return
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookrun.config.claude import NATIVE
+from hookrun.config.claude_handler import NEEDED, NOT_RUN
 from hookrun.config.fields import BELONGS, HOOK_FIELDS, KINDS, SETTINGS
 from hookrun.config.shapes import (
     Anything,
@@ -31,12 +33,16 @@ def schema() -> Schema:
         "description": "Hooks for coding agents, and the settings of hookrun. Other keys belong to other programs.",
         "type": "object",
         "properties": {
-            "hooks": {"anyOf": [{"$ref": "#/$defs/hooks"}, _nested()], "description": "The hooks, as declared."},
+            "hooks": {
+                "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
+                "description": "The hooks, as declared.",
+            },
             "hookrun": {"$ref": "#/$defs/settings"},
         },
         "$defs": {
             "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}},
             "hook": _hook(),
+            "claude": _claude_groups(),
             "settings": {**_object(SETTINGS), "description": "The settings of hookrun for these declarations."},
         },
     }
@@ -49,6 +55,26 @@ def _nested() -> Schema:
         "required": ["hooks"],
         "additionalProperties": False,
     }
+
+
+def _claude() -> Schema:
+    """Claude Code's form: a map of its events."""
+    return {
+        "type": "object",
+        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+
+
+def _claude_groups() -> Schema:
+    handler = {"type": "object", "properties": {"type": {"enum": [*NEEDED, *NOT_RUN]}}, "required": ["type"]}
+    group = {
+        "type": "object",
+        "properties": {"matcher": {"type": ["string", "null"]}, "hooks": {"type": "array", "items": handler}},
+        "required": ["hooks"],
+    }
+    return {"type": "array", "items": group, "description": "The groups of an event in Claude Code's form."}
 
 
 def _hook() -> Schema:

@@ -22,7 +22,8 @@ def find_twins(hooks: Iterable[Hook]) -> None:
         if not isinstance(claude, dict) or hook.error is not None or hook.mode == "off":
             continue
         target = hook.target if isinstance(hook.target, str) else tuple(hook.target)
-        key = (claude["event"], hook.kind, target, claude.get("if"), claude.get("plugin_root"))
+        agents = tuple(hook.agents) if hook.agents is not None else None
+        key = (claude["event"], hook.kind, target, claude.get("if"), claude.get("plugin_root"), agents)
         before = seen.setdefault(key, [])
         if before:
             claude["twins"] = list(dict.fromkeys(before))

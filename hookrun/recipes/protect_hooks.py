@@ -168,7 +168,8 @@ class Watch:
         """Yield the files of a hook that are run or declared; one that it only reads as an argument may be edited."""
         cwd = self._root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, self._root)
         try:
-            files = files_of(hook, os.environb, cwd, self._root)
+            environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(self._root)}  # as Claude's hooks have it
+            files = files_of(hook, environment, cwd, self._root)
         except TooManyFilesError:
             return
         for file in files:

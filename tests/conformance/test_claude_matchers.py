@@ -166,3 +166,16 @@ def test_the_reason_names_matcher_and_value() -> None:
     assert why_not(claude, {"tool_name": "bash"}) == 'matcher: "Edit|Write" does not list the tool "Bash"'
     claude = {"event": "SessionStart", "matcher": "res.*"}
     assert why_not(claude, {"source": "clear"}) == 'matcher: "res.*" does not match the source "clear"'
+
+
+def test_claude_code_runs_a_project_s_settings_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Started elsewhere it does not read them: hookrun runs them. What it reads everywhere it always runs itself."""
+    here, always = {"event": "Stop", "own": "/repo"}, {"event": "Stop", "own": True}
+    context = {"agent": "claude", "working_dir": "/repo/sub"}
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/repo/sub")
+    assert (applies(here, context), applies(always, context)) == (True, False)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/repo")
+    assert (applies(here, context), applies(always, context)) == (False, False)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    assert not applies(here, context)
+    assert applies(here, {**context, "agent": "codex"})

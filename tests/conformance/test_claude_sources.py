@@ -365,6 +365,25 @@ def test_2_5_managed_settings_have_the_first_word(house: House, key: str, runnin
     assert {hook.name for hook in house.examine().declarations.hooks if hook.mode != "off"} == running
 
 
+def test_2_5_settings_that_are_named_are_claude_codes_own_all_the_same(house: House) -> None:
+    """So that nothing runs twice: the person's everywhere, a project's where Claude Code was started in it."""
+    write(house.own, settings(handler("own")))
+    write(house.shared, settings(handler("shared")))
+    write(house.root / "coder.json", {"hookrun": {"include": [str(house.own), ".claude/settings.json"]}})
+    hooks = house.examine().declarations.hooks
+    assert {hook.name: (hook.claude or {}).get("own") for hook in hooks} == {"own": True, "shared": str(house.root)}
+
+
+def test_defaults_hold_for_what_claudes_form_says_nothing_of(house: House) -> None:
+    """Its own defaults stay."""
+    defaults = {"env_policy": "clean", "on_failure": "block", "timeout": 5, "cwd": "project", "parallel": False}
+    write(house.shared, settings(handler(), {**handler("y"), "onFailure": "continue"}))
+    write(house.root / "coder.json", {"hookrun": {"include": [".claude/settings.json"], "defaults": defaults}})
+    first, second = house.examine().declarations.hooks
+    assert (first.env_policy, first.on_failure, first.timeout) == ("clean", "block", 600)
+    assert (first.cwd, first.parallel, second.on_failure) == ("event", True, "continue")
+
+
 def test_our_own_wiring_is_no_hook(house: House) -> None:
     """What fires hookrun in Claude Code is not run by hookrun."""
     line = "test -x /p && exec /p -I /x/hookrun/__main__.py fire --agent claude --deadline 59.5; exit 0"
@@ -379,6 +398,14 @@ def test_claudes_form_in_our_own_file(house: House) -> None:
     write(house.root / "coder.json", settings(handler("mine")))
     (hook,) = house.examine().declarations.hooks
     assert hook.claude == {"event": "PreToolUse"}
+
+
+def test_in_our_own_file_an_unknown_event_is_an_error(house: House) -> None:
+    """Claude Code ignores it; here nobody would hear of it."""
+    write(house.root / "coder.json", {"hooks": {"pre_tool_use": [{"hooks": [handler()]}]}})
+    (problem,) = house.examine().declarations.problems
+    assert 'found the unknown event "pre_tool_use"' in problem
+    assert 'did you mean "PreToolUse"?' in problem
 
 
 # --- 2.6: the same handler twice

@@ -118,3 +118,21 @@ def test_list_shows_matcher_and_rule(project: Project) -> None:
     settings(project, group("true", "Edit|Bash", **{"if": "Bash(git *)"}))
     assert "Edit|Bash if Bash(git *)" in hookrun(project, "list").stdout
     assert "never runs" not in hookrun(project, "validate").stdout
+
+
+def test_claude_code_is_not_wired_for_what_it_runs_itself(project: Project) -> None:
+    """Another agent is, for the same hooks."""
+    settings(project, group("true"))
+    (project.root / "coder.json").write_text(json.dumps({"hookrun": {"include_claude": True}}))
+    for name, status, said in (("claude", 1, "needs no wiring"), ("codex", 0, "PreToolUse")):
+        done = hookrun(project, "install", name, "--dry-run")
+        assert (done.status, said in done.stdout + done.stderr) == (status, True)
+
+
+def test_an_agent_may_not_edit_the_scripts_of_claudes_hooks(project: Project) -> None:
+    """The recipe that protects hooks knows them by the project's variable."""
+    script = project.script(".claude/hooks/guard.sh", "#!/bin/sh\n")[2:]
+    settings(project, group(f'"$CLAUDE_PROJECT_DIR"/{script}', "Bash"))
+    project.user_hooks({"python": "hookrun.recipes.protect_hooks:guard", "cwd": "/", "name": "protect"})
+    edit = {"tool_name": "edit", "tool_args": {"file_path": str(project.root / script)}}
+    assert project.fire(edit).hook("protect")["action"] == "block"

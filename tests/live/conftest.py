@@ -47,6 +47,12 @@ def granting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 
 @pytest.fixture
+def claude(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Claude Code, which other agents are compared with."""
+    yield from _settled(DRIVERS["claude"], request, tmp_path)
+
+
+@pytest.fixture
 def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Copilot, which runs the hooks in Claude's settings too."""
     yield from _settled(DRIVERS["copilot"], request, tmp_path)

@@ -146,15 +146,27 @@ class Agent:
         """Wire hookrun as a person does who is not asked anything: this one or a copy of it, in the project or not."""
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
+        self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
+
+    def include_claude(self, *options: str) -> None:
+        """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
+        put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
+        digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]
+        self.hookrun("trust", "--yes", *digests)
+        self.install(*options)
+
+    def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None, status: int = 0) -> str:
+        """Run a command of hookrun's that must end with this status. Returns what it printed."""
         done = subprocess.run(
-            [sys.executable, "-I", package / "__main__.py", "install", agent, *trust, *options],
+            [sys.executable, "-I", package / "__main__.py", *arguments],
             cwd=cwd or self.place.project,
             env=self.place.environment(),
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
 
     def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
         """Run it on one prompt while its model says these turns. What it leaves running is ended with it.

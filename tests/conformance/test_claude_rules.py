@@ -1,0 +1,61 @@
+"""Matchers and `if` rules choose through hookrun what they choose in Claude Code, which was measured (2.1.329)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hookrun.config import cache
+from hookrun.config.find import find
+from hookrun.match import applies
+from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+UNREAD = {r"(?<a>B)\k<a>?ash"}
+"""Expressions that hookrun does not read, and says so: they match nothing."""
+
+NAMES = {"Bash": "bash", "Write": "write", "Read": "read", "Edit": "edit"}
+
+
+def chosen_by_hookrun(project: Project, kind: str) -> dict[str, list[str]]:
+    """Compile the settings, and ask of each hook which calls it is for."""
+    settings(project.root, project.home / "log", kind)
+    declared = project.root / ".claude" / "settings.json"
+    compiled = cache.load(find(str(project.root), str(project.home), config=str(declared)))
+    assert compiled is not None
+    found: dict[str, list[str]] = {}
+    for hook in compiled.hooks():
+        assert hook.claude is not None
+        text = str(hook.claude["if" if kind == "rules" else "matcher"])
+        found[text] = [
+            call.name for call in calls(project.root, kind) if applies(hook, context_of(call, str(project.root)))
+        ]
+    return found
+
+
+def context_of(call: Asked, root: str) -> dict[str, object]:
+    """Return the context of a call, by hookrun's names."""
+    named = {"tool_name": NAMES[call.tool], "tool_args": call.arguments}
+    return {"event": "pre_tool_use", "session_id": "s1", "working_dir": root, **named}
+
+
+def differences(found: dict[str, list[str]], kind: str, texts: Iterable[str]) -> list[str]:
+    """Return a line for each matcher or rule that chose otherwise, with the calls chosen too many and too few."""
+    lines = []
+    for text in texts:
+        ours, theirs = set(found.get(text, ())), set(recorded(kind).get(text, ()))
+        if ours != theirs:
+            lines.append(f"{text!r}: too many {sorted(ours - theirs)}, too few {sorted(theirs - ours)}")
+    return sorted(lines)
+
+
+def test_matchers_choose_the_tools_that_they_choose_in_claude_code(project: Project) -> None:
+    """Right or wrong ones: what matches nothing there matches nothing here."""
+    assert differences(chosen_by_hookrun(project, "matchers"), "matchers", set(MATCHERS) - UNREAD) == []
+
+
+def test_if_rules_choose_the_calls_that_they_choose_in_claude_code(project: Project) -> None:
+    """Commands that hide one in another, and paths."""
+    assert differences(chosen_by_hookrun(project, "rules"), "rules", RULES) == []

@@ -1,0 +1,130 @@
+"""The same settings and hooks, in Claude Code itself and through hookrun in another agent: the same happens.
+
+Claude Code reads its settings alone, without hookrun: what it does is what the others are compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.live import claude_rows
+from tests.live.claude_rows import ROWS, Outcome
+from tests.live.drivers import DRIVERS
+from tests.live.installed import absent
+from tests.live.model import Json
+from tests.live.run import Agent, Place, Ran
+
+AGENTS = ("codex", "gemini")
+
+UNTOLD = {("gemini", "context-before-tool")}
+"""What an agent has no way to tell its model: the tool runs as in Claude Code, and the audit says what was lost."""
+
+
+SAME = {
+    "SessionStart": ("hook_event_name", "source"),
+    "UserPromptSubmit": ("hook_event_name",),
+    "PreToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
+    "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
+    "Stop": ("hook_event_name", "stop_hook_active", "last_assistant_message"),
+}
+"""What hooks are told must be the same here; ids and times cannot be."""
+
+WITHIN = {"UserPromptSubmit": ("prompt",), "PostToolUse": ("tool_response.stdout",)}
+"""Texts that some agents give with something around them: Gemini CLI what earlier hooks said, or who printed it."""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ran]]:
+    """Return what runs all rows in one session of an agent: once for each agent, then it is remembered."""
+    ran: dict[str, Ran] = {}
+
+    def run(name: str) -> Ran:
+        if name not in ran:
+            agent = kept.enter_context(Agent(DRIVERS[name], Place(tmp_path_factory.mktemp(name))))
+            claude_rows.settings(agent.place.project)
+            if name != "claude":
+                agent.include_claude()
+            ran[name] = agent.run(*claude_rows.turns(agent))
+        return ran[name]
+
+    with ExitStack() as kept:
+        yield run
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_happens_is_what_happens_in_claude_code(
+    name: str, row: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
+) -> None:
+    """Whether the tool ran, with which arguments, and whether the model was told the hook's text."""
+    request.node.user_properties.append(("agent", name))
+    for needed in ("claude", name):
+        if reason := absent(needed):
+            pytest.skip(f"{needed}: {reason}")
+    expected = claude_rows.outcome(session("claude"), row)
+    if (name, row) in UNTOLD:
+        assert expected.told
+        assert "context -> nothing" in session(name).degraded
+        expected = expected._replace(told=False)
+    assert claude_rows.outcome(session(name), row) == expected, _difference(row, session("claude"), session(name))
+
+
+@pytest.mark.parametrize("event", SAME)
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_a_hook_is_told_is_what_claude_code_tells_it(
+    name: str, event: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
+) -> None:
+    """By the same names, and in the same shape."""
+    request.node.user_properties.append(("agent", name))
+    for needed in ("claude", name):
+        if reason := absent(needed):
+            pytest.skip(f"{needed}: {reason}")
+    native, through = _told(session("claude"), event), _told(session(name), event)
+    told = (native, through)
+    assert [_at(through, path) for path in SAME[event]] == [_at(native, path) for path in SAME[event]], told
+    assert all(str(_at(native, path)) in str(_at(through, path)) for path in WITHIN.get(event, ())), told
+    assert through["cwd"] == str(session(name).place.project)
+    assert {type(through[key]) for key in ("session_id", "transcript_path")} == {str}
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome"),
+    [
+        ("exit-two", Outcome(1, wrote=None, told=True)),
+        ("deny-json", Outcome(1, wrote=None, told=True)),
+        ("updated-input", Outcome(1, wrote="replaced\n", told=False)),
+        ("plain-context", Outcome(1, wrote="plain-context\n", told=True)),
+        ("exit-one", Outcome(1, wrote="exit-one\n", told=False)),
+        ("too-slow", Outcome(1, wrote="too-slow\n", told=False)),
+    ],
+)
+def test_claude_code_itself_does_what_it_is_compared_for(
+    row: str, outcome: Outcome, session: Callable[[str], Ran], request: pytest.FixtureRequest
+) -> None:
+    """Otherwise the comparison would hold where no hook ran at all."""
+    request.node.user_properties.append(("agent", "claude"))
+    if reason := absent("claude"):
+        pytest.skip(f"claude: {reason}")
+    assert claude_rows.outcome(session("claude"), row) == outcome, session("claude")
+
+
+def _told(ran: Ran, event: str) -> Json:
+    """Return the first thing that hooks were told of an event."""
+    return next((each for each in ran.seen if each["hook_event_name"] == event), {})
+
+
+def _at(value: Json, path: str) -> object:
+    """Return what lies at a path with dots."""
+    found: object = value
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _difference(row: str, claude: Ran, other: Ran) -> str:
+    """Tell what differs, and all that helps to see why."""
+    native, through = claude_rows.outcome(claude, row), claude_rows.outcome(other, row)
+    return f"{row}: in Claude Code {native}, through hookrun {through}\n\n{claude}\n\n{other}"
