@@ -33,7 +33,8 @@ Hooks that are ready to be declared. What stands under *Declaration* goes into t
 project's.
 
 An option is set by the `env` of the declaration: `HOOKRUN_OPTION_` and its name in capitals. A list is words
-separated by spaces. Without it the default counts.
+separated by spaces. Without it the default counts. One that cannot be understood makes the hook fail (`exit_code`), and
+its `on_failure` says what follows.
 
 ```json
 "env": {"HOOKRUN_OPTION_PROTECT": "~/work /data"}

@@ -6,6 +6,7 @@ import os
 
 from hookrun.match import glob
 from hookrun.recipes import lines
+from hookrun.recipes.options import known_words
 from hookrun.recipes.precious import Trees
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
@@ -111,7 +112,7 @@ class Guard:
 
     def __init__(self, home: str, project: str) -> None:
         self._trees = Trees(home, project, option(RECIPE, "protect").split())
-        self._git = frozenset(option(RECIPE, "git").split())
+        self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
 
     def reason(self, command: Command) -> str | None:
         """Return why a command is not to be run, None if it may be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hookrun.recipes import lines
+from hookrun.recipes.options import count, wrong
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN, Word
@@ -91,37 +92,43 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
         message = _message(git, command)
-        try:
-            wrong = problems(message) if message is not None else []
-        except (re.error, ValueError) as error:
-            return {"action": "continue", "system_message": f"commit-message-check: an option cannot be read: {error}"}
-        if wrong:
+        found = problems(message) if message is not None else []
+        if found:
             example = option(RECIPE, "example")
-            return lines.block(f"The message of this commit: {'; '.join(wrong)}. Write it as in: {example}")
+            return lines.block(f"The message of this commit: {'; '.join(found)}. Write it as in: {example}")
     return None
 
 
 def problems(message: str) -> list[str]:
-    """Return what is wrong with a message. What is not known of it is right. Raises where an option is none."""
+    """Return what is wrong with a message. What is not known of it is right."""
     first, *rest = message.strip("\n").split("\n")
     if first.startswith(PASSING):
         return []
-    wrong = []
-    pattern, forbidden = option(RECIPE, "pattern"), option(RECIPE, "forbidden")
-    subject, width = int(option(RECIPE, "subject")), int(option(RECIPE, "width"))
+    found = []
+    pattern, forbidden = _pattern("pattern"), _pattern("forbidden")
+    subject, width = count(RECIPE, "subject"), count(RECIPE, "width")
     if UNKNOWN not in first:
-        if pattern and re.fullmatch(pattern, first) is None:
-            wrong.append(f"its first line does not match {pattern}")
+        if pattern is not None and pattern.fullmatch(first) is None:
+            found.append(f"its first line does not match {pattern.pattern}")
         if subject and len(first) > subject:
-            wrong.append(f"its first line has {len(first)} characters, {subject} are allowed")
+            found.append(f"its first line has {len(first)} characters, {subject} are allowed")
     if rest and rest[0].strip():
-        wrong.append("its second line is not empty")
+        found.append("its second line is not empty")
     if width and any(len(each) > width and "://" not in each for each in rest):
-        wrong.append(f"a line has more than {width} characters")
-    found = re.search(forbidden, message) if forbidden else None
-    if found is not None:
-        wrong.append(f"{found[0]!r} may not be in it")
-    return wrong
+        found.append(f"a line has more than {width} characters")
+    match = forbidden.search(message) if forbidden is not None else None
+    if match is not None:
+        found.append(f"{match[0]!r} may not be in it")
+    return found
+
+
+def _pattern(name: str) -> re.Pattern[str] | None:
+    """Return an option that is a regular expression, None if it is empty."""
+    text = option(RECIPE, name)
+    try:
+        return re.compile(text) if text else None
+    except re.error:
+        wrong(RECIPE, name, "a regular expression")
 
 
 def _message(git: GitCall, command: Command) -> str | None:

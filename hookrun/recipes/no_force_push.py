@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.match import glob
 from hookrun.recipes import lines
+from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN
@@ -163,7 +164,7 @@ def _reason(git: GitCall, command: Command) -> str | None:
 
 def _overwriting(push: Push, configured: list[str]) -> str | None:
     refspecs = [*push.refspecs, *configured]
-    if push.forces or (push.leases and option(RECIPE, "lease") != "yes"):
+    if push.forces or (push.leases and not yes(RECIPE, "lease")):
         targets = [_target(refspec) for refspec in refspecs]
         how = "--force" if push.forces else "--force-with-lease"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.recipes import lines
+from hookrun.recipes.options import wrong
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 
@@ -197,9 +198,16 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
     return [(words[:1], (HERE if here else ELSEWHERE)[manager])]
 
 
+def _wanted(name: str, *managers: str) -> str:
+    value = option(RECIPE, name)
+    if value not in {*managers, "auto", "no"}:
+        wrong(RECIPE, name, f"{', '.join(managers)}, auto or no")
+    return value
+
+
 def _manager(directory: str | None) -> str:
     """Return what npm becomes in a directory, `no` for nothing else."""
-    wanted = option(RECIPE, "node")
+    wanted = _wanted("node", *NODE)
     if wanted != "auto":
         return wanted
     for each in _upwards(directory):
@@ -210,7 +218,7 @@ def _manager(directory: str | None) -> str:
 
 
 def _uses_uv(directory: str | None) -> bool:
-    wanted = option(RECIPE, "python")
+    wanted = _wanted("python", "uv")
     if wanted != "auto":
         return wanted == "uv"
     return any(os.path.exists(os.path.join(each, "uv.lock")) for each in _upwards(directory))

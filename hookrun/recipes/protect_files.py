@@ -6,6 +6,7 @@ import os
 
 from hookrun.match import glob
 from hookrun.recipes import lines
+from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
 
 TYPE_CHECKING = False
@@ -126,7 +127,7 @@ class Files:
         self._secrets, self._examples, self._locked, self._settings = (
             option(RECIPE, name).split() for name in ("secrets", "examples", "locked", "settings")
         )
-        self._readable = option(RECIPE, "read") == "yes"
+        self._readable = yes(RECIPE, "read")
 
     def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
         """Return why a file is not to be read or written, None if it may be."""

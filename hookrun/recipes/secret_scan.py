@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hookrun.match import glob
+from hookrun.recipes.options import wrong, yes
 from hookrun.recipes.recipe import Option, Recipe, option
 
 TYPE_CHECKING = False
@@ -80,6 +81,8 @@ SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
 KEEPING = frozenset({"old_string", "old_str"})
 """Arguments that name what goes away."""
 
+DOES = ("block", "tell", "off")
+
 LONGEST = 4 << 20
 """Characters that are looked at."""
 
@@ -94,14 +97,17 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer for an event that holds a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")
     does = option(RECIPE, source)
+    if does not in DOES:
+        wrong(RECIPE, source, " or ".join(DOES))
     if does == "off":
         return None
     from hookrun.recipes.secret_forms import find
 
     allowed = option(RECIPE, "allow").split()
+    by_place = yes(RECIPE, "places")
     found: dict[str, None] = {}
     for text in _texts(context, source):
-        for each in find(text[:LONGEST], by_place=option(RECIPE, "places") == "yes"):
+        for each in find(text[:LONGEST], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
                 found[each.shown] = None
     if not found:

@@ -72,3 +72,25 @@ def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Proje
     assert fired.action in expected, fired.stderr
     failed = [record["failure"] for record in project.audit() if record.get("failure")]
     assert failed == ([case.expect["failure"]] if case.expect.get("failure") else [])
+
+
+@pytest.mark.parametrize(
+    ("module", "option", "value", "line"),
+    [
+        ("block_destructive_commands", "GIT", "cleen", "rm x"),
+        ("commit_message_check", "PATTERN", "(", "git commit -m x"),
+        ("commit_message_check", "SUBJECT", "many", "git commit -m x"),
+        ("no_force_push", "LEASE", "perhaps", "git push --force-with-lease"),
+        ("package_manager", "NODE", "pnmp", "npm i"),
+        ("protect_files", "READ", "sometimes", "cat x"),
+        ("secret_scan", "ARGUMENTS", "warn", "ls"),
+    ],
+)
+def test_an_option_that_is_none_fails_the_hook(
+    module: str, option: str, value: str, line: str, project: Project
+) -> None:
+    """It is a failure that names the option, not a guard that guards nothing."""
+    project.user_hooks({**recipe(module).hooks[0], "env": {f"HOOKRUN_OPTION_{option}": value}})
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": line}, "session_id": "s"})
+    assert fired.hook(module.replace("_", "-"))["failure"] == "exit_code"
+    assert f"HOOKRUN_OPTION_{option}" in fired.stderr + str(fired.verdict)
