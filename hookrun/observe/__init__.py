@@ -39,11 +39,7 @@ PUBLIC = {
 
 
 def __getattr__(name: str) -> object:
-    for module, names in PUBLIC.items():
-        if name in names.split():
-            from importlib import import_module
+    from hookrun.lazy import load
 
-            found: object = getattr(import_module(module), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module 'hookrun.observe' has no attribute {name!r}")
+    found = globals()[name] = load(__name__, PUBLIC, name)
+    return found

@@ -11,7 +11,7 @@ from hookrun.library.context import Context
 from hookrun.recipes import state
 from hookrun.recipes.options import known_words, number, yes
 from hookrun.recipes.recipe import Option, Recipe
-from hookrun.recipes.surroundings import may_run_project_tools
+from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,12 +44,7 @@ RECIPE = Recipe(
         ),
         Option("fixes", "no", "With `yes` ruff also makes the fixes that it holds to be safe, such as unused imports."),
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it."),
-        Option(
-            "project_tools",
-            "auto",
-            "Whether programs in the project's `node_modules/.bin` and `.venv/bin` are run: yes, no, or auto, which is "
-            "yes where the project itself declares the hook, and no where you declare it for all projects.",
-        ),
+        PROJECT_TOOLS,
     ),
     catches=(
         "Files that the tools for writing and editing have changed, in the repository of the working directory.",

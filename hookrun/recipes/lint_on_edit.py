@@ -15,7 +15,7 @@ from hookrun.recipes.excerpt import first_lines
 from hookrun.recipes.linters import LINTERS, Linter
 from hookrun.recipes.options import count, known_words, number
 from hookrun.recipes.recipe import Option, Recipe
-from hookrun.recipes.surroundings import may_run_project_tools
+from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,12 +47,7 @@ RECIPE = Recipe(
         ),
         Option("lines", "20", "How many lines of the linter's output the model is given, the first ones."),
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it."),
-        Option(
-            "project_tools",
-            "auto",
-            "Whether programs in the project's `node_modules/.bin` and `.venv/bin` are run: yes, no, or auto, which is "
-            "yes where the project itself declares the hook, and no where you declare it for all projects.",
-        ),
+        PROJECT_TOOLS,
     ),
     catches=(
         (

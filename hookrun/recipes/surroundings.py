@@ -7,7 +7,7 @@ import os
 from hookrun.bundles.places import repository, within
 from hookrun.config.find import config_directory, home_directory
 from hookrun.recipes.options import wrong
-from hookrun.recipes.recipe import option
+from hookrun.recipes.recipe import Option, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
     from hookrun.recipes.recipe import Recipe
 
-PROJECT_TOOLS = "auto, yes or no"
+PROJECT_TOOLS = Option(
+    "project_tools",
+    "auto",
+    "Whether programs in the project's `node_modules/.bin` and `.venv/bin` are run: yes, no, or auto, which is "
+    "yes where the project itself declares the hook, and no where you declare it for all projects.",
+)
+"""The option of recipes that run tools which a project may bring with it."""
 
 
 def directory(context: Mapping[str, object]) -> str:
@@ -39,9 +45,9 @@ def may_run_project_tools(recipe: Recipe) -> bool:
     `auto`: only if the project declares this hook itself. Then a person has approved what it runs; a hook of a person's
     own declarations runs in every project, also in a stranger's.
     """
-    told = option(recipe, "project_tools").strip().lower()
+    told = option(recipe, PROJECT_TOOLS.name).strip().lower()
     if told not in ("auto", "yes", "no"):
-        wrong(recipe, "project_tools", PROJECT_TOOLS)
+        wrong(recipe, PROJECT_TOOLS.name, "auto, yes or no")
     if told != "auto":
         return told == "yes"
     declared = os.path.realpath(os.environ.get("HOOKRUN_CONFIG_DIR", "/"))
