@@ -125,7 +125,8 @@ def _matcher(group: dict[str, object], at: Place) -> str | None:
     here = at.at("matcher")
     if matcher is None:
         if "matcher" in group:
-            here.warn("null", 'a text, or no matcher at all (it is read as "": everything)', "remove it")
+            expected = "a text, or no matcher at all (Claude Code rejects the whole file; here it is everything)"
+            here.warn("null", expected, "remove it")
         return None
     if isinstance(matcher, str):
         return matcher
