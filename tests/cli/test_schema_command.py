@@ -54,7 +54,7 @@ def test_version(project: Project) -> None:
         (["lst"], "Did you mean list?"),
         (["schema", "--jsn"], "--jsn"),
         (["validate", "--config"], "--config"),
-        (["validate", "extra"], "extra"),
+        (["validate", "coder.json", "extra"], "extra"),
         (["--nope"], "--nope"),
         (["\x1b[2J"], "\\u001b"),
     ],
