@@ -123,10 +123,14 @@ PUBLIC = {
 
 
 def __getattr__(name: str) -> object:
-    from hookrun.lazy import load
+    for module, names in PUBLIC.items():  # not by `lazy`: `from hookrun import audit` on the hot path asks here first
+        if name in names.split():
+            from importlib import import_module
 
-    found = globals()[name] = load(__name__, PUBLIC, name)
-    return found
+            found: object = getattr(import_module(module), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'hookrun' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

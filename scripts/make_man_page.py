@@ -91,7 +91,10 @@ def _help(name: str, command: click.Command) -> Iterator[str]:
         for param in command.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                yield from (".TP", f".B {_text(record[0])}", _text(" ".join(record[1].split())))
+                names = (
+                    "-h, --help" if param.name == "help" else record[0]
+                )  # a command keeps the names of its first call
+                yield from (".TP", f".B {_text(names)}", _text(" ".join(record[1].split())))
     yield ".PP"
     yield from _as_it_is((command.epilog or "").replace("\b\n", ""))
 

@@ -16,7 +16,7 @@ from hookrun.recipes.recipe import Recipe
 
 EXAMPLES = """\b
 Examples:
-  hookrun recipes
+  hookrun recipes list
   hookrun recipes show protect-hooks
   hookrun recipes add protect-hooks --user
   hookrun recipes update

@@ -130,6 +130,11 @@ def _refuse_broken(file: File | None) -> None:
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors:
         raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
+    if file.handlers is not None:
+        raise ScaffoldError(
+            f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as hookrun "
+            "migrate --json shows them: nothing was written"
+        )
 
 
 def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
