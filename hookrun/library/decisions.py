@@ -10,7 +10,7 @@ from hookrun.trust import directory
 from hookrun.trust import store as stores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hookrun.trust.store import Store
 
@@ -48,6 +48,16 @@ class Decisions:
         if time_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
             self._kept = state, store
         return store
+
+    def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
+        """Tell whether it is certain that nothing is switched off."""
+        if settings.get("trusted_owners"):
+            return False
+        try:
+            store = self.load(home)
+        except stores.StoreError:
+            return False
+        return not (store.denied or store.disabled or store.paused)
 
 
 def _identity(status: os.stat_result) -> State:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.find import home_directory
 from hookrun.model import Failure
-from hookrun.run import spawn_at
-from hookrun.run.prepare import Surroundings, prepare
+from hookrun.run.prepare import prepare
 from hookrun.run.runner import named
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from hookrun.library.services import Services
     from hookrun.model import Hook, Outcome
     from hookrun.run.pool import Batch
+    from hookrun.run.prepare import Surroundings
     from hookrun.run.task import Task
 
 
@@ -44,19 +44,13 @@ class Processes:
         self._request_id = request_id
         self._surroundings: Surroundings | None = None
         self._asked: Switches | None = None
+        self._undecided: bool | None = None
         self.meanwhile: Callable[[], None] | None = None
 
     @property
     def _around(self) -> Surroundings:
         if self._surroundings is None:
-            self._surroundings = Surroundings(
-                self._chain.context,
-                project=self._services.project,
-                request_id=self._request_id,
-                program=spawn_at.program,
-                may_fork=False,
-                project_env_policy=self._services.settings.get("project_env_policy"),
-            )
+            self._surroundings = self._services.around(self._chain.context, self._request_id)
         return self._surroundings
 
     @property
@@ -74,6 +68,17 @@ class Processes:
             )
         return self._asked
 
+    def _is_asked_about(self, hook: Hook) -> bool:
+        """Tell whether somebody has a word on the hook: those of the program itself have no file."""
+        if not hook.source:
+            return False
+        if self._undecided is None:
+            services = self._services
+            self._undecided = services.trusted and services.decisions.are_none(
+                services.home or home_directory(), services.settings
+            )
+        return not self._undecided
+
     @property
     def off(self) -> list[str]:
         """What the person has switched off of the hooks that would have run: `NAME: why`."""
@@ -81,7 +86,7 @@ class Processes:
 
     def why_off(self, hook: Hook) -> str | None:
         """Return why the person has switched the hook off, None if they have not."""
-        return self._trust.why_off(hook) if hook.source else None  # those of the program have no file
+        return self._trust.why_off(hook) if self._is_asked_about(hook) else None
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""
@@ -100,11 +105,11 @@ class Processes:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = named(hook, outcome, self._around)
-        return self._trust.after(hook, outcome) if hook.source else outcome
+        return self._trust.after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return what runs the hook, or why it cannot run; None for one in the background, which is on its way."""
-        refused = self._trust.before(hook) if hook.source else None
+        refused = self._trust.before(hook) if self._is_asked_about(hook) else None
         if refused is not None:
             return refused
         try:

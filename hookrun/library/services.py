@@ -11,10 +11,18 @@ from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
 from hookrun.library.journal import Journal
 from hookrun.library.workers import LoopThread, Workers
+from hookrun.run import spawn_at
 from hookrun.run.pool import Pool
+from hookrun.run.prepare import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+AROUND = ("event", "agent", "session_id", "tool_name", "working_dir")
+"""What of a context hooks are told in their environment."""
+
+MOST_AROUND = 64
+"""Surroundings that are kept for the next fire with the same words."""
 
 MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more wait."""
@@ -36,6 +44,7 @@ class Services:
         self.trusted = False
         self.problems: list[str] = []
         self.decisions = Decisions()
+        self._around: dict[tuple[object, ...], Surroundings] = {}
         self.pool = Pool(max_processes)
         self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
         self.workers = Workers(MOST_THREADS)
@@ -47,6 +56,26 @@ class Services:
         """Go by these settings from now on."""
         self.settings = settings
         self.journal = None if self.home is None else Journal(self.home, settings)
+
+    def around(self, context: Mapping[str, object], request_id: str) -> Surroundings:
+        """Return the surroundings of a fire: what they have in common with those of the last ones is not made again."""
+        policy = self.settings.get("project_env_policy")
+        key = (self.project, policy, *map(context.get, AROUND))
+        kept = self._around.get(key)
+        if kept is not None:
+            return kept.again(request_id)
+        made = Surroundings(
+            context,
+            project=self.project,
+            request_id=request_id,
+            program=spawn_at.program,
+            may_fork=False,
+            project_env_policy=policy,
+        )
+        if len(self._around) >= MOST_AROUND:
+            self._around.clear()
+        self._around[key] = made
+        return made
 
     @property
     def locks(self) -> str:

@@ -104,9 +104,17 @@ class Surroundings:
             b"HOOKRUN_TOOL": _value(context.get("tool_name")),
             b"HOOKRUN_PROJECT_DIR": os.fsencode(project),
             b"HOOKRUN_WORKING_DIR": os.fsencode(self.event_directory),
-            b"HOOKRUN_REQUEST_ID": request_id.encode(),
         }
         self._count = 0
+        self._usual: dict[int, tuple[Hook, Inherited, Inherited]] | None = None
+
+    def again(self, request_id: str) -> Surroundings:
+        """Return the same surroundings for another fire; what they tell each hook is put together once for all."""
+        if self._usual is None:
+            self._usual = {}
+        other = Surroundings.__new__(type(self))
+        other.__dict__.update(self.__dict__, request_id=request_id, _count=0)
+        return other
 
     def trace(self) -> bytes:
         """Return a word that no other run of a hook carries in its environment."""
@@ -115,9 +123,22 @@ class Surroundings:
 
     def environment(self, hook: Hook, trace: bytes) -> Environment:
         """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
-        policy = self.env_policy(hook)
-        left = inherited(policy)
-        everything = left if policy == "inherit" else inherited("inherit")
+        left = inherited(self.env_policy(hook))
+        everything = _INHERITED[0]["inherit"]
+        own: dict[bytes, bytes] = {}
+        if self._usual is None:
+            own = self._own(hook, everything)
+        else:
+            kept = self._usual.get(id(hook))
+            if kept is None or kept[0] is not hook or kept[1] is not left:
+                kept = self._usual[id(hook)] = hook, left, Inherited({**left, **self._own(hook, everything)})
+            left = kept[2]
+        own[b"HOOKRUN_REQUEST_ID"] = self.request_id.encode()
+        own[NESTING] = everything.get(NESTING, b"") + trace
+        return Environment(left, own)
+
+    def _own(self, hook: Hook, everything: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Return what a hook declares and what we tell it, but for what is another in each run."""
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for name, value in (hook.env or {}).items():
             own[os.fsencode(name)] = os.fsencode(value)
@@ -127,12 +148,11 @@ class Surroundings:
         for name in hook.allowed_env:  # granted by name: for the headers of a URL
             if (granted := everything.get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
-        own[NESTING] = everything.get(NESTING, b"") + trace
         if hook.dialect == "claude":
             from hookrun.run import as_claude
 
             own.update(as_claude.variables(hook, self.project))
-        return Environment(left, own)
+        return own
 
     def env_policy(self, hook: Hook) -> str:
         """Return what a hook inherits: as declared, but for a project's nothing like a credential, or as the user says.

@@ -238,7 +238,8 @@ class Service(Sharing):
             if self._closing:
                 raise ClosedError("the engine is closed")
             self._inbox.append(batch)
-            self._wake_up()
+            if len(self._inbox) == 1:  # else a byte has come with the first: the inbox is emptied after that is read
+                self._wake_up()
 
     def cancel(self, batch: Batch) -> None:
         """End a batch."""
@@ -255,7 +256,7 @@ class Service(Sharing):
             self._thread.join(CLOSE_WAIT)
 
     def _wake_up(self) -> None:
-        """Write a byte for the thread: always, for one more costs less than one too few. With the mutex held."""
+        """Write a byte for the thread. With the mutex held."""
         if self._write_end >= 0:
             try:
                 os.write(self._write_end, b"\0")
