@@ -91,9 +91,8 @@ def _help(name: str, command: click.Command) -> Iterator[str]:
         for param in command.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                names = (
-                    "-h, --help" if param.name == "help" else record[0]
-                )  # a command keeps the names of its first call
+                # a command has the names of this option by which it was first called
+                names = "-h, --help" if "--help" in param.opts else record[0]
                 yield from (".TP", f".B {_text(names)}", _text(" ".join(record[1].split())))
     yield ".PP"
     yield from _as_it_is((command.epilog or "").replace("\b\n", ""))
