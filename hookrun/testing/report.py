@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.config.problem import printable
@@ -24,12 +25,17 @@ STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red
 """How what a line begins with is shown on a terminal."""
 
 
+BETWEEN = 0.1
+"""Seconds from one picture of the progress to the next."""
+
+
 class Report:
     """Writes to stdout what is to be read, and to a terminal on stderr how far it has come."""
 
     def __init__(self) -> None:
         self._out = _console() if sys.stdout.isatty() else None
         self._progress: Progress | None = None
+        self._shown = 0.0
         self._failed = 0
 
     def begin(self, total: int) -> None:
@@ -40,7 +46,8 @@ class Report:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # the same
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        # without a thread of its own, for what runs the cases forks
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
         self._progress.add_task("cases", total=total)
         self._progress.start()
 
@@ -50,6 +57,9 @@ class Report:
         if self._progress is not None:
             failed = f", {self._failed} failed" if self._failed else ""
             self._progress.update(self._progress.task_ids[0], advance=1, description=f"cases{failed}")
+            if monotonic() - self._shown > BETWEEN:
+                self._shown = monotonic()
+                self._progress.refresh()
 
     def end(self) -> None:
         """Show no more progress."""

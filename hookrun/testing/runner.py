@@ -27,10 +27,12 @@ from hookrun.testing.judge import judge
 from hookrun.testing.ran import Ran
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.declared import Declared
+
+    Job = tuple[Case, str | None]
 
 SETUP_PATIENCE = 60.0
 """Seconds that a `setup` may take."""
@@ -96,9 +98,13 @@ class Runner:
             self._declared[key] = declared.from_files(directory, config)
         return self._declared[key]
 
-    async def run_all(self, cases: Iterable[Case], on_ran: Callable[[Ran], object] = lambda _: None) -> list[Ran]:
-        """Run all cases, side by side; return what came of each, in their order. `on_ran` is told of each at once."""
-        jobs = [(case, agent) for case in cases for agent in (case.agents or (None,))]
+    @property
+    def width(self) -> int:
+        """How many cases are on their way at a time."""
+        return self.at_once + AHEAD
+
+    async def run_all(self, jobs: Sequence[Job], on_ran: Callable[[Ran], object] = lambda _: None) -> list[Ran]:
+        """Run all jobs, side by side; return what came of each, in their order. `on_ran` is told of each at once."""
         results: list[Ran | None] = [None] * len(jobs)
         left = iter(enumerate(jobs))
 
@@ -108,7 +114,7 @@ class Runner:
                 on_ran(ran)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(jobs), self.at_once + AHEAD)):
+            for _ in range(min(len(jobs), self.width)):
                 group.create_task(work())
         return [ran for ran in results if ran is not None]
 

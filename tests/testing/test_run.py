@@ -288,7 +288,7 @@ def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
     file = load(str(write(project, {**LIST, "expect": {"fired": True}})))
 
     async def cancelled(runner: Runner) -> None:
-        task = asyncio.create_task(runner.run_all(file.cases))
+        task = asyncio.create_task(runner.run_all([(case, None) for case in file.cases]))
         await asyncio.to_thread(until_there, mark)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
