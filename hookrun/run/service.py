@@ -215,6 +215,7 @@ class Service(Sharing):
             os.set_blocking(end, False)
         super().__init__(places, self._read_end)
         self._inbox: list[Batch] = []
+        self._woken = False
         self._cancelled: list[Batch] = []
         self._batches: dict[int, Batch] = {}
         self._finished: list[Batch] = []
@@ -238,8 +239,9 @@ class Service(Sharing):
             if self._closing:
                 raise ClosedError("the engine is closed")
             self._inbox.append(batch)
-            if len(self._inbox) == 1:  # else a byte has come with the first: the inbox is emptied after that is read
+            if not self._woken:  # else a byte is on its way, and the inbox is emptied after that is read
                 self._wake_up()
+                self._woken = True
 
     def cancel(self, batch: Batch) -> None:
         """End a batch."""
@@ -294,6 +296,7 @@ class Service(Sharing):
         """Take what other threads have given: new batches, and those that are to be ended."""
         with self._mutex:
             new, self._inbox = self._inbox, []
+            self._woken = False
             cancelled, self._cancelled = self._cancelled, []
             closing = self._closing
             if closing and not (new or self._live or self._waiting):
