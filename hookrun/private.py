@@ -35,3 +35,27 @@ def label(*parts: str) -> str:
     """
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return f"{int.from_bytes(data, 'big') % ((1 << 127) - 1):032x}"
+
+
+def open_file(path: str, flags: int) -> int:
+    """Open a file that is the account's alone, and make it where the flags say so; return its descriptor.
+
+    Its directory is made if need be; a link in its place is not followed. Raises OSError.
+    """
+    flags |= os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        make(os.path.dirname(path))
+        return os.open(path, flags, 0o600)
+
+
+def prune(where: str, most: int) -> None:
+    """Take the oldest files of a directory away where there are more than so many. Another process may be at it too."""
+    try:
+        with os.scandir(where) as entries:
+            files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)
+        for _, path in files[:-most]:
+            os.unlink(path)
+    except OSError:
+        return

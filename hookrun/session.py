@@ -30,12 +30,12 @@ def first_time(home: str, session_id: str | None, cause: str) -> bool:
         return True
     path = f"{directory(home)}/{private.label('told', session_id, cause)}"
     try:
-        os.close(_make(path, os.O_EXCL))
+        os.close(private.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return False
     except OSError:
         return True
-    _prune(directory(home))
+    private.prune(directory(home), MOST_FILES)
     return True
 
 
@@ -48,7 +48,7 @@ def may_block(home: str, session_id: str | None, what: str) -> bool:
         return True
     path = _counter(home, session_id, what)
     try:
-        fd = _make(path, os.O_APPEND)
+        fd = private.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             os.write(fd, b".")
             count = os.fstat(fd).st_size
@@ -57,7 +57,7 @@ def may_block(home: str, session_id: str | None, what: str) -> bool:
     except OSError:
         return True
     if count == 1:
-        _prune(directory(home))
+        private.prune(directory(home), MOST_FILES)
     if count <= MOST_BLOCKS:
         return True
     may_end(home, session_id, what)
@@ -80,23 +80,3 @@ def may_end(home: str, session_id: str | None, what: str) -> None:
 
 def _counter(home: str, session_id: str, what: str) -> str:
     return f"{directory(home)}/{private.label('blocks', session_id, what)}"
-
-
-def _make(path: str, how: int) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | how
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        private.make(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
-
-
-def _prune(where: str) -> None:
-    """Take the oldest files away when there are too many. Another process may be at it too."""
-    try:
-        with os.scandir(where) as entries:
-            files = [(each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries]
-        for _, path in sorted(files)[:-MOST_FILES]:
-            os.unlink(path)
-    except OSError:
-        return

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cli.terminal import until_closed
+
 if TYPE_CHECKING:
     from tests.conftest import Project
 
@@ -69,16 +71,7 @@ def at_terminal(script: str, cwd: Path, env: dict[str, str]) -> str:
         start_new_session=True,
     )
     os.close(terminal)
-    screen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # the last one has closed the terminal
-            break
-        if not more:
-            break
-        screen += more
-    os.close(master)
+    screen = until_closed(master)
     process.wait(PATIENCE)
     lines = screen.decode().replace("\r\n", "\n").splitlines(keepends=True)
     return "".join(line for line in lines if line.strip())

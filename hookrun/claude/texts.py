@@ -18,22 +18,10 @@ def keep(home: str, text: str) -> str | None:
     where = audit.directory(home) + "/texts"
     path = f"{where}/{os.urandom(8).hex()}.txt"
     try:
-        private.make(where)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = private.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with open(fd, "wb") as file:
             file.write(text.encode("utf-8", "replace"))
     except OSError:
         return None
-    _prune(where)
+    private.prune(where, MOST_FILES)
     return path
-
-
-def _prune(where: str) -> None:
-    """Take the oldest files away when there are too many. Another process may be at it too."""
-    try:
-        with os.scandir(where) as entries:
-            files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)
-        for _, path in files[:-MOST_FILES]:
-            os.unlink(path)
-    except OSError:
-        return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -27,9 +26,6 @@ from hookrun.events import WITH_TOOL
 from hookrun.scaffold.declaring import ScaffoldError, of_project
 from hookrun.scaffold.hook import Wish, event_named, free_name, plan
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = """\b
 Examples:

@@ -71,6 +71,20 @@ def _near(path: str) -> str:
     return near if not near.startswith("..") else path
 
 
+def pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
+    """Return what an option says that is given as NAME=VALUE, any number of times.
+
+    Raises click.BadParameter for what is no such pair, or says one name twice; `expected` says it in words.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in found:
+            raise click.BadParameter(f"found {text!r}, expected {expected}", param_hint=option)
+        found[name] = value
+    return found
+
+
 def carry_out(plan: Plan, home: str) -> bool:
     """Write a plan for a project's hooks; approve them where a person is there; tell whether they are approved now."""
     for problem in plan.warnings:

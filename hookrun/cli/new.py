@@ -12,6 +12,7 @@ from hookrun.cli.making import (
     language_option,
     matcher_option,
     next_steps,
+    pairs,
     show,
     steps_after,
     told,
@@ -55,7 +56,7 @@ def command(
     """
     directory, home = here(), home_of(home)
     form = "yaml" if as_yaml else None
-    wish = Wish(lang, event or "pre_tool_use", matcher, _conditions(when), name, form)
+    wish = Wish(lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form)
     with told():
         made = plan(wish, directory, home)
     if dry_run:
@@ -63,14 +64,3 @@ def command(
         return
     approved = carry_out(made, home)
     next_steps(steps_after(made, approved=approved, there=directory))
-
-
-def _conditions(given: tuple[str, ...]) -> dict[str, str]:
-    """Return what `--when` says. Raises click.BadParameter for what is no PATH=GLOB, or says one path twice."""
-    conditions: dict[str, str] = {}
-    for text in given:
-        path, equals, pattern = text.partition("=")
-        if not equals or path in conditions:
-            raise click.BadParameter(f"found {text!r}, expected PATH=GLOB, each path once", param_hint="--when")
-        conditions[path] = pattern
-    return conditions

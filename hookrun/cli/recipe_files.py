@@ -9,7 +9,7 @@ import click
 
 from hookrun.cli.approving import approve_written
 from hookrun.cli.declared import here, home_of, read
-from hookrun.cli.making import next_steps, show, told, write
+from hookrun.cli.making import next_steps, pairs, show, told, write
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
 from hookrun.scaffold.cases import SUFFIX
@@ -55,7 +55,7 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
     wanted = [recipe_named(name) for name in dict.fromkeys(names)]
     if given and len(wanted) > 1:
         raise click.ClickException("found options for several recipes, expected those of one: add them one by one")
-    options = _options(given)
+    options = pairs(given, "NAME=VALUE, each name once", "--option")
     recipes = opened(home, user=user)
     where = declared_where(home)
     with told():
@@ -66,16 +66,6 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
                 said = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
                 click.echo(f"hookrun: warning: {said}", err=True)
     finish(recipes, home, dry_run=dry_run)
-
-
-def _options(given: tuple[str, ...]) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or name in options:
-            raise click.BadParameter(f"found {text!r}, expected NAME=VALUE, each name once", param_hint="--option")
-        options[name] = value
-    return options
 
 
 def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:

@@ -69,7 +69,7 @@ class held:  # noqa: N801  # used as the function that it stands for: with held(
         finally:
             os.close(self._fd)
         if not self._before:
-            _prune(self._directory)
+            private.prune(self._directory, MOST_FILES)
 
     def _unusable(self, error: OSError) -> SystemExit:
         why = f"{error.filename or self._path}: {error.strerror or error}"
@@ -90,7 +90,7 @@ def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, obje
 def _locked(path: str) -> int:
     """Return the file, opened and locked, as it lies there now: it may be put aside while the lock is waited for."""
     for _ in range(TRIES):
-        fd = _open(path)
+        fd = private.open_file(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             mine, there = os.fstat(fd), os.lstat(path)
@@ -103,15 +103,6 @@ def _locked(path: str) -> int:
             raise
         os.close(fd)
     raise OSError(f"{path}: it is put aside again and again")
-
-
-def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        private.make(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
 
 
 def _read(fd: int) -> bytes:
@@ -127,14 +118,3 @@ def _object(data: bytes) -> dict[str, object]:
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {}
-
-
-def _prune(where: str) -> None:
-    """Take the oldest files away when there are too many. Another process may be at it too."""
-    try:
-        with os.scandir(where) as entries:
-            files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)
-        for _, path in files[:-MOST_FILES]:
-            os.unlink(path)
-    except OSError:
-        return

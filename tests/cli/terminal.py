@@ -24,6 +24,23 @@ class Session:
         self.screen = screen
 
 
+def until_closed(master: int) -> bytes:
+    """Return all that is written to a terminal until nobody has it open any more, and close it."""
+    screen = b""
+    while more := _more(master):
+        screen += more
+    os.close(master)
+    return screen
+
+
+def _more(master: int) -> bytes:
+    """Return what has come since, empty when the last one has closed the terminal."""
+    try:
+        return os.read(master, 65536)
+    except OSError:
+        return b""
+
+
 def at_terminal(
     project: Project,
     *arguments: str,
@@ -53,11 +70,7 @@ def at_terminal(
     while True:
         ready, _, _ = select.select([master], [], [], PATIENCE)
         assert ready, screen
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # the last one has closed the terminal
-            break
-        if not more:
+        if not (more := _more(master)):
             break
         screen += more
         if left and screen.count(question.encode()) > asked:

@@ -14,6 +14,7 @@ import pytest
 from hookrun.cli import COMMANDS, cli
 from hookrun.fire import HELP, parse_arguments
 from tests.cli.command import hookrun
+from tests.cli.terminal import until_closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,16 +87,7 @@ def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
         env={**project.environment(), "TERM": "xterm-256color", **env},
     )
     os.close(terminal)
-    screen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # the last one has closed the terminal
-            break
-        if not more:
-            break
-        screen += more
-    os.close(master)
+    screen = until_closed(master)
     process.wait(60)
     return screen.decode()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from hookrun.testing.run import run_cases
 from tests.cli.terminal import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
@@ -63,6 +66,28 @@ def differing(ran: Ran) -> list[str]:
     """Return the keys of what does not hold."""
     assert not ran.problems
     return [each.key for each in ran.differences]
+
+
+def interrupted(project: Project, *arguments: str, when: Callable[[], object]) -> None:
+    """Start `hookrun test`, and send Ctrl-C once `when` returns: it ends as interrupted and leaves nothing it made."""
+    place = project.home / "tmp"
+    place.mkdir()
+    process = subprocess.Popen(
+        project.command("test", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project.root,
+        env=project.environment(TMPDIR=str(place)),
+    )
+    try:
+        when()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert (process.returncode, "".join(said).strip()) == (130, "")
+    assert list(place.iterdir()) == []
 
 
 def until_there(path: Path) -> None:

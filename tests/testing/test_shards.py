@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import threading
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hookrun.testing import shards
 from tests.cli.terminal import PATIENCE
-from tests.testing.cases import GUARD, LIST, PUSH, until_there, write
+from tests.testing.cases import GUARD, LIST, PUSH, interrupted, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,27 +99,18 @@ def test_ctrl_c_ends_every_process_and_every_hook(project: Project) -> None:
     marks.mkdir()
     project.hooks({"command": f"echo $PPID > {marks}/$$.new; mv {marks}/$$.new {marks}/$$; sleep 60"})
     write(project, *({**LIST, "expect": {"fired": True}} for _ in range(5 * MANY)))
-    place = project.home / "tmp"
-    place.mkdir()
-    process = subprocess.Popen(
-        project.command("test", "-j", "4"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=project.root,
-        env=project.environment(TMPDIR=str(place)),
-    )
-    try:
-        until_there(place)
-        while len([mark for mark in marks.iterdir() if mark.suffix == ""]) < 4:
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert (process.returncode, "".join(said).strip()) == (130, "")
-    assert list(place.iterdir()) == []
-    started = [int(mark.name) for mark in marks.iterdir() if mark.suffix == ""]
+
+    def there() -> list[int]:
+        return [int(mark.name) for mark in marks.iterdir() if mark.suffix == ""]
+
+    def four_run() -> None:
+        until = monotonic() + PATIENCE
+        while len(there()) < 4:
+            assert monotonic() < until
+            sleep(0.01)
+
+    interrupted(project, "-j", "4", when=four_run)
+    started = there()
     for pid in {*started, *(int((marks / str(pid)).read_text()) for pid in started)}:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.terminal import PATIENCE, at_terminal
-from tests.testing.cases import GUARD, LIST, PUSH, until_there, write
+from tests.testing.cases import GUARD, LIST, PUSH, interrupted, until_there, write
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -290,24 +290,7 @@ def test_ctrl_c_ends_every_hook(project: Project) -> None:
     mark = project.home / "pid"
     project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
     write(project, {**LIST, "expect": {"fired": True}})
-    place = project.home / "tmp"
-    place.mkdir()
-    process = subprocess.Popen(
-        project.command("test"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=project.root,
-        env=project.environment(TMPDIR=str(place)),
-    )
-    try:
-        until_there(mark)
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert (process.returncode, "".join(said).strip()) == (130, "")
-    assert list(place.iterdir()) == []
+    interrupted(project, when=lambda: until_there(mark))
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
 

@@ -16,7 +16,7 @@ def only(line: str, program: str = "rm") -> Command:
     """Return the one command of a line that is a call of this program."""
     found = [
         each
-        for each in read(line, directory="/work", variables={"HOME": "/home/me"}).commands
+        for each in read(line, directory="/srv", variables={"HOME": "/home/me"}).commands
         if each.program == program
     ]
     assert len(found) == 1, found
@@ -52,12 +52,12 @@ def test_what_only_a_shell_would_know_is_unknown(line: str, argument: str) -> No
         ("cd $x; rm a", None),
         ("cd $x; cd /tmp; rm a", "/tmp"),
         ("popd; rm a", None),
-        ("cd a/../b; rm a", "/work/b"),
+        ("cd a/../b; rm a", "/srv/b"),
         ("cd //; rm a", "/"),
         ("if a; then cd x; else cd y; fi; rm a", None),
-        ("if a; then cd x; fi; rm a", "/work/x"),
+        ("if a; then cd x; fi; rm a", "/srv/x"),
         ("cd x || cd y; rm a", None),
-        ("cd x || exit; rm a", "/work/x"),
+        ("cd x || exit; rm a", "/srv/x"),
         ("pushd /tmp; rm a", "/tmp"),
         ("sudo -D /tmp rm a", "/tmp"),
         ("ssh host rm a", None),
@@ -232,7 +232,7 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=25), st.sampled_from(["", " "]))
 def test_no_line_makes_it_fail(parts: list[str], between: str) -> None:
     """Whatever an agent writes."""
-    reading = read(between.join(parts), directory="/work", variables={"HOME": "/home/me"})
+    reading = read(between.join(parts), directory="/srv", variables={"HOME": "/home/me"})
     assert reading.problem in {None, "syntax", "too deep", "too long"}
 
 
