@@ -49,6 +49,11 @@ def directory(home: str) -> str:
     return home + "/.local/state/hookrun"
 
 
+def path(home: str) -> str:
+    """Return the file that is written; those put aside have a number behind it, .1 the newest."""
+    return directory(home) + "/audit.jsonl"
+
+
 def timestamp() -> str:
     """Return the present time in UTC as RFC 3339 with milliseconds."""
     milliseconds = time_ns() // 1_000_000
@@ -208,7 +213,7 @@ class Log:
 
     def __init__(self, home: str, settings: object, *, stay_open: bool = False) -> None:
         self._stay_open = stay_open
-        self._path = directory(home) + "/audit.jsonl"
+        self._path = path(home)
         self._settings: Mapping[str, int] = settings if isinstance(settings, dict) else {}
         self._file: _File | None = None
 
@@ -285,8 +290,7 @@ def _open(path: str) -> int:
     except FileNotFoundError:
         from hookrun import private
 
-        private.make(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
+        return private.open_file(path, flags)
 
 
 def rotate(path: str, max_bytes: int, keep: int) -> None:

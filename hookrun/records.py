@@ -50,7 +50,7 @@ class Fired:
 
 def paths(home: str) -> list[str]:
     """Return the files of an account's audit that are there, the newest first."""
-    newest = audit.directory(home) + "/audit.jsonl"
+    newest = audit.path(home)
     found = [newest] if os.path.exists(newest) else []
     number = 1
     while os.path.exists(older := f"{newest}.{number}"):

@@ -48,7 +48,7 @@ def command(*, most: int, name: str | None, failures: bool, follow: bool, home: 
     end = Tail(where) if follow else None
     found = records.fires(where, wanted, most)
     if not found and not follow and not as_json:
-        click.echo(f"nothing of that is in {audit.directory(where)}/audit.jsonl")
+        click.echo(f"nothing of that is in {audit.path(where)}")
     for fired in found:
         show(fired, as_json=as_json)
     shown = {fired.request_id for fired in found}
@@ -143,7 +143,7 @@ class Tail:
     """What is written to an audit from now on."""
 
     def __init__(self, home: str) -> None:
-        self._path = audit.directory(home) + "/audit.jsonl"
+        self._path = audit.path(home)
         self._inode, self._offset = self._state()
         self._open: dict[str, records.Fired] = {}
 

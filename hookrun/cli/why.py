@@ -50,7 +50,7 @@ def _find(home: str, name: str) -> Fired:
         raise click.UsageError(f"found {shown(name)}, expected at least {ENOUGH} characters of a request's id")
     found = records.fires(home, lambda fired: name == "last" or fired.request_id.startswith(name), 1)
     if not found:
-        where = f"{audit.directory(home)}/audit.jsonl"
+        where = audit.path(home)
         if name == "last":
             raise click.ClickException(f"found no fire at all in {where}; hookrun doctor says whether agents fire")
         raise click.ClickException(f"found no fire {shown(name)} in {where}; hookrun log shows those that are there")

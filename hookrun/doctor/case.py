@@ -89,7 +89,7 @@ def look(agent: Agent, spot: Spot, program: Program, declared: list[str], proble
 
 def last_fired(home: str, agent: str) -> dict[str, str]:
     """Return, for each of hookrun's events, when the agent last fired it, by the audit (RFC 3339, UTC)."""
-    path = audit.directory(home) + "/audit.jsonl"
+    path = audit.path(home)
     fired: dict[str, str] = {}
     for each in (f"{path}.1", path):
         for record in _fires(each):

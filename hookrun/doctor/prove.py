@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from hookrun import records
 from hookrun.agents.answer import answer
 from hookrun.agents.said import Said, said
 from hookrun.config.plain import FIRES
@@ -133,13 +134,11 @@ def _probing(text: str, home: str) -> str:
 
 
 def _hooks_that_ran(home: str) -> list[str]:
-    path = os.path.join(home, ".local", "state", "hookrun", "audit.jsonl")
     try:
-        with open(path, "rb") as file:
-            records = [json.loads(line) for line in file]
-    except (OSError, ValueError):
+        ran = [str(record.get("hook")) for record in records.backwards(home) if record.get("kind") == records.HOOK]
+    except OSError:
         return []
-    return [str(record.get("hook")) for record in records if record.get("kind") == "hook"]
+    return ran[::-1]
 
 
 def _judged(agent: Agent, wired: Wired, payload: dict[str, object], ran: Ran) -> Finding:

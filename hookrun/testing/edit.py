@@ -14,6 +14,7 @@ from hookrun.config import json_text, yaml_text
 from hookrun.config.parsed import ParseError
 from hookrun.config.source import YAML_SUFFIXES
 from hookrun.wiring.json_edit import Spans
+from hookrun.wiring.yaml_edit import end_of
 
 if TYPE_CHECKING:
     from hookrun.config.parsed import KeyPath
@@ -144,19 +145,11 @@ class YamlForm:
                 node = pair[1]
             else:
                 return None
-        return (_start(node), self._end(node)) if node is not None else None
+        return (_start(node), end_of(node, self._text)) if node is not None else None
 
     def _not_elsewhere(self, key: yaml.Node, value: yaml.Node) -> None:
-        if _start(value) < _start(key) or "*" in self._text[self._end(key) : _start(value)]:
+        if _start(value) < _start(key) or "*" in self._text[end_of(key, self._text) : _start(value)]:
             raise CannotEditError("it is written as an alias; change it by hand")
-
-    def _end(self, node: yaml.Node) -> int:
-        """Return where a node ends: that of a block ends with the last of what is in it."""
-        if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-            last = node.value[-1]
-            return self._end(last[1] if isinstance(last, tuple) else last)
-        end = node.end_mark.index if node.end_mark is not None else 0
-        return len(self._text[:end].rstrip()) if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end
 
     def addition(self, path: KeyPath, value: object) -> tuple[int, str]:
         """Return a new member or item: within the brackets, or in a line of its own below the last one."""
@@ -168,13 +161,13 @@ class YamlForm:
             if not children:
                 return _start(node) + 1, new
             last = node.value[-1]
-            return self._end(last[1] if isinstance(last, tuple) else last), f", {new}"
+            return end_of(last[1] if isinstance(last, tuple) else last, self._text), f", {new}"
         first = children[0].start_mark
         indent = " " * (first.column if first is not None else 0)
         if isinstance(step, int):
             column = node.start_mark.column if node.start_mark is not None else 0
             new, indent = f"- {new}", " " * column
-        end = self._text.find("\n", self._end(node))
+        end = self._text.find("\n", end_of(node, self._text))
         at = end if end >= 0 else len(self._text)
         at -= self._text[:at].endswith("\r")
         return at, _newline(self._text) + indent + new

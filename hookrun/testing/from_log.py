@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
-from hookrun import audit
+from hookrun import audit, records
 from hookrun.testing.cases import load
 from hookrun.testing.edit import CannotEditError, Change, YamlForm, edited
 from hookrun.testing.names import is_case_file
 from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Record = dict[str, object]
+    from hookrun.records import Record
 
 LAST = "last"
 """What names the newest fire that has its context."""
@@ -32,22 +29,25 @@ class NoCaseError(LookupError):
 
 def case_of(home: str, request_id: str) -> dict[str, object]:
     """Return the case of a recorded fire, of which the beginning of the id is enough. Raises NoCaseError."""
-    records = list(_records(home))
-    fires = [record for record in records if record.get("kind") == "fire"]
+    recorded = list(records.backwards(home))[::-1]
+    fires = [record for record in recorded if record.get("kind") == records.FIRE]
     if request_id == LAST:
         fires = [record for record in fires if "context" in record][-1:]
     else:
         fires = [record for record in fires if str(record.get("request_id", "")).startswith(request_id)]
     if not fires:
-        where = audit.directory(home) + "/audit.jsonl"
-        raise NoCaseError(f"{where}: found no fire {request_id}, expected the id of one that is recorded; {HOW}")
+        raise NoCaseError(
+            f"{audit.path(home)}: found no fire {request_id}, expected the id of one that is recorded; {HOW}"
+        )
     if len({record.get("request_id") for record in fires}) > 1:
         raise NoCaseError(f"found {len(fires)} fires whose ids begin with {request_id}, expected one; give more of it")
     fire = fires[-1]
     context = fire.get("context")
     if not isinstance(context, dict):
         raise NoCaseError(f"the fire {fire['request_id']} was recorded without its context; {HOW}")
-    hooks = [each for each in records if each.get("request_id") == fire["request_id"] and each.get("kind") == "hook"]
+    hooks = [
+        each for each in recorded if each.get("request_id") == fire["request_id"] and each.get("kind") == records.HOOK
+    ]
     return _case(fire, context, hooks)
 
 
@@ -72,25 +72,6 @@ def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, objec
         expect["failure"] = failures[0]
     expect["fired"] = list(dict.fromkeys(str(each.get("hook")) for each in hooks))
     return {**case, "expect": expect}
-
-
-def _records(home: str) -> Iterator[Record]:
-    """Give all records, the oldest first; a line that is torn or foreign is passed over."""
-    path = audit.directory(home) + "/audit.jsonl"
-    older: list[str] = []
-    while os.path.isfile(f"{path}.{len(older) + 1}"):
-        older.append(f"{path}.{len(older) + 1}")
-    for each in (*reversed(older), path):
-        if not os.path.isfile(each):
-            continue
-        with open(each, "rb") as file:
-            for line in file:
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict):
-                    yield record
 
 
 def as_text(case: dict[str, object]) -> str:

@@ -52,7 +52,7 @@ class Yaml:
             raise OtherError
         if node.flow_style:
             return self._checked(self._in_flow(node, item, len(path)), expected)
-        line_end = self._line_end(_end(node, self.text))
+        line_end = self._line_end(end_of(node, self.text))
         head = self._whole_lines(self.text[:line_end])
         tail = self.text[line_end:].removeprefix(self._newline)
         return self._checked(head + self._written(item, self._column(node)) + tail, expected)
@@ -61,7 +61,7 @@ class Yaml:
         """Return the text with one more item in brackets; brackets without any become lines where that is possible."""
         inner = json.dumps(item, ensure_ascii=False)[1:-1]
         if node.value:
-            end = _end(_last(node), self.text)
+            end = end_of(_last(node), self.text)
             return f"{self.text[:end]}, {inner}{self.text[end:]}"
         start, end = node.start_mark.index, node.end_mark.index
         if depth != 1 or self.text[end : self._line_end(end)].strip():
@@ -76,7 +76,7 @@ class Yaml:
         expected = copy.deepcopy(self.data)
         _walk(expected, path[:-1])[path[-1]] = copy.deepcopy(value)  # type: ignore[index]  # found by parsing
         node = self._at(path)
-        end = _end(node, self.text)
+        end = end_of(node, self.text)
         if self._list_around(path).flow_style:
             start, written = node.start_mark.index, json.dumps(value, ensure_ascii=False)
         else:
@@ -90,12 +90,12 @@ class Yaml:
         expected = copy.deepcopy(self.data)
         del _walk(expected, path[:-1])[path[-1]]  # type: ignore[attr-defined]  # found by parsing
         around, node = self._list_around(path), self._at(path)
-        end = _end(node, self.text)
+        end = end_of(node, self.text)
         position = around.value.index(node)
         if around.flow_style:
             start = node.start_mark.index
             if position:
-                start = _end(around.value[position - 1], self.text)
+                start = end_of(around.value[position - 1], self.text)
             elif len(around.value) > 1:
                 end = around.value[1].start_mark.index
             return self._checked(self.text[:start] + self.text[end:], expected)
@@ -198,7 +198,7 @@ def _last(node: yaml.CollectionNode) -> yaml.Node:
     return last
 
 
-def _end(node: yaml.Node, text: str) -> int:
+def end_of(node: yaml.Node, text: str) -> int:
     """Return where a node's last character stands: PyYAML's own mark is behind the comments that follow."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = _last(node)
