@@ -167,9 +167,9 @@ def of_fire(
 def of_background(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of a background hook that has ended."""
     from hookrun.model import Failure, Run, Verdict
-    from hookrun.verdict import read
+    from hookrun.verdict import in_its_dialect
 
-    answer, notes = read(hook, outcome, can_modify=True)
+    answer, notes = in_its_dialect(hook, outcome, str(context.get("event")), context)
     run = Run(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
     run.notes = notes
     return {**of_run(run, context), "kind": "background"}

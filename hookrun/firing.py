@@ -228,14 +228,17 @@ class Fire:
         """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
         if self.command.agent is None:
             return
-        session = self.context.get("session_id")
         for run in chain.runs:
             for each in run.lost:
-                from hookrun.session import first_time
-
-                cause = f"lost {run.hook.where()} {run.hook.name}: {each}"
-                if first_time(self.command.home, session if isinstance(session, str) else None, cause):
+                if self._first_time(f"lost {run.hook.where()} {run.hook.name}: {each}"):
                     chain.notes.append(f"hook {run.hook.name}: {each}")
+
+    def _first_time(self, cause: str) -> bool:
+        """Tell whether the person has not heard of a cause in this session."""
+        from hookrun.session import first_time
+
+        session = self.context.get("session_id")
+        return first_time(self.command.home, session if isinstance(session, str) else None, cause)
 
     def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
@@ -274,14 +277,10 @@ class Fire:
         if self.command.agent is None:
             return
         chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
-        session = self.context.get("session_id")
         for run in chain.runs:
             failure = run.failure
             if failure is not None and failure.kind in ("untrusted", "declaration"):
-                from hookrun.session import first_time
-
-                cause = f"{failure.kind} {run.hook.where()} {run.hook.name}: {failure.detail}"
-                new = first_time(self.command.home, session if isinstance(session, str) else None, cause)
+                new = self._first_time(f"{failure.kind} {run.hook.where()} {run.hook.name}: {failure.detail}")
                 told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
                 run.verdict.system_message = told if new else None
 

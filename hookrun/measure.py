@@ -23,7 +23,7 @@ from hookrun.run.prepare import Surroundings
 from hookrun.run.process import Loop
 from hookrun.run.runner import Runner
 from hookrun.run.signals import catch, release
-from hookrun.verdict import read
+from hookrun.verdict import in_its_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +132,7 @@ class Bench:
             starts.append(self._run([nothing], context)[0].ms)
             outcome = self._run([once], context)[0]
             wholes.append(outcome.ms)
-            answer, _ = read(hook, outcome, can_modify=True)
+            answer, _ = in_its_dialect(hook, outcome, event, context)
             if isinstance(answer, Failure):
                 cost.failures[answer.kind] = cost.failures.get(answer.kind, 0) + 1
             else:

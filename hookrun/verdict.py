@@ -7,7 +7,7 @@ from hookrun.model import ENDING, STRENGTH, VERDICT_OBJECTS, VERDICT_TEXTS, Fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrun.model import Hook, Outcome, Run
 
@@ -56,6 +56,21 @@ def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | F
         notes.append(f"its {answer.action} counts although {_how_it_ended(outcome)}")
         return answer, notes
     return outcome.failure or ended_badly(outcome), notes
+
+
+def in_its_dialect(
+    hook: Hook, outcome: Outcome, event: str, context: Mapping[str, object]
+) -> tuple[Verdict | Failure, list[str]]:
+    """Return what one run of a hook answered at hookrun's `event`, and warnings: outside of a chain, which knows more.
+
+    `context` is what it has read.
+    """
+    if hook.dialect == "claude":
+        from hookrun.claude.answer import answered
+
+        answer = answered(hook, event, context, outcome)
+        return answer.given, answer.notes
+    return read(hook, outcome, can_modify=True)
 
 
 def goes_on(outcome: Outcome) -> bool:

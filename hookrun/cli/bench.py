@@ -15,6 +15,7 @@ from hookrun.cli.asked import canonical_event, somebody_can_answer
 from hookrun.cli.declared import here, home_of, options
 from hookrun.cli.thrift import advice
 from hookrun.cli.whereabouts import Whereabouts
+from hookrun.config.find import claude_directory
 from hookrun.config.problem import printable
 from hookrun.measure import Bench, Cost, Times
 from hookrun.model import Interrupted
@@ -64,9 +65,10 @@ def command(
     As with `hookrun fire`, nobody asks whether a project's hooks are approved; what you have denied, disabled or paused
     is left out. Nothing is kept in the audit.
     """
-    where = Whereabouts(here(), home_of(home), config)
+    own = home_of(home)
+    where = Whereabouts(here(), own, config, claude=claude_directory(own))
     name = canonical_event(event, where.declarations.events) if event is not None else None
-    chosen = _chosen(where, home_of(home), hook, name)
+    chosen = _chosen(where, own, hook, name)
     if not yes:
         _ask(chosen, rounds)
     with _progress(len(chosen) * rounds) as tick:

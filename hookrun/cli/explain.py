@@ -14,6 +14,7 @@ from hookrun.cli.asked import Asked, agent_named, asked, canonical_event, contex
 from hookrun.cli.declared import here, home_of, options
 from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answer, other_lines
 from hookrun.cli.whereabouts import Whereabouts
+from hookrun.config.find import claude_directory
 from hookrun.foresee import Foresight
 from hookrun.run.prepare import Surroundings
 from hookrun.trust.check import Approvals
@@ -95,7 +96,8 @@ class Explanation:
         self.config = config
         self.running = running
         self.person = running and question.agent is None
-        self.where = Whereabouts(question.directory or here(), home, config)
+        claude = claude_directory(home) if self.person else None
+        self.where = Whereabouts(question.directory or here(), home, config, claude=claude)
         self.declared = [each for each in self.where.declarations.hooks if question.event in each.events]
         self.hook = hook if hook is None else self._named(hook)
         self.fates = [self._fates(fields) for fields in question.fields]

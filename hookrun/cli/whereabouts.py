@@ -11,13 +11,16 @@ from hookrun.config.problem import nearest, shown
 
 
 class Whereabouts:
-    """The declarations in force in a directory, as a fire there finds them; `project` is the root of that fire."""
+    """The declarations in force in a directory, as a fire there finds them; `project` is the root of that fire.
 
-    def __init__(self, cwd: str, home: str, config: str | None = None) -> None:
+    `claude` is where a person's own fire finds their Claude Code settings, as `find` has it.
+    """
+
+    def __init__(self, cwd: str, home: str, config: str | None = None, *, claude: str | None = None) -> None:
         self.cwd = cwd
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
-        self._found = find(cwd, home, config=named)
+        self._found = find(cwd, home, config=named, claude=claude)
         self._examined = examine(self._found)
         self.declarations = self._examined.declarations
         self.project = self.declarations.root or self._found.repository or cwd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookrun.model import STRANGERS, STRENGTH, Failure, Verdict
 from hookrun.trust import store as stores
 from hookrun.trust.switches import Switches
-from hookrun.verdict import read
+from hookrun.verdict import in_its_dialect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,19 +63,12 @@ class Approvals(Switches):
         files = self._running.pop(id(hook), None)
         if not files or self._are_still(hook, files):
             return outcome
-        answer = self._answer(hook, outcome)
+        answer, _ = in_its_dialect(hook, outcome, self._around.event, {})
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
         if isinstance(answer, Verdict) and STRENGTH[answer.action] >= STRENGTH["ask"]:
             outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
         return outcome
-
-    def _answer(self, hook: Hook, outcome: Outcome) -> Verdict | Failure:
-        if hook.dialect == "claude":
-            from hookrun.claude.answer import answered
-
-            return answered(hook, self._around.event, {}, outcome).given
-        return read(hook, outcome, can_modify=True)[0]
 
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
         try:

@@ -76,6 +76,16 @@ def test_a_hook_that_fails_is_told(project: Project) -> None:
     assert "stop; failed 2 times: exit_code" in done.stdout
 
 
+def test_a_hook_in_claude_s_dialect_is_understood(project: Project) -> None:
+    """What Claude Code takes for an answer is no failure."""
+    project.hooks(
+        {"name": "said", "event": "stop", "dialect": "claude", "command": """echo '{"systemMessage": "x"}'"""}
+    )
+    done = hookrun(project, "bench", "said", "--yes", "--rounds", "1")
+    assert (done.status, done.stderr) == (0, "")
+    assert "failed" not in done.stdout
+
+
 @pytest.mark.parametrize("command", [("bench", "--yes"), ("explain", "stop", "--run")])
 def test_an_interrupt_ends_the_hook_that_runs(project: Project, command: tuple[str, ...]) -> None:
     """What was asked for is ended, the status says so, and nothing of it lives on."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun import Engine
+from tests.cli.terminal import PATIENCE
 from tests.conformance.claude import answers, failure, hook_line, own
 from tests.fire.agents import Agent
 from tests.run.test_url_hooks import serving
@@ -295,3 +297,21 @@ def test_a_program_s_fires_read_and_answer_the_same(project: Project) -> None:
     with Engine.load(str(project.root), home=str(project.home), trust_project=True) as engine:
         result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
     assert (result.action, result.message) == ("block", "R")
+
+
+@pytest.mark.parametrize(
+    ("said", "failed"),
+    [('{"systemMessage": "done"}', None), ('{"decision": "perhaps"}', "bad_verdict"), ("all is well", None)],
+)
+def test_3_9_what_a_background_hook_prints_is_recorded_by_claude_s_rules(
+    project: Project, said: str, failed: str | None
+) -> None:
+    """It has no say, but it is no failure where Claude Code would take it for an answer."""
+    line = f"cat >/dev/null; echo '{said}'"
+    project.hooks({"command": line, "dialect": "claude", "background": True})
+    assert project.fire({"tool_name": "bash"}).action == "continue"
+    until = monotonic() + PATIENCE
+    while not (ended := [record for record in project.audit() if record["kind"] == "background"]):
+        assert monotonic() < until
+        sleep(0.01)
+    assert [record.get("failure") for record in ended] == [failed]
