@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
-from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
+from hookrun.cli.making import told
 from hookrun.config import claude
+from hookrun.config.compile import included_path
 from hookrun.config.file import File, load
 from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
 from hookrun.config.migrate import Migrated, migrate
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import printable, shown
-from hookrun.wiring import files
+from hookrun.scaffold import writing
+from hookrun.wiring.change import Change
 from hookrun.wiring.files import WiringError, existing
 from hookrun.wiring.json_edit import Json
 
@@ -42,21 +43,6 @@ REST = "claude-hooks.json"
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 
-@dataclass
-class Change:
-    """A file as it is and as it will be."""
-
-    now: Existing
-    text: str
-
-    def diff(self) -> str:
-        """Return what changes, safe to print."""
-        before = self.now.text() if self.now.data is not None else ""
-        old = self.now.path if self.now.data is not None else "/dev/null"
-        lines = unified_diff(before.splitlines(), self.text.splitlines(), old, self.now.path, lineterm="")
-        return "\n".join(printable(line) for line in lines)
-
-
 @click.command(name="migrate", epilog=EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--write", is_flag=True, help="Write it; at a terminal you are asked before a file is changed.")
@@ -75,7 +61,7 @@ def command(ctx: click.Context, file: str | None, home: str | None, *, write: bo
     try:
         now = existing(target)
         migrated = migrate(_read(path), _declared(now))
-        changes = _planned(now, migrated)
+        changes = _planned(now, migrated, path, home_of(home))
     except WiringError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
@@ -124,8 +110,8 @@ def _declared(now: Existing) -> list[object]:
     return hooks if isinstance(hooks, list) else []
 
 
-def _planned(now: Existing, migrated: Migrated) -> list[Change]:
-    """Return the files to write. Raises WiringError where the declarations cannot be added to."""
+def _planned(now: Existing, migrated: Migrated, path: str, home: str) -> list[Change]:
+    """Return the files to write for the settings at `path`. Raises WiringError where they cannot be added to."""
     directory = os.path.dirname(now.path)
     for name in OTHERS:
         if os.path.exists(f"{directory}/{name}"):
@@ -141,13 +127,32 @@ def _planned(now: Existing, migrated: Migrated) -> list[Change]:
     if migrated.rest:
         name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
         rest = existing(f"{directory}/{name}")
-        changes.append(Change(rest, json.dumps({"hooks": migrated.rest}, indent=2, ensure_ascii=False) + "\n"))
+        kept = json.dumps({"hooks": migrated.rest}, indent=2, ensure_ascii=False) + "\n"
+        changes.append(Change(rest.path, rest, rest.encoded(kept)))
         if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
             text = text.add((), {}, "hookrun")
         text = _with(text, ("hookrun", "include"), [name], now)
+    if migrated.hooks or migrated.rest:
+        text = _not_included(text, now.path, path, home, migrated)
     if text.data != _parsed(now).data:
-        changes.insert(0, Change(now, text.text if text.text.endswith("\n") else text.text + "\n"))
-    return [change for change in changes if change.now.data is None or change.now.text() != change.text]
+        written = text.text if text.text.endswith("\n") else text.text + "\n"
+        changes.insert(0, Change(now.path, now, now.encoded(written)))
+    return [change for change in changes if change.is_one]
+
+
+def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
+    """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
+    listed = text.at(("hookrun", "include"))
+    for index in reversed(range(len(listed) if isinstance(listed, list) else 0)):
+        included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
+        if os.path.realpath(included) == os.path.realpath(path):
+            text = text.remove(("hookrun", "include", index))
+            migrated.notes.append(f"{declarations}: it includes {path} no more: these hooks would run twice")
+    if text.at(("hookrun", "include_claude")) is True:
+        migrated.notes.append(
+            f"{declarations}: include_claude takes {path} in as well: set it to false, or they run twice"
+        )
+    return text
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Existing) -> Json:
@@ -166,7 +171,7 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
 
 def _write(changes: list[Change], *, yes: bool) -> bool:
     """Write the files; tell whether that was done."""
-    there = [change.now.path for change in changes if change.now.data is not None]
+    there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
         question = f"Change {' and '.join(there)}?"
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -174,11 +179,8 @@ def _write(changes: list[Change], *, yes: bool) -> bool:
             return False
         if not click.confirm(printable(question)):
             return False
-    try:
-        for change in changes:
-            files.make_directories(files.missing_directories(change.now.path))
-            files.write(change.now.path, change.now.encoded(change.text))
-            click.echo(printable(f"written: {change.now.path}"), err=True)
-    except WiringError as error:
-        raise click.ClickException(str(error)) from error
+    with told():
+        writing.write(changes)
+    for change in changes:
+        click.echo(printable(f"written: {change.path}"), err=True)
     return True

@@ -141,7 +141,7 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
     seen.add(real)
     examined.files.append(file)
     for index, text in enumerate(_texts(file.settings.get("include"))):
-        path = _included_path(file.path, text, examined.home)
+        path = included_path(file.path, text, examined.home)
         where = ("hookrun", "include", index)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
@@ -161,7 +161,8 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
                 _take(included, [*chain, real], seen, examined)
 
 
-def _included_path(base: str, text: str, home: str) -> str:
+def included_path(base: str, text: str, home: str) -> str:
+    """Return the file that an `include` of the file `base` names."""
     if text.startswith("~/"):
         return home + text[1:]
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"

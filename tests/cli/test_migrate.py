@@ -168,3 +168,24 @@ def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | No
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
+    """Their hooks would run twice, once from either file; what else is included stays."""
+    settings(project, PreToolUse=[group("Bash"), group("Edit", **{"if": "Edit(*.py)"})])
+    (project.root / "other.json").write_text('{"hooks": []}')
+    path = project.root / "coder.json"
+    path.write_text(json.dumps({"hookrun": {"include": ["other.json", "./.claude/settings.json"]}}))
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert "includes" in done.stderr
+    assert json.loads(path.read_text())["hookrun"] == {"include": ["other.json", "claude-hooks.json"]}
+    hooks = project.fire().verdict["hooks"]
+    assert isinstance(hooks, list)
+    assert len(hooks) == 1
+
+
+def test_settings_that_are_taken_in_by_include_claude_are_told(project: Project) -> None:
+    """That may be meant for other files, too: it is for the person to change."""
+    settings(project, Stop=[group()])
+    (project.root / "coder.json").write_text('{"hookrun": {"include_claude": true}}')
+    assert "set it to false, or they run twice" in hookrun(project, "migrate").stderr
