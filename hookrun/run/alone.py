@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Outcome
-from hookrun.run.process import MOST_INTERRUPTS, PATIENCE
+from hookrun.run.process import MOST_INTERRUPTS, PATIENCE, pidfd
 from hookrun.run.task import AT_ONCE, CHUNK, CannotStart, Process
 
 if TYPE_CHECKING:
@@ -68,8 +68,19 @@ def _ends_soon(process: Process, wake: int) -> bool:
             else:
                 poll.unregister(fd)
                 process.close_stream(fd)
-    process.exited = process.is_gone()
+    process.exited = process.is_gone() or _exits_soon(process, poll, until)
     return process.exited
+
+
+def _exits_soon(process: Process, poll: select.poll, until: float) -> bool:
+    """Wait for a process that has closed its streams, and is about to exit; tell whether it has."""
+    found = pidfd(process.pid)
+    if found < 0:
+        return False
+    process.pidfd = found
+    poll.register(found, select.POLLIN)
+    poll.poll(max(0, int((until - monotonic()) * 1000) + 1))
+    return process.is_gone()
 
 
 def _end(process: Process, loop: Callable[[], Loop]) -> None:

@@ -220,6 +220,8 @@ class Loop:
                 self._watch(process, fd, select.POLLIN)
         if process.inp >= 0:
             self._watch(process, process.inp, select.POLLOUT)
+        if process.pidfd >= 0:
+            self._watch(process, process.pidfd, select.POLLIN)
 
     # --- one turn of the loop
 
@@ -326,7 +328,7 @@ class Loop:
 
     def _tell_exit(self, process: Process) -> None:
         """Have the exit of a process be an event."""
-        process.pidfd = _pidfd(process.pid)
+        process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
 
@@ -415,7 +417,7 @@ class Loop:
             self._poll.unregister(fd)
 
 
-def _pidfd(pid: int) -> int:
+def pidfd(pid: int) -> int:
     """Return a descriptor to read from when the process has exited, NO_PIDFD for none (macOS, too many files)."""
     try:
         return os.pidfd_open(pid)

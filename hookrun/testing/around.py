@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
@@ -137,12 +137,11 @@ class CaseFire(Fire):
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
         self._env = {os.fsencode(name): os.fsencode(value) for name, value in around.env.items()}
         self._project = around.project
-        self._loop = asyncio.get_running_loop()
-        self._ended: asyncio.Queue[Failed | None] = asyncio.Queue()
+        self._ended: SimpleQueue[Failed | None] = SimpleQueue()
 
-    async def background_failures(self, count: int) -> list[Failed]:
+    def background_failures(self, count: int) -> list[Failed]:
         """Wait until so many background hooks have ended; return those that failed."""
-        ended = [await self._ended.get() for _ in range(count)]
+        ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
     def _to_run(self) -> Processes:
@@ -169,4 +168,4 @@ class CaseFire(Fire):
         record = audit.of_background(hook, outcome, self._data)
         kind = record.get("failure")
         failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
-        self._loop.call_soon_threadsafe(self._ended.put_nowait, failed)
+        self._ended.put(failed)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from threading import Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from hookrun.testing.around import Around
 from hookrun.testing.runner import CannotRunError, Runner, chosen, known_event
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from hookrun.testing.came import Came
     from hookrun.testing.declared import Declared
-
-Value = TypeVar("Value")
 
 
 class Hookrun:
@@ -61,8 +57,8 @@ class Hookrun:
         around = Around(None, str(self.home), {"HOME": str(self.home), **(env or {})})
         name, hooks = known_event(event, against), chosen(names, against)
         if agent is None:
-            return _run(self._runner.fire(name, context, against, hooks=hooks, around=around))
-        return _run(self._runner.fire_as(agent, name, context, against, hooks=hooks, around=around))
+            return self._runner.fire(name, context, against, hooks=hooks, around=around)
+        return self._runner.fire_as(agent, name, context, against, hooks=hooks, around=around)
 
     def _against(self, config: str | os.PathLike[str] | None) -> Declared:
         """Return the declarations. Raises ValueError where they cannot be read."""
@@ -74,26 +70,3 @@ class Hookrun:
         if against.problems:
             raise CannotRunError("\n".join(against.problems))
         return against
-
-
-def _run(work: Coroutine[object, object, Value]) -> Value:
-    """Run a coroutine to its end; where a loop runs already, in a thread of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    ended: list[Value] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            ended.append(asyncio.run(work))
-        except BaseException as error:  # raised again below, by whoever asked
-            failed.append(error)
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return ended[0]

@@ -65,9 +65,8 @@ class OneCase(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case. Raises NotPassedError."""
-        import asyncio
-
-        ran = asyncio.run(runner_of(self.config).run(self._case, self._agent))
+        runner = runner_of(self.config)
+        ran = runner.run(runner.to_run(self._case, self._agent))
         if not ran.passed:
             raise NotPassedError(ran)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.run.process import MOST_AT_ONCE
-from hookrun.testing import shards
+from hookrun.testing import shards, threads
 from hookrun.testing.ran import Ran, Tested
 from hookrun.testing.runner import Runner
 
@@ -33,7 +32,7 @@ def run_cases(
 ) -> Tested:
     """Run the cases of these files, or only some, and return what came of them; whatever is raised, no hook is left.
 
-    Many cases are run in a process for each core.
+    Many cases are run in several processes.
 
     `at_once` is how many hooks run side by side. `given` are declarations that stand in for those around the files,
     made by `declared.from_data` or `declared.from_files`; `directory` is where those are looked for that a file has not
@@ -42,13 +41,13 @@ def run_cases(
     files = list(files)
     begun = monotonic()
     to_run = cases if cases is not None else [case for file in files for case in file.cases]
-    jobs = [(case, agent) for case in to_run for agent in (case.agents or (None,))]
     width = at_once or default_width()
-    if (count := shards.wanted(len(jobs), width)) > 1:
-        results = shards.run(jobs, count, at_once=width, given=given, directory=directory, on_ran=on_ran)
-    else:
-        with Runner(width, given, directory) as runner:
-            results = asyncio.run(runner.run_all(jobs, on_ran))
+    with Runner(width, given, directory) as runner:
+        results = [runner.to_run(case, agent) for case in to_run for agent in (case.agents or (None,))]
+        if (count := shards.wanted(len(results), width)) > 1:
+            shards.run_all(runner, results, count, width, on_ran)
+        else:
+            threads.run_all(runner, results, max(1, min(width, len(results))), on_ran)
     return Tested(results, [problem for file in files for problem in file.problems], monotonic() - begun)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
+import itertools
 import os
 import shutil
 import tempfile
@@ -27,19 +27,15 @@ from hookrun.testing.judge import judge
 from hookrun.testing.ran import Ran
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.declared import Declared
-
-    Job = tuple[Case, str | None]
 
 SETUP_PATIENCE = 60.0
 """Seconds that a `setup` may take."""
 MOST_SAID = 2000
 """Characters of what a failing `setup` printed that are told: the last ones."""
-AHEAD = 4
-"""Cases that are made ready while all places for processes are taken."""
 
 
 class CannotRunError(ValueError):
@@ -48,6 +44,8 @@ class CannotRunError(ValueError):
 
 class Runner:
     """Runs cases, at most `at_once` processes at a time. To be closed: that removes its temporary directory.
+
+    Safe to use from many threads, and in processes that were forked: these share the directory, and only `stop` it.
 
     `given` are declarations that stand in for those around the files of cases. `directory` is where those are looked
     for that have none around them: outside of a repository they are not looked for above a file.
@@ -66,7 +64,7 @@ class Runner:
         self._declared: dict[tuple[str, str | None], Declared] = {}
         self._services: dict[Declared, Services] = {}
         self._tables: dict[tuple[object, ...], Table] = {}
-        self._made = 0
+        self._made = itertools.count(1)
         self._homes: list[str] = []
 
     def __enter__(self) -> Self:
@@ -77,9 +75,13 @@ class Runner:
 
     def close(self) -> None:
         """End every hook that runs and remove what was made for the cases."""
+        self.stop()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def stop(self) -> None:
+        """End every hook that runs; no more are run."""
         self._pool.close()
         self._background_pool.close()
-        shutil.rmtree(self._place, ignore_errors=True)
 
     def declared_for(self, file: CaseFile) -> Declared:
         """Return what the cases of a file are run against."""
@@ -98,46 +100,29 @@ class Runner:
             self._declared[key] = declared.from_files(directory, config)
         return self._declared[key]
 
-    @property
-    def width(self) -> int:
-        """How many cases are on their way at a time."""
-        return self.at_once + AHEAD
-
-    async def run_all(self, jobs: Sequence[Job], on_ran: Callable[[Ran], object] = lambda _: None) -> list[Ran]:
-        """Run all jobs, side by side; return what came of each, in their order. `on_ran` is told of each at once."""
-        results: list[Ran | None] = [None] * len(jobs)
-        left = iter(enumerate(jobs))
-
-        async def work() -> None:
-            for index, (case, agent) in left:
-                ran = results[index] = await self.run(case, agent)
-                on_ran(ran)
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(jobs), self.width)):
-                group.create_task(work())
-        return [ran for ran in results if ran is not None]
-
-    async def run(self, case: Case, agent: str | None = None) -> Ran:
-        """Run one case, as an agent if one is given, and judge what came. Raises nothing."""
+    def to_run(self, case: Case, agent: str | None = None) -> Ran:
+        """Return a case as it is to be run, as an agent if one is given: against what, or why it cannot be."""
         ran = Ran(case, agent, problems=list(map(str, case.problems)))
-        if ran.problems:
-            return ran
-        ran.declared = self.declared_for(case.file)
-        if ran.declared.problems:
+        if not ran.problems:
+            ran.declared = self.declared_for(case.file)
             ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
+        return ran
+
+    def run(self, ran: Ran) -> Ran:
+        """Run what `to_run` returned, judge what came, and return it. Raises nothing."""
+        if ran.problems or ran.declared is None:
             return ran
         try:
-            ran.came, expect = await self._fire(ran, ran.declared)
+            ran.came, expect = self._fire(ran, ran.declared)
         except CannotRunError as error:
-            ran.problems = [f"{case.where}: {error}"]
+            ran.problems = [f"{ran.case.where}: {error}"]
         except Exception as error:  # one case that cannot be run keeps none of the others from it
-            ran.problems = [f"{case.where}: it cannot be run: {type(error).__name__}: {error}"]
+            ran.problems = [f"{ran.case.where}: it cannot be run: {type(error).__name__}: {error}"]
         else:
             ran.differences = judge(expect, ran.came)
         return ran
 
-    async def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
+    def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
         """Return what came of a case, and what is expected of it with its own directory filled in."""
         case, agent = ran.case, ran.agent
         event = known_event(case.event, against)
@@ -153,16 +138,16 @@ class Runner:
                 os.path.join(around.directory, given) if isinstance(given, str) else around.directory
             )
         if case.setup is not None:
-            await self._set_up(case.setup, context, against, around)
+            self._set_up(case.setup, context, against, around)
         if agent is None:
-            came = await self.fire(event, context, against, hooks=hooks, around=around)
+            came = self.fire(event, context, against, hooks=hooks, around=around)
         else:
-            came = await self.fire_as(agent, event, context, against, hooks=hooks, around=around)
+            came = self.fire_as(agent, event, context, against, hooks=hooks, around=around)
         self._give_back(around, came)
         came.files = around.texts(case.expect.get("files"))
         return came, around.filled(case.expect)
 
-    async def fire(
+    def fire(
         self,
         event: str,
         context: Mapping[str, object],
@@ -181,14 +166,14 @@ class Runner:
         if not concerned:
             return of_verdict(Result(), [], dict(context))
         fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), around)
-        result = await fire.run()
+        result = fire.run_sync()
         came = of_verdict(result, list(result.runs), dict(context))
         came.ms = result.ms
         waiting = [run for run in result.runs if run.hook.background and run.failure is None]
-        came.failures += await fire.background_failures(len(waiting))
+        came.failures += fire.background_failures(len(waiting))
         return came
 
-    async def fire_as(
+    def fire_as(
         self,
         agent: str,
         event: str,
@@ -204,10 +189,10 @@ class Runner:
             message = as_agent.message_of(module, event, context)
         except as_agent.NoEventError as error:
             raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = await self.fire(event, message.calls[0].fields, against, hooks=hooks, around=around)
+        came = self.fire(event, message.calls[0].fields, against, hooks=hooks, around=around)
         return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
 
-    async def _set_up(self, line: str, context: Mapping[str, object], against: Declared, around: Around) -> None:
+    def _set_up(self, line: str, context: Mapping[str, object], against: Declared, around: Around) -> None:
         """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails.
 
         It finds its programs where we do, also where the case's hooks are to find none.
@@ -217,7 +202,7 @@ class Runner:
         env = {name: value for name, value in around.env.items() if name != "PATH"}
         around = dataclasses.replace(around, env=env)
         fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), around)
-        (run,) = (await fire.run()).runs
+        (run,) = (fire.run_sync()).runs
         if run.outcome.exit_code != 0:
             said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
@@ -236,16 +221,20 @@ class Runner:
         services = self._services.get(against)
         if services is None:
             root = f"{self._place}/project" if against.rootless else against.root
-            services = self._services[against] = Services(root, max_processes=self.at_once)
+            services = Services(root, max_processes=self.at_once)
             services.home = f"{self._place}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool
+            self._services[against] = services
         return services
 
     def _surround(self, case: Case) -> Around:
         """Return what a case runs in: a home of its own, and a directory with its files if it is to have one."""
         if not case.temporary:
-            home = self._homes.pop() if self._homes else self._new_directory()
+            try:
+                home = self._homes.pop()
+            except IndexError:
+                home = self._new_directory()
             return Around(None, home, {"HOME": home, **filled(case.env, {ACCOUNT: account_home()})})
         directory = self._new_directory()
         home = f"{directory}/.home"
@@ -261,8 +250,7 @@ class Runner:
         return Around(directory, home, {"HOME": home, **env})
 
     def _new_directory(self) -> str:
-        self._made += 1
-        directory = f"{self._place}/{self._made}"
+        directory = f"{self._place}/{os.getpid()}-{next(self._made)}"
         os.mkdir(directory)
         return directory
 

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import os
 import pickle
 import select
 import signal
 import threading
+from time import sleep
 from typing import TYPE_CHECKING
 
-from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS, Hook, Verdict
-from hookrun.testing.ran import Ran
-from hookrun.testing.runner import Runner
+from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS, Verdict
+from hookrun.testing import threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from hookrun.testing.cases import Case
-    from hookrun.testing.declared import Declared
+    from hookrun.model import Hook
+    from hookrun.testing.ran import Ran
+    from hookrun.testing.runner import Runner
 
-    Job = tuple[Case, str | None]
     OnRan = Callable[[Ran], object]
 
 FEW = 64
 """Cases for which it pays to have one more process."""
 LENGTH = 4
-"""Bytes that say how long the next result is."""
+"""Bytes that say how long the next result is, or which cases are the next to be run."""
+MOST_TURNS = 4096
+"""Turns into which the cases are divided: as many as a pipe holds."""
 CHUNK = 1 << 16
+BETWEEN = 0.01
+"""Seconds between looks at what has come: each look takes a core from the hooks."""
 
 
 def wanted(jobs: int, at_once: int) -> int:
@@ -41,61 +43,62 @@ def wanted(jobs: int, at_once: int) -> int:
     return max(1, min(os.cpu_count() or 1, at_once, jobs // FEW))
 
 
-def run(
-    jobs: Sequence[Job],
-    count: int,
-    *,
-    at_once: int,
-    given: Declared | None,
-    directory: str | None,
-    on_ran: OnRan,
-) -> list[Ran]:
-    """Run the jobs in `count` processes; return what came of each, in their order. Whatever is raised, none is left."""
-    results = [Ran(case, agent) for case, agent in jobs]
-    with Runner(at_once, given, directory) as lookup:
-        for ran in results:
-            if not ran.case.problems:
-                ran.declared = lookup.declared_for(ran.case.file)
-        workers: list[_Worker] = []
-        try:
-            for number in range(count):
-                mine = list(enumerate(jobs))[number::count]
-                workers.append(_Worker(mine, max(1, at_once // count), given, directory))
-            _collect(workers, results, on_ran)
-        finally:
-            for worker in workers:
-                worker.end()
-    return results
+def run_all(runner: Runner, results: Sequence[Ran], count: int, at_once: int, on_ran: OnRan) -> None:
+    """Run these in `count` processes, at most `at_once` at a time; `on_ran` is told of each.
+
+    Whatever is raised, none is left running.
+    """
+    size = -(-len(results) // MOST_TURNS)
+    turns, end = os.pipe()
+    os.write(end, b"".join(start.to_bytes(LENGTH) for start in range(0, len(results), size)))
+    os.close(end)
+    workers: list[_Worker] = []
+    try:
+        for number in range(count):
+            width = at_once // count + (number < at_once % count)
+            workers.append(_Worker(runner, results, _claimed(turns, results, size), width))
+        _collect(workers, results, on_ran)
+    finally:
+        os.close(turns)
+        for worker in workers:
+            worker.end()
 
 
-def _collect(workers: Iterable[_Worker], results: list[Ran], on_ran: OnRan) -> None:
+def _claimed(turns: int, results: Sequence[Ran], size: int) -> Iterator[Ran]:
+    """Take turn after turn of those that no other process has taken; yield what is to be run in it."""
+    while data := os.read(turns, LENGTH):
+        start = int.from_bytes(data)
+        yield from results[start : start + size]
+
+
+def _collect(workers: Iterable[_Worker], results: Sequence[Ran], on_ran: OnRan) -> None:
     """Take the results of all workers as they come; a case of which none comes could not be run."""
+    left = set(range(len(results)))
     poll = select.poll()
-    open_still = {worker.fd: worker for worker in workers}
-    for fd in open_still:
+    running = {worker.fd: worker for worker in workers}
+    for fd in running:
         poll.register(fd, select.POLLIN)
-    while open_still:
+    while running:
         for fd, _ in poll.poll():
-            worker = open_still[fd]
             data = os.read(fd, CHUNK)
             if not data:
                 poll.unregister(fd)
-                del open_still[fd]
-            for index in worker.take(data, results):
+                running.pop(fd).over = True
+                continue
+            for index in running[fd].take(data, results):
+                left.discard(index)
                 on_ran(results[index])
-    for worker in workers:
-        for index in sorted(worker.left):
-            results[index].problems = [f"{results[index].case.where}: the process that was to run it has died"]
-            on_ran(results[index])
+        sleep(BETWEEN)
+    for index in sorted(left):
+        results[index].problems = [f"{results[index].case.where}: the process that was to run it has died"]
+        on_ran(results[index])
 
 
 class _Worker:
-    """A process that runs some of the jobs, each with its index, and writes what came of each to the pipe `fd`."""
+    """A process that runs some of all cases and writes what came of each to the pipe `fd`."""
 
-    def __init__(
-        self, jobs: Sequence[tuple[int, Job]], at_once: int, given: Declared | None, directory: str | None
-    ) -> None:
-        self.left = {index for index, _ in jobs}
+    def __init__(self, runner: Runner, results: Sequence[Ran], mine: Iterable[Ran], width: int) -> None:
+        self.over = False
         self._data = bytearray()
         self.fd, end = os.pipe()
         self._pid = os.fork()
@@ -106,14 +109,14 @@ class _Worker:
         try:
             os.setpgid(0, 0)  # Ctrl-C at the terminal is for the one that reads, which passes it on
             os.close(self.fd)
-            _work(jobs, at_once, given, directory, end)
+            _work(runner, results, mine, width, end)
             status = 0
         except (KeyboardInterrupt, BrokenPipeError):  # nobody waits for the rest
             pass
         finally:
             os._exit(status)
 
-    def take(self, data: bytes, results: list[Ran]) -> list[int]:
+    def take(self, data: bytes, results: Sequence[Ran]) -> list[int]:
         """Take what was read; return the indices of the results that are whole now."""
         self._data += data
         found = []
@@ -123,13 +126,12 @@ class _Worker:
                 break
             found.append(_unpack(bytes(self._data[LENGTH:end]), results))
             del self._data[:end]
-        self.left.difference_update(found)
         return found
 
     def end(self) -> None:
         """End the process, if it still runs, and what it runs; wait until that is done."""
         os.close(self.fd)
-        if self.left:
+        if not self.over:
             try:
                 os.kill(self._pid, signal.SIGINT)
             except ProcessLookupError:
@@ -137,31 +139,13 @@ class _Worker:
         os.waitpid(self._pid, 0)
 
 
-def _work(
-    jobs: Sequence[tuple[int, Job]], at_once: int, given: Declared | None, directory: str | None, end: int
-) -> None:
-    """Run jobs and write what comes of each to the descriptor `end`, also where they cannot be run at all."""
-    left = dict(jobs)
-
-    async def run(runner: Runner) -> None:
-        to_run = iter(jobs)
-
-        async def work() -> None:
-            for index, (case, agent) in to_run:
-                _write(end, _packed(index, await runner.run(case, agent)))
-                del left[index]
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(jobs), runner.width)):
-                group.create_task(work())
-
+def _work(runner: Runner, results: Sequence[Ran], mine: Iterable[Ran], width: int, end: int) -> None:
+    """Run cases and write what comes of them to the descriptor `end`."""
+    numbers = {id(ran): index for index, ran in enumerate(results)}
     try:
-        with Runner(at_once, given, directory) as runner:
-            asyncio.run(run(runner))
-    except Exception as error:
-        for index, (case, agent) in left.items():
-            why = f"{case.where}: it cannot be run: {type(error).__name__}: {error}"
-            _write(end, _packed(index, Ran(case, agent, problems=[why])))
+        threads.run_all(runner, mine, width, lambda ran: _write(end, _packed(numbers[id(ran)], ran)))
+    finally:
+        runner.stop()
 
 
 def _write(end: int, data: bytes) -> None:
@@ -170,45 +154,32 @@ def _write(end: int, data: bytes) -> None:
         view = view[os.write(end, view) :]
 
 
-class _Pickler(pickle.Pickler):
-    """Hooks are not sent: the one that reads has them, too."""
-
-    def persistent_id(self, value: object) -> object:
-        return (value.source, value.line, value.name) if isinstance(value, Hook) else None
-
-
-class _Unpickler(pickle.Unpickler):
-    """What one of our own processes has written."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(io.BytesIO(data))
-        self.hooks: Sequence[Hook] = ()
-
-    def persistent_load(self, key: object) -> Hook:
-        for hook in self.hooks:
-            if (hook.source, hook.line, hook.name) == key:
-                return hook
-        raise pickle.UnpicklingError(f"there is no hook {key}")
-
-
 def _packed(index: int, ran: Ran) -> bytes:
-    """Return a result as bytes, without what belongs to its fire and would take all of that along."""
+    """Return a result as bytes, without its hooks, which the one that reads has, and what belongs to its fire."""
     came = ran.came
+    hooks = []
     if came is not None:
         fields = {name: getattr(came.verdict, name) for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS)}
         came.verdict = Verdict(came.verdict.action, **fields)
-    data = io.BytesIO()
-    pickler = _Pickler(data, pickle.HIGHEST_PROTOCOL)
-    pickler.dump(index)
-    pickler.dump((came, ran.differences, ran.problems, ran.directory))
-    return data.getvalue()
+        for run in came.runs:
+            hooks.append(_key(run.hook))
+            del run.hook
+    data = (index, hooks, came, ran.differences, ran.problems, ran.directory)
+    return pickle.dumps(data, pickle.HIGHEST_PROTOCOL)
 
 
-def _unpack(data: bytes, results: list[Ran]) -> int:
+def _unpack(data: bytes, results: Sequence[Ran]) -> int:
     """Put a result into its place and return its index."""
-    unpickler = _Unpickler(data)
-    index: int = unpickler.load()
+    index: int
+    index, hooks, came, *rest = pickle.loads(data)  # noqa: S301  # what one of our own processes has written
     ran = results[index]
-    unpickler.hooks = ran.declared.hooks if ran.declared is not None else ()
-    ran.came, ran.differences, ran.problems, ran.directory = unpickler.load()
+    ran.came, (ran.differences, ran.problems, ran.directory) = came, rest
+    if came is not None and ran.declared is not None:
+        for run, key in zip(came.runs, hooks, strict=True):
+            run.hook = next(hook for hook in ran.declared.hooks if _key(hook) == key)
     return index
+
+
+def _key(hook: Hook) -> tuple[object, ...]:
+    """Return what tells a hook from the others."""
+    return hook.source, hook.line, hook.name

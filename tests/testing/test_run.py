@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.testing import declared
+from hookrun.testing import declared, threads
 from hookrun.testing.cases import load
 from hookrun.testing.run import run_cases
 from hookrun.testing.runner import Runner
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
+    from hookrun.testing.ran import Ran
     from tests.conftest import Project
 
 Json = dict[str, object]
@@ -282,19 +282,19 @@ def test_cases_run_side_by_side(project: Project) -> None:
 
 
 def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
-    """A run that is cancelled has ended its hooks before it returns."""
+    """Whatever ends a run, the hooks that run in other threads have been ended before it returns."""
     mark = project.home / "pid"
-    project.hooks({"command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"})
-    file = load(str(write(project, {**LIST, "expect": {"fired": True}})))
+    project.hooks(
+        {"event": "pre_tool_use", "command": f"echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 60"},
+        {"event": "stop", "command": ":"},
+    )
+    file = load(str(write(project, {**LIST, "expect": {"fired": True}}, {"event": "stop", "expect": {"fired": True}})))
 
-    async def cancelled(runner: Runner) -> None:
-        task = asyncio.create_task(runner.run_all([(case, None) for case in file.cases]))
-        await asyncio.to_thread(until_there, mark)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    def interrupt(_: Ran) -> None:
+        until_there(mark)
+        raise KeyboardInterrupt
 
-    with Runner() as runner:
-        asyncio.run(cancelled(runner))
+    with Runner() as runner, pytest.raises(KeyboardInterrupt):
+        threads.run_all(runner, [runner.to_run(case) for case in file.cases], 2, interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
