@@ -57,7 +57,10 @@ class Options:
     "-k", "pattern", metavar="PATTERN", help="Only cases whose file or name has this in it, or fits this glob."
 )
 @click.option(
-    "-j", "at_once", type=click.IntRange(1, 256), help="Hooks that run at once. Default: 4 per core, at most 32."
+    "-j",
+    "at_once",
+    type=click.IntRange(1, 256),
+    help="Hooks that run at once, at most. Default: 4 per core, at most 32.",
 )
 @click.option("--update", "accept", is_flag=True, help="Write what came into the files, as what is expected.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that has a say changes, until Ctrl-C.")

@@ -59,6 +59,7 @@ class _Work:
         self._runner = runner
         self._left: Iterator[Ran] = iter(to_run)
         self._on_ran = on_ran
+        self._over = False
         self._since: dict[int, float] = {}
         self._taking, self._telling = Lock(), Lock()
 
@@ -86,10 +87,13 @@ class _Work:
         self._runner.stop()
 
     def waits(self) -> bool:
-        """Tell whether every case that runs has run for a while."""
+        """Tell whether there is more to be run, and every case that runs has run for a while."""
         late = monotonic() - PATIENCE
-        return all(since < late for since in [*self._since.values()])
+        running = list(self._since.values())
+        return not self._over and bool(running) and all(since < late for since in running)
 
     def _next(self) -> Ran | None:
         with self._taking:
-            return next(self._left, None)
+            ran = next(self._left, None)
+            self._over = ran is None
+            return ran
