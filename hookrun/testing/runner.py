@@ -202,7 +202,7 @@ class Runner:
         env = {name: value for name, value in around.env.items() if name != "PATH"}
         around = dataclasses.replace(around, env=env)
         fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), around)
-        (run,) = (fire.run_sync()).runs
+        (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
