@@ -305,10 +305,12 @@ def rotate(path: str, max_bytes: int, keep: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.stat(path).st_size <= max_bytes:
             return
-        for number in range(keep, 0, -1):
-            older = f"{path}.{number - 1}" if number > 1 else path
-            if os.path.exists(older):
-                os.replace(older, f"{path}.{number}")
+        aside = 0
+        while aside < keep - 1 and os.path.exists(f"{path}.{aside + 1}"):
+            aside += 1
+        for number in range(aside, 0, -1):
+            os.replace(f"{path}.{number}", f"{path}.{number + 1}")
+        os.replace(path, f"{path}.1")
     except (BlockingIOError, FileNotFoundError):  # another process is at it, or has just done it
         return
     finally:

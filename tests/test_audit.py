@@ -466,7 +466,8 @@ def test_it_grows_to_ten_megabytes_by_default(project: Project) -> None:
 
 
 PROCESSES, FIRES, RECORDS = 8, 1250, 3
-CROWD: dict[str, object] = {"max_bytes": 65536, "keep": 1000}
+TOO_LARGE = 65536
+CROWD: dict[str, object] = {"max_bytes": TOO_LARGE, "keep": 1000}
 WRITE = f"""
 import sys
 from hookrun import audit
@@ -487,8 +488,28 @@ for fire in range({FIRES}):
 def test_an_audit_that_another_process_has_just_put_aside_is_no_trouble(tmp_path: Path) -> None:
     """Between a write and its rotation the file may be gone: what was written is written, and nothing is raised."""
     path = tmp_path / "audit.jsonl"
-    audit.rotate(str(path), 65536, 3)
+    audit.rotate(str(path), TOO_LARGE, 3)
     assert not path.exists()
+
+
+def test_where_one_that_was_put_aside_is_gone_those_behind_it_stay(tmp_path: Path) -> None:
+    """Each file moves only as far as it must; at most `keep` are there, and only the oldest goes."""
+    path = tmp_path / "audit.jsonl"
+    for name, size in {"": 11, ".1": 12, ".3": 13}.items():
+        Path(f"{path}{name}").write_bytes(b"x" * size)
+    audit.rotate(str(path), 10, 3)
+    assert {each.suffix: each.stat().st_size for each in tmp_path.glob("audit.jsonl*")} == {
+        ".1": 11,
+        ".2": 12,
+        ".3": 13,
+    }
+    path.write_bytes(b"x" * 14)
+    audit.rotate(str(path), 10, 3)
+    assert {each.suffix: each.stat().st_size for each in tmp_path.glob("audit.jsonl*")} == {
+        ".1": 14,
+        ".2": 11,
+        ".3": 12,
+    }
 
 
 def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project) -> None:
@@ -512,7 +533,9 @@ def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project
     kept = [(str(record["session_id"]), int(str(record["number"]))) for record in whole]
     expected = [(str(number), each) for number in range(PROCESSES) for each in range(FIRES * RECORDS)]
     assert sorted(kept) == sorted(expected)
-    assert len(files(project.home)) > 20
+    sizes = [path.stat().st_size for path in files(project.home)]
+    assert len(sizes) > 2, "it was put aside in between, how often is for who writes while another moves the files"
+    assert min(sizes[:-1]) > TOO_LARGE, "no file was put aside twice, or before its time"
     assert (told, lines.count(b"")) == (b"", 0), "errors told although all is written; empty lines"
 
 
