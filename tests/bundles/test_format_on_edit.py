@@ -166,10 +166,8 @@ def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Reposito
         ".venv/bin/ruff", f'trap "" TERM; : > "$FILE"; sleep 1000 & echo $$ $! > "{pids}"; sleep 1000; wait'
     )
     path = repository.write("a.py")
-    started = time.monotonic()
-    text = told(run(FormatOnEdit(timeout=1), repository.changed(path))[0])
-    assert time.monotonic() - started < ENOUGH
-    assert "had not ended after 1 s and was killed" in text
+    text = told(run(FormatOnEdit(timeout=2), repository.changed(path))[0])
+    assert "had not ended after 2 s and was killed" in text
     assert path.read_text() == UGLY
     assert_dead(*pids.read_text().split())
 
@@ -195,12 +193,10 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
 
 
 def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Repository) -> None:
-    """A formatter may leave a daemon behind that holds its stderr."""
-    repository.program(".venv/bin/ruff", f'sleep 30 & echo $! > "{repository.root}/pid"; echo "# done" >> "$FILE"')
+    """A formatter may leave a daemon behind that holds its stderr: it still runs when all is told."""
+    repository.program(".venv/bin/ruff", f'sleep 60 & echo $! > "{repository.root}/pid"; echo "# done" >> "$FILE"')
     path = repository.write("a.py")
-    started = time.monotonic()
     assert told(run(FormatOnEdit(), repository.changed(path))[0]) == "formatted a.py with ruff"
-    assert time.monotonic() - started < 20
     subprocess.run(["kill", (repository.root / "pid").read_text().strip()], check=True)
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import threading
-import time
 import tty
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -367,11 +366,8 @@ def test_a_server_that_is_not_there_is_an_error_that_keeps_the_secret() -> None:
 
 def test_a_server_that_does_not_answer_is_given_up() -> None:
     """After the timeout."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        started = time.monotonic()
-        with pytest.raises(ChannelError, match="timed out"):
-            send(Webhook(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout=0.3))
-        assert time.monotonic() - started < ENOUGH
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ChannelError, match="timed out"):
+        send(Webhook(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout=0.3))
 
 
 @pytest.mark.parametrize(
