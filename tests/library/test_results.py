@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Skip, Verdict
+from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Result, Skip, Verdict
 from tests.library.firing import Fire, answers, failure, kinds, order, raises, within
 
 VARIABLE = contextvars.ContextVar("variable", default="unset")
@@ -132,22 +132,25 @@ def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> 
     async def nothing(ctx: Context) -> None:
         """Say nothing."""
 
+    told: list[Result] = []
     with Engine() as second:
         inner = second if other else engine
 
         async def outer(ctx: Context) -> None:
-            inner.fire_sync("notification")
+            told.append(inner.fire_sync("notification"))
 
         async def back(ctx: Context) -> None:
             engine.fire_sync("error")
 
-        engine.register("stop", outer, timeout=1)
+        engine.register("stop", outer, timeout=20)
         engine.register("error", nothing)
         if other:
-            inner.register("notification", back, timeout=1)
+            inner.register("notification", back, timeout=20)
         for name in () if other else "ab":
             inner.register("notification", lambda ctx: nothing(ctx), name=name, parallel=True)  # noqa: PLW0108  # not async itself
-        assert within(lambda: engine.fire_sync("stop")).action == "continue"
+        told.append(within(lambda: engine.fire_sync("stop")))
+        (failed,) = [run.failure.detail for result in told for run in result.runs if run.failure]
+        assert "use `await engine.fire(...)`" in failed
 
 
 def test_fire_sync_within_a_running_loop(engine: Engine) -> None:

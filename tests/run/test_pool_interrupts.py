@@ -152,7 +152,7 @@ def test_a_lock_is_given_back_though_a_forked_child_lives_on(bench: Bench) -> No
         bench.gate.tell()
         told.outcomes()
         try:
-            assert kinds(submit(pool, [bench.task("exit 0", lock=lock, timeout=1)]).outcomes()) == [None]
+            assert kinds(submit(pool, [bench.task("exit 0", lock=lock, timeout=5)]).outcomes()) == [None]
         finally:
             os.close(release)
             os.close(wait)

@@ -76,7 +76,7 @@ def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, way: st
         submit(pool, [bench.task(":")]).outcomes()
         before = open_files()
         for _ in range(3):
-            task = bench.task("exit 0", lock=str(bench.directory / "lock"), timeout=1)
+            task = bench.task("exit 0", lock=str(bench.directory / "lock"), timeout=5)
             task.start = cannot
             if way == "submit":
                 assert kinds(submit(pool, [task]).outcomes(SOON)) == ["spawn"]

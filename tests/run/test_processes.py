@@ -428,7 +428,7 @@ def test_what_a_background_hook_says_is_no_verdict_and_goes_nowhere(project: Pro
 def test_the_timeout_of_a_background_hook_is_enforced(project: Project, signpost: Callable[[str], Signpost]) -> None:
     """A background hook past its timeout is ended with all it has started, and its record says so."""
     pids = signpost("pids")
-    project.hooks({"command": "setsid sleep 300 & echo $$ $! > pids; exec sleep 300", "background": True, "timeout": 1})
+    project.hooks({"command": "setsid sleep 300 & echo $$ $! > pids; exec sleep 300", "background": True, "timeout": 3})
     project.fire()
     hook, child = map(int, pids.wait().split())
     record = background_record(project)

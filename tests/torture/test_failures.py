@@ -168,7 +168,7 @@ def test_exit_2_with_an_answer_is_never_weaker_than_a_block(project: Project, an
 @pytest.mark.parametrize("action", ["block", "skip", "ask", "stop"])
 def test_a_refusal_counts_whatever_comes_after_it(project: Project, ending: str, action: str) -> None:
     """A block, skip, ask or stop that was printed is kept when the hook then exits with 1, hangs, or is killed."""
-    project.hooks({"command": f"""echo '{{"action": "{action}", "message": "R"}}'; {ending}""", "timeout": 0.5})
+    project.hooks({"command": f"""echo '{{"action": "{action}", "message": "R"}}'; {ending}""", "timeout": 2})
     fired = project.fire(reap=True)
     assert (fired.status, fired.action, fired.verdict["message"]) == (2, action, "R")
     assert fired.hook("hook")["failure"] is None
