@@ -60,6 +60,15 @@ WRAPPERS = {
     "nsenter": Wrapper("-t --target -w --wd"),
     "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --working-directory --slice"),
     "pkexec": Wrapper("--user"),
+    "runuser": Wrapper("-u --user -g --group -G --supp-group -w --whitelist-environment"),
+    "setpriv": Wrapper("--reuid --regid --groups --securebits --inh-caps --ambient-caps --bounding-set --pdeathsig"),
+    "prlimit": Wrapper("-o --output"),
+    "numactl": Wrapper("-i -p -P -m -w -N -C -l"),
+    "gdb": Wrapper("-x --command -ex -eval-command -d --directory"),
+    "valgrind": Wrapper(),
+    "torsocks": Wrapper("-P --port -a --address -u --user -p --pass"),
+    "proxychains": Wrapper("-f"),
+    "proxychains4": Wrapper("-f"),
     "run0": Wrapper("-u --user -g --group -D --chdir"),
     "xvfb-run": Wrapper("-n -s -e -f -w -p --server-args"),
     "dbus-run-session": Wrapper("--config-file"),
@@ -270,8 +279,15 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
     return None
 
 
+def _of_stdin(argv: Argv, stdin: Word | None) -> Line | None:
+    """`at now` and `batch` run later what they read now; with `-f` that is a file."""
+    return None if any(word.text[:2] == "-f" for word in argv[1:]) else Line(stdin, [])
+
+
 LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
     ".": _of_source,
+    "at": _of_stdin,
+    "batch": _of_stdin,
     "eval": _of_eval,
     "git": _of_git,
     "source": _of_source,
