@@ -189,9 +189,10 @@ class Guard:
         """Say what `git` would throw away."""
         if not self._git:
             return None
+        from hookrun.recipes.git import Configuration
         from hookrun.recipes.shell.git import call
 
-        git = call(command)
+        git = call(command, Configuration())
         what = THROWS_AWAY.get(git.command) if git is not None else None
         if git is None or what is None or what[0] not in self._git or not what[1](git.texts):
             return None

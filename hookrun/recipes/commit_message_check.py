@@ -48,7 +48,7 @@ RECIPE = Recipe(
         'Messages made by `"$(cat <<EOF ...)"`, variables of the line, `printf` and `echo`.',
         "A first line that does not match or is too long, a second line that is not empty, others that are too long.",
         "What is forbidden.",
-        "All of it also with `git -C`, behind `cd` and in `bash -c`.",
+        "All of it also with `git -C`, by an alias of git's configuration, behind `cd` and in `bash -c`.",
     ),
     misses=(
         "Messages that are written in an editor, or made by what only the shell will know.",
@@ -85,10 +85,12 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = lines.line(context)
     if line is None or not may_run(line, ("git",)):
         return None
+    from hookrun.recipes.git import Configuration
     from hookrun.recipes.shell.git import call
 
+    configuration = Configuration()
     for command in lines.reading(context, line).commands:
-        git = call(command)
+        git = call(command, configuration)
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
         message = _message(git, command)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
+from hookrun.recipes import lines
+
 SECONDS = 5.0
 """For one command."""
 QUIET = (
@@ -37,6 +39,38 @@ def run(directory: str, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+class Configuration:
+    """What git's configuration says of aliases, remotes and branches: asked at first need, once in a directory."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: dict[str, list[tuple[str, str]]] = {}
+
+    def __call__(self, directory: str | None) -> dict[str, str]:
+        """Return the settings that hold in a directory (None: the project's root), each by its name, the last value."""
+        return dict(self.all(directory))
+
+    def all(self, directory: str | None) -> list[tuple[str, str]]:
+        """Return names and values in their order: a name may stand there more than once. Empty where there is no git.
+
+        Section and key of a name are in lower case, what stands between them is as it was written.
+        """
+        where = directory if directory is not None and os.path.isdir(directory) else lines.project()
+        if where not in self._kept:
+            told = run(where, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
+            entries = [each.partition("\n") for each in told.split("\0") if each]
+            self._kept[where] = [(name, value if is_given else "true") for name, is_given, value in entries]
+        return self._kept[where]
+
+    def remote(self, directory: str | None) -> str:
+        """Return the remote that a push goes to which names none (see git-config, remote.pushDefault)."""
+        settings = self(directory)
+        here = branch(directory or lines.project())
+        names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
+        return next((settings[name] for name in names if name in settings), "origin")
 
 
 def branch(directory: str) -> str | None:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from hookrun.recipes.git import Configuration
     from hookrun.recipes.shell.command import Command
     from hookrun.recipes.shell.git import GitCall
 
@@ -45,8 +46,8 @@ RECIPE = Recipe(
         "`git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.",
         "Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.",
         (
-            "Settings in the line that come to the same: `-c remote.origin.push=+main`, `-c alias.p='push --force'`, "
-            "`-c remote.origin.mirror=true`."
+            "Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`), "
+            "`remote.origin.push=+main`, `remote.origin.mirror=true`."
         ),
         (
             "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
@@ -54,7 +55,7 @@ RECIPE = Recipe(
         ),
     ),
     misses=(
-        "Aliases, refspecs and mirrors that are set in git's configuration and not in the line.",
+        "What the line itself first writes into git's configuration: `git config alias.p 'push -f' && git p`.",
         "What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.",
         "Options that only the shell will know: `git push $FLAGS`.",
         "A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.",
@@ -72,22 +73,26 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = lines.line(context)
     if line is None or not may_run(line, ("git", "hub")):
         return None
-    return _check(context, line, 0)
+    from hookrun.recipes.git import Configuration
+
+    return _check(context, line, Configuration(), 0)
 
 
-def _check(context: Mapping[str, object], line: str, depth: int) -> dict[str, object] | None:
+def _check(
+    context: Mapping[str, object], line: str, configuration: Configuration, depth: int
+) -> dict[str, object] | None:
     from hookrun.recipes.shell.git import call
 
     reading = lines.reading(context, line)
     for command in reading.commands:
-        git = call(command)
+        git = call(command, configuration)
         if git is None:
             continue
         if git.line is not None and depth < DEEPEST:
-            answer = _check(context, git.line, depth + 1)
+            answer = _check(context, git.line, configuration, depth + 1)
             if answer is not None:
                 return answer
-        reason = _reason(git, command)
+        reason = _reason(git, command, configuration)
         if reason is not None:
             return lines.block(f"{reason}. {ADVICE}")
     reason = lines.unread(reading)
@@ -141,7 +146,7 @@ class Push:
         return self.given[1:]
 
 
-def _reason(git: GitCall, command: Command) -> str | None:
+def _reason(git: GitCall, command: Command, configuration: Configuration) -> str | None:
     """Return why a call of git is not to be made, None if it may be."""
     if git.command not in {"push", "send-pack"}:
         return None
@@ -150,16 +155,28 @@ def _reason(git: GitCall, command: Command) -> str | None:
         return None
     if command.program == UNKNOWN and not (push.forces or push.leases or push.mirrors):
         return None
-    configured = [
-        value for name, value in git.settings.items() if name.startswith("remote.") and name.endswith(".push")
-    ]
-    mirrors = push.mirrors or any(
-        name.startswith("remote.") and name.endswith(".mirror") and value.lower() not in {"false", "no", "off", "0"}
-        for name, value in git.settings.items()
-    )
-    if mirrors:
+    configured = list(git.settings.items())
+    if git.command == "push":
+        configured += _of_its_remote(push, configuration, git.directory)
+    if push.mirrors or any(_key(name) == "mirror" and value.lower() not in FALSE for name, value in configured):
         return "A push as a mirror overwrites and deletes every branch of the other side"
-    return _overwriting(push, configured) or _deleting(push)
+    return _overwriting(push, [value for name, value in configured if _key(name) == "push"]) or _deleting(push)
+
+
+FALSE = frozenset({"false", "no", "off", "0", ""})
+"""How git's configuration says no."""
+
+
+def _key(name: str) -> str | None:
+    """Return which setting of a remote this is, None if it is none of a remote."""
+    return name.rpartition(".")[2] if name.startswith("remote.") else None
+
+
+def _of_its_remote(push: Push, configuration: Configuration, directory: str | None) -> list[tuple[str, str]]:
+    """Return what git's configuration sets for the remote that is pushed to; refspecs where the line gives none."""
+    remote = push.given[0] if push.given else configuration.remote(directory)
+    names = {f"remote.{remote}.mirror"} if push.refspecs else {f"remote.{remote}.mirror", f"remote.{remote}.push"}
+    return [(name, value) for name, value in configuration.all(directory) if name in names]
 
 
 def _overwriting(push: Push, configured: list[str]) -> str | None:

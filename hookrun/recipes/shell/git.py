@@ -1,4 +1,4 @@
-"""A call of git: its command, with the words of that, past git's own options and through an alias of the line's."""
+"""A call of git: its command, with the words of that, past git's own options and through aliases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from hookrun.recipes.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from hookrun.recipes.shell.command import Command
+
+    Configured = Callable[[str | None], Mapping[str, str]]
 
 VALUED = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
@@ -15,11 +19,25 @@ VALUED = frozenset(
 )
 """Git's own options that take the next word."""
 
+OWN = frozenset({
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout",
+    "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff", "diff-tree", "difftool",
+    "fetch", "filter-branch", "for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "init",
+    "log", "ls-files", "ls-remote", "ls-tree", "maintenance", "merge", "merge-base", "mergetool", "mv", "notes",
+    "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "replace", "request-pull",
+    "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-pack", "shortlog", "show", "show-ref",
+    "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
+    "update-ref", "version", "worktree", "write-tree",
+})  # fmt: skip
+"""Commands of git, of which no alias can be made; of one that is missing here git's configuration is asked in vain."""
+DEEPEST = 5
+"""Aliases of aliases."""
+
 
 class GitCall:
     """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is what an alias of the line (`-c alias.x='!...'`) gives to a shell. `directory` is where git runs.
+    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs.
     """
 
     __slots__ = ("command", "directory", "line", "settings", "words")
@@ -37,16 +55,44 @@ class GitCall:
         return [word.text for word in self.words]
 
 
-def call(command: Command) -> GitCall | None:
+def call(command: Command, configured: Configured | None = None) -> GitCall | None:
     """Return the call that a command is, None if it is none of git's or names no command of it.
 
-    A program that is not known counts as git: whoever asks looks for words that only git is given.
+    A program that is not known counts as git: whoever asks looks for words that only git is given. `configured` returns
+    the settings that hold in a directory: with it, aliases of git's configuration are seen through as well.
     """
-    if command.program != UNKNOWN and command.one_of(("git",)) is None:
+    if command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
         return None
+    made = None
     settings: dict[str, str] = {}
     directory = command.directory
     words = command.words[1:]
+    for _ in range(DEEPEST):
+        words, directory = _past_options(words, directory, settings)
+        if not words:
+            return None
+        made = GitCall(words[0].text, words[1:], settings, directory)
+        alias = _alias(made, configured if command.program != UNKNOWN else None)
+        if not alias:
+            break
+        if alias[:1] == "!":
+            made.line = " ".join([alias[1:], *made.texts])
+            break
+        words = [*map(Word, alias.split()), *made.words]
+    return made
+
+
+def _alias(made: GitCall, configured: Configured | None) -> str | None:
+    if made.command in OWN or UNKNOWN in made.command:
+        return None
+    name = f"alias.{made.command.lower()}"
+    if name in made.settings or configured is None:
+        return made.settings.get(name)
+    return configured(made.directory).get(name)
+
+
+def _past_options(words: list[Word], directory: str | None, settings: dict[str, str]) -> tuple[list[Word], str | None]:
+    """Return the words behind git's own options, and where those let it run; `-c` goes into the settings."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
         takes = option in VALUED and not equals and len(words) > 1
@@ -59,13 +105,4 @@ def call(command: Command) -> GitCall | None:
 
             directory = absolute(given, directory)
         words = words[1 + takes :]
-    if not words:
-        return None
-    made = GitCall(words[0].text, words[1:], settings, directory)
-    alias = settings.get(f"alias.{made.command.lower()}")
-    if alias is not None and alias[:1] == "!":
-        made.line = " ".join([alias[1:], *made.texts])
-    elif alias:
-        first, *rest = alias.split()
-        made.command, made.words = first, [*map(Word, rest), *made.words]
-    return made
+    return words, directory

@@ -1,0 +1,124 @@
+"""Recipes that read git: what a repository's own configuration makes of a line, with the real git."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.recipes.account import Account
+
+
+@pytest.fixture
+def repository(account: Account) -> Account:
+    """Return an account whose working directory is a repository, on `main`."""
+    subprocess.run(["git", "init", "-q", "-b", "main", str(account.work)], check=True)
+    return account
+
+
+def configure(repository: Account, settings: dict[str, str], where: str = ".") -> None:
+    """Set what git's configuration of the repository is to say."""
+    for name, value in settings.items():
+        subprocess.run(["git", "-C", str(repository.work / where), "config", "--add", name, value], check=True)
+
+
+def answer(repository: Account, recipe: str, line: str) -> str | None:
+    """Return the message of a block, None where the line passes."""
+    told = repository.call(recipe, event="pre_tool_use", tool_args={"command": line})
+    return None if told is None else str(told["message"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"alias.pf": "push --force"}, "git pf"),
+        ({"alias.pf": "push --force"}, "git PF origin main"),
+        ({"alias.p": "push"}, "git p -f"),
+        ({"alias.pf": "p --force", "alias.p": "push"}, "git -c color.ui=never pf origin"),
+        ({"alias.pf": "-c a.b=c push -f"}, "git pf"),
+        ({"alias.pf": "!git fetch && git push -f"}, "git pf"),
+        ({"alias.pf": "!git q", "alias.q": "push -f"}, "bash -c 'git pf'"),
+        ({"remote.origin.push": "+refs/heads/*:refs/heads/*"}, "git push"),
+        ({"remote.origin.push": "+main"}, "git push origin"),
+        (
+            {"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"},
+            "git push",
+        ),
+        ({"branch.main.remote": "b", "remote.b.mirror": "true"}, "git push"),
+        ({"branch.main.pushRemote": "b", "branch.main.remote": "c", "remote.b.mirror": "1"}, "git push"),
+        ({"remote.b.mirror": "yes"}, "git push b"),
+    ],
+)
+def test_a_push_that_the_configuration_forces_is_blocked(
+    repository: Account, settings: dict[str, str], line: str
+) -> None:
+    """By an alias, also of an alias or a shell's line; by a refspec or a mirror of the remote that is pushed to."""
+    assert answer(repository, "no_force_push", line) is None
+    configure(repository, settings)
+    assert answer(repository, "no_force_push", line) is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"alias.p": "push"}, "git p origin main"),
+        ({"alias.pf": "push --force"}, "git push"),
+        ({"alias.pf": "push --force"}, "git -c alias.pf=status pf"),
+        ({"remote.b.mirror": "true"}, "git push"),
+        ({"remote.b.mirror": "true"}, "git push origin main"),
+        ({"remote.origin.mirror": "false"}, "git push"),
+        ({"remote.origin.push": "+main"}, "git push origin feature"),
+        ({"remote.origin.push": "+main"}, "git fetch"),
+        ({"alias.a": "b", "alias.b": "a"}, "git a"),
+        ({"alias.a": "!echo push -f"}, "git a"),
+    ],
+)
+def test_what_the_configuration_does_not_force_passes(repository: Account, settings: dict[str, str], line: str) -> None:
+    """Another remote's mirror, a refspec that the line's own replaces, aliases that lead nowhere."""
+    configure(repository, settings)
+    assert answer(repository, "no_force_push", line) is None
+
+
+def test_the_line_s_own_settings_come_first_and_git_s_own_commands_are_no_aliases(repository: Account) -> None:
+    """As git has it."""
+    configure(repository, {"alias.pf": "status", "alias.push": "status"})
+    assert answer(repository, "no_force_push", "git -c alias.pf='push -f' pf") is not None
+    assert answer(repository, "no_force_push", "git push -f") is not None
+    assert answer(repository, "no_force_push", "git -c alias.push=status push -f") is not None
+
+
+def test_the_configuration_is_that_of_the_repository_the_line_works_in(repository: Account) -> None:
+    """With `cd` and `git -C`, each for itself."""
+    subprocess.run(["git", "init", "-q", str(repository.work / "other")], check=True)
+    configure(repository, {"alias.pf": "push --force"}, "other")
+    assert answer(repository, "no_force_push", "git pf") is None
+    for line in ("cd other && git pf", "git -C other pf", "git pf; (cd other; git pf)"):
+        assert answer(repository, "no_force_push", line) is not None
+
+
+def test_the_account_s_own_aliases_count(repository: Account) -> None:
+    """Those of ~/.gitconfig, also where no repository is."""
+    (repository.home / ".gitconfig").write_text("[alias]\n\tpf = push --force\n\tempty\n")
+    for line in ("git pf", "cd / && git pf", "mkdir new && cd new && git pf"):
+        assert answer(repository, "no_force_push", line) is not None
+    assert answer(repository, "no_force_push", "git empty") is None
+
+
+def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
+    """By the recipes that look for them."""
+    configure(repository, {"alias.ci": "commit -q", "alias.wipe": "clean -fdx"})
+    assert answer(repository, "commit_message_check", "git ci -m 'feat: a line'") is None
+    assert answer(repository, "commit_message_check", "git ci -m 'a line'") is not None
+    assert answer(repository, "block_destructive_commands", "git wipe") is None
+    repository.options(git="clean")
+    assert answer(repository, "block_destructive_commands", "git wipe") is not None
+
+
+def test_without_git_a_line_is_judged_by_what_it_says(repository: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing fails where git cannot be run."""
+    configure(repository, {"alias.pf": "push --force"})
+    monkeypatch.setenv("PATH", str(repository.work))
+    assert answer(repository, "no_force_push", "git pf") is None
+    assert answer(repository, "no_force_push", "git push -f") is not None
