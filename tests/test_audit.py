@@ -304,11 +304,11 @@ def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None
         process.stdin.close()
         hook = int((project.root / "pid").read_text())
         try:
-            until(lambda: project.audit() != [])
+            until(lambda: project.audit(starts=True) != [])
         finally:
             process.kill()
             os.kill(hook, 9)
-    [record] = project.audit()
+    [record] = project.audit(starts=True)
     assert (record["kind"], record["pid"], record["session_id"]) == ("start", process.pid, "s1")
     assert record["event"] == "pre_tool_use"
 
@@ -316,9 +316,10 @@ def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None
 def test_a_slow_fire_that_ends_has_one_start_and_one_fire_of_the_same_request(project: Project) -> None:
     """A fire of over a second that ends well: `start`, the runs, `fire`, all with one request_id."""
     project.hooks({"command": "sleep 1.2"})
-    fired = project.fire()
-    assert [record["kind"] for record in fired.audit] == ["start", "hook", "fire"]
-    assert len({record["request_id"] for record in fired.audit}) == 1
+    project.fire()
+    records = project.audit(starts=True)
+    assert [record["kind"] for record in records] == ["start", "hook", "fire"]
+    assert len({record["request_id"] for record in records}) == 1
 
 
 # --- trouble
@@ -554,7 +555,8 @@ def test_200_fires_of_8_at_once_into_one_audit_lose_nothing(project: Project) ->
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(fire, range(200)))
     assert done == [(0, b"")] * 200
-    kept = sorted((int(str(r["session_id"])), str(r["kind"]), str(r.get("hook"))) for r in records(project.home))
+    told = [r for r in records(project.home) if r["kind"] != "start"]  # those began to last, on a slow machine
+    kept = sorted((int(str(r["session_id"])), str(r["kind"]), str(r.get("hook"))) for r in told)
     each = [("fire", "None"), ("hook", "h0"), ("hook", "h1")]
     assert kept == [(number, *what) for number in range(200) for what in each]
     assert len(files(project.home)) > 2
