@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.claude import payload
-from hookrun.claude.answer import answered
+from hookrun.claude.answer import Answered, answered
 from hookrun.config import plain
 from hookrun.config.problem import Problem
 from hookrun.fastjson import dumps
-from hookrun.model import Failure
+from hookrun.model import Failure, Verdict
 from hookrun.run.prepare import Surroundings
 from hookrun.run.process import Loop
 from hookrun.run.runner import Runner
@@ -21,7 +21,7 @@ from hookrun.run.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.model import Hook
+    from hookrun.model import Hook, Outcome
 
 LONGEST = 10.0
 """Seconds that a hook gets for a sample."""
@@ -88,12 +88,7 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
 
 def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:
     context = sample(hook, cwd)
-    around = Surroundings(context, project=root, request_id="probe", home=home)
-    loop = Loop(deadline=monotonic() + LONGEST)
-    runner = Runner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
-    stdin = dumps(payload.of(hook.events[0], context)).encode("ascii") + b"\n"
-    (outcome,) = runner([(hook, stdin)])
-    answer = answered(hook, hook.events[0], context, outcome)
+    outcome, answer = _answered(hook, context, cwd, root, home)
     event = str((hook.claude or {}).get("event", hook.events[0]))
     if isinstance(answer.given, Failure):
         found = f"{answer.given.kind} on a sample of {event}: {answer.given.detail}"
@@ -102,6 +97,25 @@ def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:
         yield _warning(
             hook, f"on a sample of {event}: {note}", "an answer that counts as a whole", "see what it prints"
         )
+    if "stop_hook_active" in context and _goes_on(answer.given):
+        _, again = _answered(hook, {**context, "stop_hook_active": True}, cwd, root, home)
+        if _goes_on(again.given):
+            found = f"that it keeps the turn from ending at {event} also when stop_hook_active is true"
+            expected = "a hook that lets the turn end once it has said what is to be done"
+            yield _warning(hook, found, expected, "exit 0 where stop_hook_active is true in its input")
+
+
+def _goes_on(given: Verdict | Failure) -> bool:
+    return isinstance(given, Verdict) and given.action == "block"
+
+
+def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Answered]:
+    around = Surroundings(context, project=root, request_id="probe", home=home)
+    loop = Loop(deadline=monotonic() + LONGEST)
+    runner = Runner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
+    stdin = dumps(payload.of(hook.events[0], context)).encode("ascii") + b"\n"
+    (outcome,) = runner([(hook, stdin)])
+    return outcome, answered(hook, hook.events[0], context, outcome)
 
 
 def _warning(hook: Hook, found: str, expected: str, advice: str) -> Problem:

@@ -23,7 +23,11 @@ REFUSED = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a p
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
-STDERR_CHARACTERS = 2000
+"""Lines of stderr that a failure tells."""
+LONGEST_LINES = 2000
+"""Characters of them."""
+LONGEST_REASON = 10_000
+"""Characters of an output that are a reason as they stand; of a longer one only its beginning and its end are."""
 
 
 NO_OBJECTION = Verdict()
@@ -115,9 +119,9 @@ def _check_keys(verdict: Verdict) -> None:
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     """Exit status 2: as the answer says, but never weaker than a block."""
-    said = text_of(outcome.stderr)
+    said = _reason(outcome.stderr)
     if answer is None:
-        said = said or text_of(outcome.stdout)
+        said = said or _reason(outcome.stdout)
         answer = Verdict("block")
     elif STRENGTH[answer.action] < STRENGTH["block"]:
         answer.action = "block"
@@ -142,13 +146,23 @@ def _how_it_ended(outcome: Outcome) -> str:
 
 
 def text_of(output: bytes) -> str:
-    """Return the end of an output as text."""
-    return output.decode("utf-8", "replace").strip()[-STDERR_CHARACTERS:]
+    """Return an output as text."""
+    return output.decode("utf-8", "replace").strip()
+
+
+def _reason(output: bytes) -> str:
+    """Return an output as the reason of a refusal: the first error is at its beginning, what came of it at its end."""
+    text = text_of(output)
+    more = len(text) - LONGEST_REASON
+    if more <= 0:
+        return text
+    half = LONGEST_REASON // 2
+    return f"{text[:half]}\n[{more} characters are left out here]\n{text[-half:]}"
 
 
 def stderr_tail(outcome: Outcome) -> str:
     """Return the last lines of stderr, as they stand behind what is said of a failure; empty for none."""
-    lines = text_of(outcome.stderr).splitlines()[-STDERR_LINES:]
+    lines = text_of(outcome.stderr)[-LONGEST_LINES:].splitlines()[-STDERR_LINES:]
     return "; stderr: " + "\n".join(lines) if lines else ""
 
 

@@ -281,12 +281,15 @@ def test_exit_2_and_a_cut_answer_is_a_block() -> None:
     }
 
 
-def test_a_long_reason_keeps_its_end() -> None:
-    """Of much stderr the last characters are kept: that is where the error stands."""
-    message = answer(ended(exit_code=2, stderr=b"x" * 10_000 + b" the end"))["message"]
+def test_a_long_reason_keeps_its_beginning_and_its_end() -> None:
+    """And says how much was left out. What is not too long stands as it is."""
+    message = answer(ended(exit_code=2, stderr=b"first " + b"x" * 20_000 + b" last"))["message"]
     assert isinstance(message, str)
-    assert len(message) == 2000
-    assert message.endswith("x the end")
+    assert message.startswith("first xxx")
+    assert message.endswith("xxx last")
+    assert "\n[10011 characters are left out here]\n" in message
+    assert len(message) < 10_100
+    assert answer(ended(exit_code=2, stderr=b"x" * 10_000))["message"] == "x" * 10_000
 
 
 # --- the table: everything else

@@ -66,7 +66,8 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
         for name in LIMITED:
             text = getattr(answer.given, name)
             if text is not None and len(text) > LONGEST:
-                setattr(answer.given, name, limited(text, keep))
+                whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
+                setattr(answer.given, name, limited(text, keep, whole=whole))
     failure = answer.given if isinstance(answer.given, Failure) else None
     on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
     run = Run(hook, verdicts.settle(hook, answer.given, on_failure=on_failure), outcome=outcome, failure=failure)
@@ -75,10 +76,15 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
     return run
 
 
-def limited(text: str, keep: Callable[[str], str | None]) -> str:
-    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it."""
+def limited(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str:
+    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it.
+
+    Unless it is the `whole` text, more was printed than `max_output` lets be kept.
+    """
     path = keep(text)
-    where = f"all of it is in {path}" if path is not None else "the rest could not be kept"
+    where = f"{'all of it' if whole else 'what was kept of it'} is in {path}"
+    if path is None:
+        where = "the rest could not be kept"
     return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
@@ -155,7 +161,7 @@ class Reading:
             self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
         reason = verdicts.text_of(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
-            self._note(f"its exit status 2 has no effect at {self.native}" + (f": {reason}" if reason else ""))
+            self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))
             return
         verdict = self.verdict
         if self.rules.exit_2 == PERSON:
@@ -190,7 +196,7 @@ class Reading:
         top = {name: said[name] for name in self.rules.obeys if name in said}
         verdict = self.verdict
         verdict.system_message = _text(top.get("systemMessage"))
-        if "additionalContext" not in self.rules.lost:
+        if "additionalContext" in (self.rules.fields or {}) and "additionalContext" not in self.rules.lost:
             verdict.additional_context = _text(own.get("additionalContext"))
         if self.native == "PreToolUse":
             self._before_tool(own)

@@ -71,7 +71,7 @@ RULES = {
         },
     ),
     "PermissionRequest": Rules(NOTHING, "continue systemMessage", {"decision": OBJECT}),
-    "PermissionDenied": Rules(NOTHING, "continue systemMessage", {"retry": FLAG}, lost="retry"),
+    "PermissionDenied": Rules(NOTHING, "", {"retry": FLAG}, lost="retry"),
     "PostToolUse": Rules(
         BLOCK,
         EVERYTHING,
@@ -102,7 +102,7 @@ RULES = {
     "PreCompact": Rules(BLOCK, "decision"),
     "PostCompact": Rules(PERSON),
     "FileChanged": Rules(NOTHING, "systemMessage", {"watchPaths": TEXTS}, lost="watchPaths"),
-    "MessageDisplay": Rules(NOTHING, "systemMessage", {"displayContent": TEXT}, lost="displayContent"),
+    "MessageDisplay": Rules(NOTHING, "", {"displayContent": TEXT}, lost="displayContent"),
 }
 """Claude's event -> what counts there."""
 

@@ -109,7 +109,7 @@ def _called(event: str) -> str:
 
 
 def _reason(matcher: str, event: str) -> str:
-    if names_in(matcher, event) is not None:
+    if event == matched.WATCHED or names_in(matcher, event) is not None:
         return "does not list"
     from hookrun.claude.javascript import Expression, RegexError
 

@@ -84,6 +84,9 @@ def _read(path: str) -> File:
     if file.handlers is None:
         msg = f"{path}: found no hooks, expected them in Claude Code's form; name a file that has some"
         raise click.ClickException(msg)
+    if file.says("disableAllHooks") is True:
+        msg = f"{path}: found disableAllHooks: true, expected hooks that run; take it out first: moved, they would run"
+        raise click.ClickException(msg)
     return file
 
 
@@ -148,11 +151,27 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: it includes {path} no more: these hooks would run twice")
-    if text.at(("hookrun", "include_claude")) is True:
-        migrated.notes.append(
-            f"{declarations}: include_claude takes {path} in as well: set it to false, or they run twice"
-        )
+    if text.at(("hookrun", "include_claude")) is True and claude.is_settings(path):
+        others = [
+            each for each in _taken_in_besides(declarations, path) if load(each, "project", claudes=True).handlers
+        ]
+        if others or declarations.startswith(f"{config_directory(home)}/"):
+            besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
+            msg = (
+                f"{declarations}: include_claude takes in {besides}: these hooks would run twice; "
+                "take include_claude out of it, and name under include what it is to take in besides"
+            )
+            raise WiringError(msg)
+        text = text.remove(("hookrun", "include_claude"))
+        migrated.notes.append(f"{declarations}: include_claude is taken out: these hooks would run twice")
     return text
+
+
+def _taken_in_besides(declarations: str, path: str) -> list[str]:
+    """Return the other settings of the project that `include_claude` takes in."""
+    directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
+    found = [f"{directory}/{name}" for name in CLAUDE_FILES]
+    return [each for each in found if os.path.realpath(each) != os.path.realpath(path) and os.path.exists(each)]
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Existing) -> Json:

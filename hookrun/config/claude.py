@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config.claude_doubts import doubt_matcher
+from hookrun.config.claude_doubts import VOID, doubt_matcher
 from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.problem import nearest, shown
 from hookrun.events import EVENTS
@@ -28,6 +28,8 @@ NATIVE = (
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys that people write beside `matcher` and `hooks`, where Claude Code does not look at them."""
+
+OF_A_GROUP = ("matcher", "hooks")
 
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
@@ -104,16 +106,22 @@ def _entries(hooks: dict[str, object], at: Place, *, strict: bool) -> Iterator[E
 
 def _of_group(group: object, event: str, at: Place) -> Iterator[Entry]:
     if not isinstance(group, dict):
-        at.mistaken(group, "a group: an object with hooks", 'write {"matcher": "Bash", "hooks": [...]}')
+        at.mistaken(group, f"a group: an object with hooks {VOID}", 'write {"matcher": "Bash", "hooks": [...]}')
         return
     matcher = _matcher(group, at)
     if matcher is not None:
         doubt_matcher(matcher, event, at.at("matcher"))
+    for key in group:
+        if key not in OF_A_GROUP and key not in OF_A_HANDLER and (near := nearest(key, OF_A_GROUP)):
+            expected = (
+                "matcher or hooks (Claude Code passes others over: without a matcher the hooks run on everything)"
+            )
+            at.at(key).warn(f"the unknown key {shown(key)}", expected, "correct it", nearest=near)
     for key in sorted(OF_A_HANDLER.intersection(group)):
         at.at(key).warn(f"{key} beside hooks", f"{key} in each of the hooks (here it does nothing)", "move it there")
     handlers = group.get("hooks")
     if not isinstance(handlers, list):
-        at.at("hooks").mistaken(handlers, "a list of handlers", 'write [{"type": "command", "command": "..."}]')
+        at.at("hooks").mistaken(handlers, f"a list of handlers {VOID}", 'write [{"type": "command", "command": "..."}]')
         return
     for index, handler in enumerate(handlers):
         yield Entry((*at.path, "hooks", index), event, matcher, handler)

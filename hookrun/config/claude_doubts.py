@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hookrun.claude import matched, permission
@@ -85,6 +86,12 @@ WORDS = {
 
 MCP = "mcp__"
 
+VOID = "(Claude Code takes nothing from the whole file; here its other hooks run)"
+"""What is said of what Claude Code cannot read (measured with 2.1.329)."""
+
+RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
+"""How permission rules stand in a matcher, where they do not belong: `Bash(git *)`."""
+
 
 def doubt_matcher(matcher: str, event: str, at: Place) -> None:
     """Warn of a matcher that does nothing, or that never fits."""
@@ -119,15 +126,41 @@ def _doubt_tool(name: str, at: Place) -> None:
 
 
 def _doubt_expression(matcher: str, event: str, at: Place) -> None:
-    tool, words = permission.parse(matcher)
-    if event in matched.TOOL_EVENTS and words is not None and tool in BUILT_IN:
-        advice = f'write "matcher": "{tool}", and "if": {shown(matcher)} in the hook'
-        at.warn(f"the permission rule {shown(matcher)}", "a tool's name (as an expression this never matches)", advice)
-        return
+    if event in matched.TOOL_EVENTS:
+        rules = [match[0] for match in RULES.finditer(matcher) if match[1] in BUILT_IN and match[2] not in (".*", ".+")]
+        if rules:
+            _doubt_rules(matcher, rules, at)
+            return
     try:
-        Expression(matcher)
+        expression = Expression(matcher)
     except RegexError as error:
         at.warn(shown(matcher), f"a regular expression that can be read ({error}: it matches nothing)", "correct it")
+        return
+    if event not in matched.TOOL_EVENTS:
+        return
+    for name, instead in GONE.items():
+        if re.search(rf"\b{name}\b", matcher):
+            expected = f"a tool that there is (Claude Code has no {name} any more; {instead} does that)"
+            at.warn(shown(name), expected, f"write {instead}")
+    known = {*BUILT_IN, *matched.LEGACY}
+    if "__" not in matcher and not any(expression.finds(name) for name in known):
+        near = next((near for word in re.findall(r"\w{3,}", matcher) if (near := nearest(word, BUILT_IN))), None)
+        expected = "an expression that fits a tool, letter by letter (this fits none that Claude Code is known to have)"
+        at.warn(shown(matcher), expected, "correct it", nearest=near)
+
+
+def _doubt_rules(matcher: str, rules: list[str], at: Place) -> None:
+    """Say where permission rules belong that stand in a matcher."""
+    tools = "|".join(dict.fromkeys(rule.partition("(")[0] for rule in rules))
+    advice = f'write "matcher": {shown(tools)}, and "if": {shown(rules[0])} in the hook'
+    if len(rules) > 1:
+        listed = ", ".join(shown(rule) for rule in rules)
+        advice = f'write "matcher": {shown(tools)}, and a hook for each of "if": {listed}'
+    at.warn(
+        f"the permission rule {shown(rules[0] if len(rules) == 1 and rules[0] != matcher else matcher)}",
+        "a tool's name (as an expression this never matches)",
+        advice,
+    )
 
 
 def doubt_rule(rule: str, at: Place) -> None:

@@ -8,10 +8,10 @@ from hookrun.claude import names as claude_names
 from hookrun.claude.matched import TOOL_EVENTS
 from hookrun.config import plain, words
 from hookrun.config.check import Checked
-from hookrun.config.claude_doubts import doubt_rule
+from hookrun.config.claude_doubts import VOID, doubt_rule
 from hookrun.config.fields import HOOK_FIELDS, TRUSTED_LAYERS, WORD, names
 from hookrun.config.problem import nearest, shown
-from hookrun.config.rules import HEADER_VARIABLE, MILLISECONDS, nothing_relative
+from hookrun.config.rules import HEADER_VARIABLE, MILLISECONDS, OF_THE_BODY, nothing_relative
 from hookrun.config.scope import free_name, made_name
 from hookrun.config.shapes import Choice, Field, Flag, Many, Number, Text
 from hookrun.config.values import Place, keep
@@ -153,14 +153,15 @@ def _unsupported(type_: object, given: dict[str, object], entry: Entry, at: Plac
         at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
         return f"{at.document.path}: {found}, which only Claude Code can run"
     if type_ not in NEEDED:
-        expected = '"command" or "http" (Claude Code has "prompt", "agent" and "mcp_tool" besides)'
+        expected = '"command" or "http", or "prompt", "agent" or "mcp_tool" for Claude Code alone'
         where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
         near = nearest(type_, [*NEEDED, *NOT_RUN]) if isinstance(type_, str) else None
-        where.report(f"type {shown(type_)}" if type_ is not None else "no type", expected, "correct it", nearest=near)
+        found = f"type {shown(type_)}" if type_ is not None else "no type"
+        where.report(found, f"{expected} {VOID}", "correct it", nearest=near)
         return None
     needed = NEEDED[str(type_)]
     if needed not in given and isinstance(entry.handler, dict) and needed not in entry.handler:
-        at.report(f"no {needed}", f'a handler of type "{type_}" to have one', f'add "{needed}"')
+        at.report(f"no {needed}", f'a handler of type "{type_}" to have one {VOID}', f'add "{needed}"')
     if given.get("shell") == "powershell" and "args" not in given:
         found = 'shell "powershell"'
         at.at("shell").warn(found, "bash, or args (hookrun runs no PowerShell)", "call pwsh with args")
@@ -210,7 +211,9 @@ def _meaning(entry: Entry, given: dict[str, object], ends_in: float, default: ob
     allowed = [str(each) for each in _list(given.get("allowedEnvVars"))]
     headers = given.get("headers")
     if isinstance(headers, dict):
-        meaning["headers"] = {name: _only(allowed, str(value)) for name, value in headers.items()}
+        meaning["headers"] = {
+            name: _only(allowed, str(value)) for name, value in headers.items() if name.lower() not in OF_THE_BODY
+        }
     if allowed:
         meaning["allowed_env"] = allowed
     return meaning
@@ -241,6 +244,10 @@ def _doubtful(entry: Entry, given: dict[str, object], at: Place) -> None:
         at.at("onFailure").warn(
             shown(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
         )
+    for name in headers if isinstance(headers := given.get("headers"), dict) else ():
+        if name.lower() in OF_THE_BODY:
+            expected = "no header that says where the body ends (it is ignored)"
+            at.at("headers", name).warn(f"the header {shown(name)}", expected, "remove it")
     if handler.get("once") is True:
         at.at("once").warn("once", "nothing (Claude Code obeys it in skills only)", "remove it")
     if given.get("asyncRewake") is True:

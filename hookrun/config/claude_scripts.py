@@ -22,6 +22,14 @@ ENDS = re.compile(
 )
 """How scripts end themselves, and with what."""
 
+ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']")
+"""How a script in Python ends with 1 and a text on stderr."""
+
+COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
+
+NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
+"""Variables that people expect, and that Claude Code does not set: what they would hold is on stdin."""
+
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
 """What a script has in it that refuses by its output."""
 
@@ -35,9 +43,12 @@ def doubts(hook: Hook, root: str) -> Iterator[Problem]:
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return
     for word in plain.relative_words(hook.kind, hook.target):
-        if "/" in word:
+        if "/" in word and not word.startswith("${CLAUDE_"):
             expected = "a path from the project (the hook runs where the agent is, which changes)"
             yield _warning(hook, f"the relative path {shown(word)}", expected, f'write "$CLAUDE_PROJECT_DIR"/{word}')
+    for name in sorted({match[1] for match in NOT_SET.finditer(hook.target if isinstance(hook.target, str) else "")}):
+        expected = "input on stdin, as JSON (Claude Code sets no such variable)"
+        yield _warning(hook, f"${name}", expected, "read stdin, as in: jq -r .tool_input.command")
     if claude.get("event") in REFUSES and hook.on_failure != "block" and not hook.background:
         for name, text in _texts(hook, root):
             if _ends_with_one(text):
@@ -61,8 +72,10 @@ def _texts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
 
 
 def _ends_with_one(text: str) -> bool:
+    text = COMMENT.sub("", text)
     codes = {match.group(1) or match.group(2) for match in ENDS.finditer(text)}
-    return "1" in codes and "2" not in codes and not ANSWERS.search(text)
+    with_one = "1" in codes or ENDS_WITH_TEXT.search(text) is not None
+    return with_one and "2" not in codes and not ANSWERS.search(text)
 
 
 def _warning(hook: Hook, found: str, expected: str, advice: str) -> Problem:

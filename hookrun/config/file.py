@@ -128,6 +128,10 @@ def _load(file: File) -> None:
     _check_top(file, data)
     if "hooks" in data:
         _take_hooks(file, file.document, data["hooks"])
+    elif file.claudes and (events := [key for key in data if key in claude.NATIVE]):
+        at = Place(file.document, (events[0],), file.problems)
+        expected = 'events within "hooks" (Claude Code runs nothing of what stands beside it)'
+        at.report(f"{events[0]} at the top", expected, 'write {"hooks": {...}} around them')
     if "hookrun" in data and not file.claudes:
         file.settings, problems = check_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems

@@ -11,6 +11,7 @@ from hookrun.claude.matcher import EVERYTHING, fits, names_in
 from hookrun.config.claude_handler import A_DAY, check_handler, session_end
 from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
+from hookrun.match import glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,9 +57,8 @@ def migrate(file: File, there: Iterable[object] = ()) -> Migrated:
         where = f"{file.path}:{file.document.position(entry.path)[0]}"
         if checked.hook is None:
             if checked.problems:
-                migrated.notes.append(
-                    f"{where}: left where it is: {checked.problems[0].found}: {checked.problems[0].expected}"
-                )
+                problem = checked.problems[0]
+                migrated.notes.append(f"{where}: left where it is: found {problem.found}, expected {problem.expected}")
         elif checked.hook.error is not None:
             migrated.notes.append(f"{where}: left where it is: {checked.hook.error}")
         else:
@@ -94,18 +94,29 @@ def _why_not(entry: Entry, hook: Hook) -> str | None:
         return None
     if entry.event not in matched.TOOL_EVENTS:
         return f"the matcher {shown(matcher)} is not about a tool"
-    return None if globs(matcher, entry.event) else f"no glob says what {shown(matcher)} does"
+    return None if globs(matcher, entry.event) else f"no glob on hookrun's names says what {shown(matcher)} does"
 
 
 def globs(matcher: str, event: str) -> list[str]:
-    """Return the globs that say what a matcher on tools does; none where no glob can."""
+    """Return the globs that say what a matcher on tools does; none where no glob can.
+
+    None can for a name that is hookrun's and not Claude Code's: `bash` is no tool there, and the hook never runs.
+    """
+    found = _globs(matcher, event)
+    for ours, theirs in names.TOOLS.items():
+        if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
+            return []
+    return found
+
+
+def _globs(matcher: str, event: str) -> list[str]:
     listed = names_in(matcher, event)
     if listed is not None:
         now = (matched.LEGACY.get(name, name) for name in listed)
         return list(dict.fromkeys(CANONICAL.get(name, name) for name in now))
     whole = re.fullmatch(r"\^?\(([A-Za-z0-9_|-]+)\)\$", matcher)
     if whole and matcher.startswith("^"):
-        return globs(whole.group(1), event)
+        return _globs(whole.group(1), event)
     sides = matcher.split("|")
     if not all(SIMPLE.fullmatch(side) for side in sides):
         return []

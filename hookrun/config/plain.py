@@ -17,6 +17,9 @@ VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR",
 FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
 """How a line looks that fires hookrun for an agent, this one's or an older one's."""
 
+INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
+"""How a line begins that first goes into the project."""
+
 LONGEST_LINE = 65536
 """Characters of a shell line that is read here; a longer one names nothing plainly."""
 
@@ -113,9 +116,17 @@ def look_for(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] 
         words = [Word(word, word, word.startswith(filled) or not word.startswith(left)) for word in target]
         return _plain(words)
     if kind == "command" and isinstance(target, str):
-        line = _first_command(target)
-        return _plain(_without_prefixes(line.words)) if line.alone else []
+        into = INTO_PROJECT.match(target)
+        line = _first_command(target[into.end() :] if into else target)
+        found = _plain(_without_prefixes(line.words)) if line.alone else []
+        return [_within(f"${{{into[2]}}}", word, index) for index, word in enumerate(found)] if into else found
     return []
+
+
+def _within(directory: str, word: str, index: int) -> str:
+    """Return what a word names for a line that has gone into a directory. The first is a program."""
+    begins = word.startswith(("/", "~/", "${")) or (index == 0 and "/" not in word)
+    return word if begins else f"{directory}/{word.removeprefix('./')}"
 
 
 def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:

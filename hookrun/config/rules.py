@@ -19,6 +19,9 @@ FIELDS = names(HOOK_FIELDS)
 MILLISECONDS = 1000
 """A timeout of this many seconds or more was probably meant in milliseconds."""
 
+OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a request's body ends, in lower case: whatever is declared, they are set by what sends it."""
+
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
@@ -52,6 +55,9 @@ def _headers(values: dict[str, object], at: Place) -> None:
     headers = values.get("headers")
     allowed = texts(values, "allowed_env")
     for name, text in headers.items() if isinstance(headers, dict) else ():
+        if name.lower() in OF_THE_BODY:
+            expected = "no header that says where the body ends (hookrun sets it)"
+            at.at("headers", name).report(f"the header {shown(name)}", expected, "remove it")
         for match in HEADER_VARIABLE.finditer(str(text)):
             variable = match.group(1) or match.group(2)
             if variable not in allowed:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 def find_twins(hooks: Iterable[Hook]) -> None:
     """Note in each of the hooks, which are in running order, the matchers under which the same one stands before it.
 
-    The same are handlers of one event with the same command or URL, the same arguments and the same `if`. A plugin's
-    are its own; one that is declared wrongly or is switched off is no twin.
+    The same are handlers of one event with the same command or URL, the same arguments and the same `if`, which names
+    the same files. A plugin's are its own; one that is declared wrongly or is switched off is no twin, and one in the
+    background, which has no say, is none of one that has.
     """
     seen: dict[object, list[str]] = {}
     for hook in hooks:
@@ -23,7 +24,8 @@ def find_twins(hooks: Iterable[Hook]) -> None:
             continue
         target = hook.target if isinstance(hook.target, str) else tuple(hook.target)
         agents = tuple(hook.agents) if hook.agents is not None else None
-        key = (claude["event"], hook.kind, target, claude.get("if"), claude.get("plugin_root"), agents)
+        rule = (claude.get("if"), claude.get("base"))
+        key = (claude["event"], hook.kind, target, rule, claude.get("plugin_root"), agents, hook.background)
         before = seen.setdefault(key, [])
         if before:
             claude["twins"] = list(dict.fromkeys(before))

@@ -107,7 +107,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
     }
     notes = str(done.json["notes"])
     for reason in (
-        "no glob says",
+        "no glob on",
         "only Claude Code can run",
         "runs once",
         "not about a tool",
@@ -184,8 +184,56 @@ def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
     assert len(hooks) == 1
 
 
-def test_settings_that_are_taken_in_by_include_claude_are_told(project: Project) -> None:
-    """That may be meant for other files, too: it is for the person to change."""
+def test_include_claude_is_taken_out_with_the_settings_that_are_moved(project: Project) -> None:
+    """Their hooks would run twice."""
     settings(project, Stop=[group()])
-    (project.root / "coder.json").write_text('{"hookrun": {"include_claude": true}}')
-    assert "set it to false, or they run twice" in hookrun(project, "migrate").stderr
+    path = project.root / "coder.json"
+    path.write_text('{"hookrun": {"include_claude": true, "audit": false}}')
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert (done.status, "include_claude is taken out" in done.stderr) == (0, True)
+    assert json.loads(path.read_text())["hookrun"] == {"audit": False}
+
+
+def test_include_claude_that_takes_in_more_is_for_the_person_to_change(project: Project) -> None:
+    """Nothing is written: those hooks would be lost, or these run twice."""
+    settings(project, Stop=[group()])
+    local = project.root / ".claude" / "settings.local.json"
+    local.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
+    path = project.root / "coder.json"
+    path.write_text('{"hookrun": {"include_claude": true}}')
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert done.status == 1
+    assert f"include_claude takes in {project.root}/.claude/settings.json, and {local}" in done.stderr
+    assert path.read_text() == '{"hookrun": {"include_claude": true}}'
+    local.write_text("{}")
+    assert hookrun(project, "migrate").status == 0
+
+
+def test_a_persons_include_claude_is_theirs_to_change(project: Project) -> None:
+    """It takes in every project's settings as well."""
+    path = project.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
+    project.user_hooks(include_claude=True)
+    done = hookrun(project, "migrate", str(path), "--write", "--yes")
+    assert (done.status, "and the settings of every project" in done.stderr) == (1, True)
+
+
+def test_hooks_that_are_switched_off_are_not_moved(project: Project) -> None:
+    """Declared elsewhere, nothing would keep them from running."""
+    settings(project, Stop=[group()])
+    path = project.root / ".claude" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
+    done = hookrun(project, "migrate", "--write")
+    assert (done.status, done.stdout) == (1, "")
+    assert "found disableAllHooks: true, expected hooks that run; take it out first" in done.stderr
+    assert not (project.root / "coder.json").exists()
+
+
+@pytest.mark.parametrize("matcher", ["bash", "Edit|bash", "read.*", "^bash$"])
+def test_a_matcher_that_never_fits_does_not_begin_to(project: Project, matcher: str) -> None:
+    """In hookrun's form `bash` is a tool; in Claude Code's it is none."""
+    settings(project, PreToolUse=[group(matcher)])
+    assert "kept in Claude Code's form" in hookrun(project, "migrate", "--write").stderr
+    for tool in ("bash", "read"):
+        assert project.fire({"tool_name": tool}).action == "continue"

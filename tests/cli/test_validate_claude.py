@@ -38,6 +38,15 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
         ("PreToolUse", "MultiEdit", "Claude Code has no MultiEdit any more; Edit does that"),
         ("PreToolUse", "mcp__memory", 'write "mcp__memory__.*"'),
         ("PreToolUse", "Bash(git *)", 'write "matcher": "Bash", and "if": "Bash(git *)" in the hook'),
+        (
+            "PreToolUse",
+            "Edit(*.py)|Write(*.py)",
+            'write "matcher": "Edit|Write", and a hook for each of "if": "Edit(*.py)", "Write(*.py)"',
+        ),
+        ("PreToolUse", "Bash(git:*)|Write", 'write "matcher": "Bash", and "if": "Bash(git:*)" in the hook'),
+        ("PreToolUse", "^(Edit|MultiEdit)$", "Claude Code has no MultiEdit any more; Edit does that"),
+        ("PreToolUse", "^bash$", 'fits none that Claude Code is known to have); did you mean "Bash"?'),
+        ("PreToolUse", "edit.*", 'fits none that Claude Code is known to have); did you mean "Edit"?'),
         ("PreToolUse", "*.py", "it matches nothing"),
         ("PreToolUse", r"(a)\1", "is not read here: it matches nothing"),
         (
@@ -61,7 +70,10 @@ def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher:
 
 @pytest.mark.parametrize(
     "matcher",
-    ["Bash", "Edit|Write", "Task", "mcp__a__b", "mcp__.*", "Notebook.*", "", "*", "SomethingNew", "PowerShell"],
+    [
+        *("Bash", "Edit|Write", "Task", "mcp__a__b", "mcp__.*", "Notebook.*", "", "*", "SomethingNew", "PowerShell"),
+        *(".*", "Bash:*", "^(Edit|Write)$", "Bash(Output)?", "Web(Fetch|Search)", "my__tool.*"),
+    ],
 )
 def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
     """Also tools that nobody has heard of: the list of them is not complete."""
@@ -84,12 +96,53 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
         ("PreToolUse", {"type": "prompt", "prompt": "x"}, "hookrun cannot run this one; Claude Code can"),
         ("PreToolUse", {"type": "shell"}, 'found type "shell"'),
         ("PreToolUse", {"shell": "powershell"}, "hookrun runs no PowerShell"),
+        (
+            "PreToolUse",
+            {"type": "http", "url": "http://localhost/", "headers": {"content-length": "3"}},
+            'found the header "content-length", expected no header that says where the body ends (it is ignored)',
+        ),
     ],
 )
 def test_handlers(tmp_path: Path, event: str, fields: dict[str, object], message: str) -> None:
     """What is wrong with a handler, or hardly meant."""
     (problem,) = said(tmp_path, event, **fields)
     assert message in problem
+
+
+@pytest.mark.parametrize("key", ["matchers", "Matcher", "match"])
+def test_a_group_s_matcher_by_another_name(tmp_path: Path, key: str) -> None:
+    """Claude Code passes it over, and the hooks run on everything."""
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{key: "Bash", "hooks": [COMMAND]}]}}))
+    found = Found(str(tmp_path), str(tmp_path))
+    found.add("project", str(path))
+    (problem,) = examine(found).problems
+    assert f'found the unknown key "{key}"' in str(problem)
+    assert 'did you mean "matcher"?' in str(problem)
+
+
+@pytest.mark.parametrize("group", [[], {"hooks": "x"}, {"hooks": [{"command": "x"}]}, {"hooks": [{"type": "command"}]}])
+def test_what_costs_the_whole_file_in_claude_code_is_said_to(project: Project, group: object) -> None:
+    """Here the others run, but there nothing does."""
+    path = project.root / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"Stop": [group]}}))
+    assert "Claude Code takes nothing from the whole file" in hookrun(project, "validate", str(path)).stdout
+
+
+@pytest.mark.parametrize("name", [".claude/settings.json", "plug/hooks/hooks.json"])
+def test_events_that_stand_at_the_top_are_told(project: Project, name: str) -> None:
+    """Neither settings nor a plugin's file may leave out `hooks`."""
+    (project.root / "plug" / ".claude-plugin").mkdir(parents=True)
+    (project.root / "plug" / ".claude-plugin" / "plugin.json").write_text("{}")
+    path = project.root / name
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"PreToolUse": [{"hooks": [COMMAND]}]}))
+    done = hookrun(project, "validate", name)
+    assert (done.status, 'found PreToolUse at the top, expected events within "hooks"' in done.stdout) == (1, True)
+    fired = project.fire(None, "--config", name)
+    assert "PreToolUse at the top" in fired.stderr
 
 
 def settings(project: Project, **commands: str) -> str:
@@ -118,6 +171,8 @@ def test_scripts_that_are_missing_or_relative(project: Project) -> None:
         ("#!/bin/sh\ngrep -q rm && exit 1\nexit 0\n", True),
         ("#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", True),
         ("#!/usr/bin/env node\nprocess.exit(1)\n", True),
+        ("#!/usr/bin/env python3\nimport sys\n# exit 2 would refuse\nsys.exit('BLOCKED')\n", True),
+        ("#!/usr/bin/env python3\nraise SystemExit(f'no')  # exit 2\n", True),
         ("#!/bin/sh\ngrep -q rm && exit 2\nexit 1\n", False),
         ("#!/bin/sh\necho '{\"hookSpecificOutput\": {}}'\nexit 1\n", False),
         ("#!/bin/sh\nexit 0\n", False),
@@ -128,6 +183,42 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
     project.script("guard.sh", text)
     done = hookrun(project, "validate", settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/guard.sh'))
     assert ("probably 2 was meant" in done.stdout) is doubtful
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("echo $TOOL_INPUT", "$TOOL_INPUT"), ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME")]
+)
+def test_variables_that_nobody_sets(project: Project, line: str, name: str) -> None:
+    """People expect them; what they would hold is on stdin."""
+    done = hookrun(project, "validate", settings(project, PreToolUse=line))
+    assert f"found {name}, expected input on stdin, as JSON" in done.stdout
+
+
+def test_a_script_of_the_exec_form_is_no_relative_path(project: Project) -> None:
+    """`${CLAUDE_PROJECT_DIR}` is filled in."""
+    project.script(".claude/hooks/a.sh", "#!/bin/sh\n")
+    path = project.root / ".claude" / "settings.json"
+    script = "${CLAUDE_PROJECT_DIR}/.claude/hooks/a.sh"
+    handlers = [{**COMMAND, "command": "sh", "args": [script]}, {**COMMAND, "command": script, "args": []}]
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": handlers}]}}))
+    done = hookrun(project, "validate", str(path))
+    assert done.stdout == "checked 2 hooks in 1 file: 0 errors, 0 warnings\n"
+
+
+def test_a_script_that_is_missing_where_the_line_goes_first(project: Project) -> None:
+    """`cd` into the project names where what follows is looked for, for whoever fires as well."""
+    path = settings(project, PreToolUse='cd "$CLAUDE_PROJECT_DIR" && sh .claude/hooks/none.sh')
+    assert "none.sh does not exist" in hookrun(project, "validate", path).stdout
+    fired = project.fire(None, "--config", path)
+    assert "hook none failed (missing)" in fired.stderr
+
+
+def test_probe_tells_of_a_stop_hook_that_never_lets_go(project: Project) -> None:
+    """One that looks at `stop_hook_active` is fine."""
+    looks = "grep -q 'stop_hook_active.: *true' && exit 0; echo more >&2; exit 2"
+    assert "stop_hook_active" not in hookrun(project, "validate", settings(project, Stop=looks), "--probe").stdout
+    path = settings(project, Stop="echo more >&2; exit 2")
+    assert "also when stop_hook_active is true" in hookrun(project, "validate", path, "--probe").stdout
 
 
 def test_probe_judges_answers(project: Project) -> None:

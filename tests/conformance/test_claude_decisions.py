@@ -103,6 +103,24 @@ def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(project: Project)
     assert answers(project, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
 
 
+@pytest.mark.parametrize(
+    "event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"]
+)
+def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(project: Project, event: str) -> None:
+    """A note says so; nobody is given the text."""
+    fired = answers(project, own(EVENTS[event], additionalContext="x"), event=event)
+    assert "additional_context" not in fired.verdict
+    assert "additionalContext" in notes(fired)
+
+
+@pytest.mark.parametrize("event", ["tool_call_aborted", "assistant_response"])
+def test_1_3_these_events_obey_nothing_at_the_top(project: Project, event: str) -> None:
+    """Claude Code takes `retry` and `displayContent` only."""
+    fired = answers(project, {"continue": False, "stopReason": "R", "systemMessage": "S"}, event=event)
+    assert (fired.action, "system_message" in fired.verdict) == ("continue", False)
+    assert "has no effect" in notes(fired)
+
+
 @pytest.mark.parametrize("event", ["session_end", "error", "pre_compact", "post_compact"])
 def test_3_3_there_is_nothing_specific_to_these_events(project: Project, event: str) -> None:
     """`hookSpecificOutput` does not fit there."""

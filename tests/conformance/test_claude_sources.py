@@ -186,6 +186,8 @@ def test_2_2_async_hooks_have_no_say(house: House) -> None:
         ("PreToolUse", None, "continue"),
         ("PreToolUse", "block", "block"),
         ("PreToolUse", "continue", "continue"),
+        ("PreToolUse", "deny", "block"),
+        ("PreToolUse", "Continue", "block"),
         ("Stop", "block", "continue"),
         ("SubagentStop", "block", "continue"),
         ("PostToolUse", "block", "block"),
@@ -425,6 +427,23 @@ def test_2_6_the_same_handler_in_several_files_runs_once(house: House) -> None:
     write(house.local, settings(handler(), event="PostToolUse"))
     house.include("user")
     assert twins(house) == [None, ["Bash"], None, None, None]
+
+
+def test_2_6_a_rule_that_names_other_files_is_another_handler(house: House) -> None:
+    """`/src` in a person's settings is not `/src` in a project's; a rule that means the same anywhere is the same."""
+    for rule, expected in (("Edit(/src/**)", [None, None]), ("Edit(src/**)", [None, [""]])):
+        for path in (house.own, house.shared):
+            write(path, settings({**handler(), "if": rule}))
+        house.include("user")
+        assert twins(house) == expected
+
+
+def test_2_6_one_in_the_background_keeps_none_from_having_its_say(house: House) -> None:
+    """Rather twice than without a refusal."""
+    write(house.own, settings({**handler(), "async": True}))
+    write(house.shared, settings(handler()))
+    house.include("user")
+    assert twins(house) == [None, None]
 
 
 def test_2_6_a_plugins_copy_stays_separate(house: House) -> None:

@@ -175,6 +175,15 @@ def test_3_5_a_block_by_exit_2_counts_as_a_denial(project: Project) -> None:
     assert (fired.action, fired.verdict["message"], "modified_args" in fired.verdict) == ("block", "R", False)
 
 
+@pytest.mark.parametrize("decision", ["deny", "ask", "allow"])
+def test_3_5_continue_false_beats_the_decisions_of_other_hooks(project: Project, decision: str) -> None:
+    """Whichever stands first."""
+    outputs = [own("PreToolUse", permissionDecision=decision), {"continue": False, "stopReason": "S"}]
+    for order in (outputs, outputs[::-1]):
+        project.hooks(*side_by_side(*order, naps=(0.0, 0.0)))
+        assert project.fire().action == "stop"
+
+
 def test_3_5_both_dialects_in_one_chain(project: Project) -> None:
     """A hook in Claude's dialect sees what one before it has changed, and the one after it what it has changed."""
     change = json.dumps(own("PreToolUse", updatedInput={"command": "two"}))
@@ -233,6 +242,25 @@ def test_3_6_it_is_ignored_in_the_background(project: Project) -> None:
 
 
 # --- 3.7: long texts
+
+
+def test_3_7_what_exit_2_wrote_to_stderr_is_given_whole_up_to_the_same_length(project: Project) -> None:
+    """The first error as well as the last; what is longer is in a file."""
+    fired = answers(project, stderr="first " + "e" * 5000, code=2, event="post_tool_use")
+    assert fired.verdict["message"] == "first " + "e" * 5000
+    fired = answers(project, stderr="first " + "e" * 20_000, code=2, event="post_tool_use")
+    assert str(fired.verdict["message"]).startswith("[20006 characters, more than the 10000")
+    [path] = (project.home / ".local/state/hookrun/texts").iterdir()
+    assert path.read_text() == "first " + "e" * 20_000
+
+
+def test_3_7_of_a_text_that_was_cut_the_file_is_not_said_to_hold_all(project: Project) -> None:
+    """What is beyond `max_output` is nowhere."""
+    project.hooks(
+        {"dialect": "claude", "command": "head -c 3000000 /dev/zero | tr '\\0' x", "event": "user_prompt_submit"}
+    )
+    fired = project.fire(event="user_prompt_submit")
+    assert "what was kept of it is in" in str(fired.verdict["additional_context"])
 
 
 @pytest.mark.parametrize(
