@@ -116,6 +116,10 @@ def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, objec
         ({"command": None, "url": "http://h", "headers": {"A b": "x"}}, "expected the name of an HTTP header"),
         ({"command": None, "url": "http://h", "headers": {"A": "x\r\nB: y"}}, "without control characters"),
         ({"command": None, "url": "http://h", "headers": {"A": "$T"}}, "found the variable T, expected only variables"),
+        (
+            {"command": None, "url": "http://h", "headers": {"Transfer-Encoding": "chunked"}},
+            'found the header "Transfer-Encoding", expected no header that says where the body ends (hookrun sets it)',
+        ),
         ({"matcher": "a||b"}, "matcher: found"),
         ({"matcher": []}, "matcher: found [] (a list)"),
         ({"when": {}}, "expected an object of dotted context path and glob"),

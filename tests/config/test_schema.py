@@ -26,6 +26,7 @@ STRICTER = (
     "each name once in a file",
     "only variables named in allowed_env",
     "an http or https URL with a host",
+    "no header that says where the body ends",
     "a background hook to have no say",
     "only the managed or user layer to set it",
     "an absolute path in managed and user declarations",
