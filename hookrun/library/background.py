@@ -12,6 +12,7 @@ from concurrent.futures import wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from hookrun.library.exception_text import exception_text
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
 from hookrun.run.pool import ClosedError
@@ -83,10 +84,10 @@ class Background:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if error is not None and not isinstance(error, asyncio.CancelledError):
-            LOG.error("hook %s failed in the background: %s: %s", label, type(error).__name__, error)
+            said = exception_text(error)
+            LOG.error("hook %s failed in the background: %s", label, said)
             if failed is not None:
-                what = f"its background work raised {type(error).__name__}: {error}"
-                wanted = failed(Failure("exception", what, error))
+                wanted = failed(Failure("exception", f"its background work raised {said}", error))
                 if wanted is not None:
                     self._await(wanted, label)
         self._running.pop(future, None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.context import own
+from hookrun.library.exception_text import exception_text
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.verdict import NO_OBJECTION
@@ -167,7 +168,7 @@ class Call:
         except Exception as error:  # an object may do what it likes, also when it is only looked at
             what = f"{type(value).__name__} that cannot be read as an answer"
             self.outcome.answer = None
-            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({type(error).__name__}: {error})")
+            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({exception_text(error)})")
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
@@ -193,9 +194,7 @@ class Call:
         elif isinstance(error, KeyboardInterrupt):
             raise error
         else:
-            said = str(error)
-            detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
-            self.outcome.failure = Failure("exception", f"it raised {detail}", error)
+            self.outcome.failure = Failure("exception", f"it raised {exception_text(error)}", error)
 
 
 def dismiss(wanted: Any) -> None:

@@ -18,6 +18,7 @@ from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.calls import Call, as_coroutine, dismiss
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
+from hookrun.library.exception_text import exception_text
 from hookrun.library.group import Group
 from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
@@ -328,7 +329,7 @@ class Fire:
         try:
             error = journal.write(records(journal))
         except Exception as mistake:  # what a program puts into a context, JSON may not take
-            error = f"{type(mistake).__name__}: {mistake}"
+            error = exception_text(mistake)
         _tell_of(error)
 
 
@@ -383,5 +384,5 @@ async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, befor
 
 
 def _report_failed(run: Run, error: BaseException) -> None:
-    run.notes.append(f"its on_error failed: {type(error).__name__}: {error}")
+    run.notes.append(f"its on_error failed: {exception_text(error)}")
     LOG.error("hook %s: %s", run.hook.name, run.notes[-1])

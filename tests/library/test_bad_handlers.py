@@ -116,6 +116,61 @@ def test_an_exception_is_a_failure(
     assert str(result.system_message) in caplog.text
 
 
+class Mute(Exception):  # noqa: N818  # it is named for what it does
+    """An exception that cannot say what it says."""
+
+    def __init__(self, error: type[BaseException] = ZeroDivisionError) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        raise self._error
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel", "on_error", "background"])
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+def test_an_exception_without_a_text_is_a_failure(
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: type[BaseException]
+) -> None:
+    """One whose `__str__` raises is named by its type, and the guards after it are asked."""
+
+    async def at_once(ctx: Context) -> None:
+        raise Mute(error)
+
+    def fails(failed: Failure, ctx: Context) -> None:
+        raise Mute(error)
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
+    first: Any = {
+        "async": at_once,
+        "on_error": raises(ValueError("first")),
+        "background": lambda ctx: ctx.background(at_once(ctx)),
+    }.get(kind, raises(Mute(error)))
+    engine.register("stop", first, name="m", on_error=fails, **how)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    with caplog.at_level(logging.WARNING, "hookrun"):
+        result = within(lambda: fire(engine, "stop"))
+    assert (result.action, result.message) == ("block", "no")
+    expected = {"m": None if kind == "background" else "exception", "guard": None}
+    assert kinds(result) == expected
+    assert f"Mute (it cannot say what it says: {error.__name__})" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fire, kind: str) -> None:
+    """A text of megabytes is cut, and what a terminal would obey is escaped; line ends stay."""
+
+    async def at_once(ctx: Context) -> None:
+        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
+
+    def now(ctx: Context) -> None:
+        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
+
+    engine.register("stop", now if kind == "sync" else at_once, name="h")
+    result = fire(engine, "stop")
+    assert str(result.system_message).startswith("hook h failed (exception): it raised ValueError: a\\x1b[2J\nbxxx")
+    assert len(str(result.system_message)) < 2100
+
+
 @pytest.mark.parametrize("kind", ["sync", "async", "late", "parallel"])
 def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, kind: str) -> None:
     """A KeyboardInterrupt goes on to whoever fires: nothing is made of it, and nobody waits for ever."""
