@@ -72,7 +72,7 @@ class Call:
         else:
             if value is None:
                 self.outcome.answer = NO_OBJECTION
-            elif hasattr(value, "__await__"):
+            elif to_be_awaited(value):
                 return value
             else:
                 self._answered(value)
@@ -84,8 +84,8 @@ class Call:
 
         One that never waits is over then, and there is None.
         """
-        coroutine = as_coroutine(wanted)
         try:
+            coroutine = as_coroutine(wanted)
             first = coroutine.send(None)
         except StopIteration as end:
             self._answered(end.value)
@@ -165,7 +165,9 @@ class Call:
     def _answered(self, value: object) -> None:
         try:
             self._take(value)
-        except Exception as error:  # an object may do what it likes, also when it is only looked at
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an object may do what it likes, also when it is only looked at
             what = f"{type(value).__name__} that cannot be read as an answer"
             self.outcome.answer = None
             self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({exception_text(error)})")
@@ -195,6 +197,16 @@ class Call:
             raise error
         else:
             self.outcome.failure = Failure("exception", f"it raised {exception_text(error)}", error)
+
+
+def to_be_awaited(value: Any) -> bool:
+    """Tell whether a value is to be awaited; what cannot even be asked is not."""
+    try:
+        return hasattr(value, "__await__")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a proxy of something that is gone
+        return False
 
 
 def dismiss(wanted: Any) -> None:

@@ -35,7 +35,9 @@ def own(value: Any) -> Any:
 def _differs(one: object, other: object) -> bool:
     try:
         return bool(one != other)
-    except Exception:  # a value that cannot be compared: nobody knows
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a value that cannot be compared: nobody knows
         return False
 
 

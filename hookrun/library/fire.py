@@ -15,7 +15,7 @@ from hookrun import context as contexts
 from hookrun.engine import Chain
 from hookrun.library import encode
 from hookrun.library.bounded import FOREVER, Bounded
-from hookrun.library.calls import Call, as_coroutine, dismiss
+from hookrun.library.calls import Call, as_coroutine, dismiss, to_be_awaited
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
 from hookrun.library.exception_text import exception_text
@@ -357,15 +357,15 @@ def _begin_report(run: Run, report: Report) -> Any:
     except BaseException as error:
         _report_failed(run, error)
         return None
-    return wanted if hasattr(wanted, "__await__") else None
+    return wanted if to_be_awaited(wanted) else None
 
 
 async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
     """Await what an `on_error` wants to have awaited, for as long as the hook itself, or the fire, may take."""
-    coroutine = as_coroutine(wanted)
     bounded = None
     until = monotonic() + run.hook.timeout
     try:
+        coroutine = as_coroutine(wanted)
         first = coroutine.send(None)
         bounded = Bounded(coroutine, first, min(until, deadline), before)
         await bounded

@@ -29,6 +29,32 @@ class NoEqual:
         raise ZeroDivisionError
 
 
+class Ends:
+    """What ends the program when it is shown or compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        raise SystemExit(3)
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit(3)
+
+
+class Proxy:
+    """What stands for something that is gone."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+class OpaqueProxy:
+    """The same, asked for whatever it is."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
 def circular() -> dict[str, Any]:
     """Return an answer that holds itself."""
     answer: dict[str, Any] = {"action": "modify"}
@@ -50,7 +76,7 @@ async def a_coroutine_function() -> None:
 
 NONSENSE = [
     42, True, False, 0, "block", b"block", [], [Verdict.block()], (Verdict.block(), "x"), Verdict, Verdict.block,
-    a_coroutine_function, object(), NoRepr(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
+    a_coroutine_function, object(), NoRepr(), Ends(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
     {}, {"message": "no action"}, {"action": "deny"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
     {1: 2}, circular(), {"action": "modify", "modified_args": deep()}, {"action": circular()},
     Verdict("deny"), Verdict(5), Verdict(None), Verdict("block", 5), Verdict("block", message=["a"]),  # type: ignore[arg-type]
@@ -114,6 +140,29 @@ def test_an_exception_is_a_failure(
     assert f"hook c failed (exception): {found.detail}" == result.system_message
     assert result.message in caplog.text
     assert str(result.system_message) in caplog.text
+
+
+@pytest.mark.parametrize("make", [Proxy, OpaqueProxy])
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
+def test_what_nothing_can_be_asked_of_is_a_bad_verdict(engine: Engine, fire: Fire, make: Any, kind: str) -> None:
+    """An object whose every attribute raises is an answer like other nonsense; returned by `on_error` it is nothing."""
+
+    async def later(ctx: Context) -> Any:
+        return make()
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
+    function = later if kind == "async" else lambda _: make()
+    engine.register("stop", function, name="h", on_error=lambda *_: make(), **how)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    result = fire(engine, "stop")
+    assert (kinds(result), result.message) == ({"h": "bad_verdict", "guard": None}, "no")
+
+
+def test_an_argument_that_cannot_be_compared(engine: Engine, fire: Fire) -> None:
+    """One whose comparison would end the program does not end it when a handler has looked at the arguments."""
+    engine.register("stop", lambda ctx: ctx.tool_args.update(n=Ends()), name="h")
+    engine.register("stop", answers(Verdict.block("no")), name="guard")
+    assert fire(engine, "stop", tool_args={"n": Ends()}).message == "no"
 
 
 class Mute(Exception):  # noqa: N818  # it is named for what it does
