@@ -189,11 +189,13 @@ def test_one_hook_of_several_events_knows_which_it_is(fire: Fire, engine: Engine
 
 def test_an_abort_has_the_name_of_its_hook_unless_it_brings_one(fire: Fire, engine: Engine) -> None:
     """`ok` raises it, in the words that it had."""
-    engine.register("before_request", answers(Abort("no credit")), name="billing")
-    with pytest.raises(Abort) as refusal:
-        fire(engine, "before_request", session_id="s1").ok()
-    assert str(refusal.value) == "[billing:hook_abort] no credit"
-    assert str(Abort("no credit", name="bank")) == "[bank:hook_abort] no credit"
+    for abort, who in ((Abort("no credit"), "billing"), (Abort("no credit", name="bank"), "bank")):
+        for handler in (answers(abort), raises(abort)):
+            engine.register("before_request", handler, name="billing")
+            with pytest.raises(Abort) as refusal:
+                fire(engine, "before_request", session_id="s1").ok()
+            assert str(refusal.value) == f"[{who}:hook_abort] no credit"
+            assert (refusal.value.name, refusal.value.reason) == (who, "no credit")
 
 
 def test_a_skip_ends_the_chain_and_is_no_error(fire: Fire, engine: Engine) -> None:
