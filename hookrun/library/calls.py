@@ -132,16 +132,27 @@ class Call:
         until = min(self._started + self._handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
-    def abandoned(self) -> Outcome:
-        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it."""
-        outcome = Outcome(Failure("timeout", f"{self._out_of_time()}; its thread was left alone"))
+    def abandoned(self, *, begun: bool) -> Outcome:
+        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it.
+
+        One that has not `begun` found no thread free for it, and is never called.
+        """
+        detail = f"{self._out_of_time()}; its thread was left alone" if begun else self._without_thread()
+        outcome = Outcome(Failure("timeout", detail))
         outcome.ms = (monotonic() - self._started) * 1000
         return outcome
 
     def _out_of_time(self) -> str:
+        return f"it had not answered {self._when()}"
+
+    def _without_thread(self) -> str:
+        return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
+
+    def _when(self) -> str:
+        """Say when its time was over."""
         if self._deadline < self._started + self._handler.timeout:
-            return "it had not answered at the fire's deadline"
-        return f"it had not answered after {self._handler.timeout:g} s"
+            return "at the fire's deadline"
+        return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:
         """Note how long it took. An answer that came late is only good if it refuses, as that of a process is."""

@@ -350,3 +350,87 @@ def test_one_that_waits_for_a_thread_runs_out_of_time_too(
     go.set()
     engine._services.workers.close(5)
     assert ran == []
+
+
+def hang(engine: Engine, fire: Fire, begun: list[Context], number: int) -> None:
+    """Fire until so many handlers hang."""
+    for _ in range(100):
+        if len(begun) < number:
+            assert kinds(fire(engine, "stop")) == {"hangs": "timeout"}
+    assert len(begun) == number
+
+
+def test_threads_that_were_left_alone_take_no_place(
+    engine: Engine, fire: Fire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many handlers hang in threads, the next one gets one; when they end, no more run than before."""
+    monkeypatch.setattr(engine._services, "workers", Workers(2))
+    free, begun = Event(), []
+
+    def hangs(ctx: Context) -> None:
+        begun.append(ctx)
+        free.wait(LONG)
+
+    engine.register("stop", hangs, thread=True, timeout=0.05)
+    engine.register("session_end", answers(Verdict.block("no")), name="guard", thread=True, timeout=LONG)
+    try:
+        hang(engine, fire, begun, 5)
+        assert within(lambda: fire(engine, "session_end"), 30).message == "no"
+    finally:
+        free.set()
+
+
+def test_where_no_thread_can_be_had_the_failure_says_so(
+    engine: Engine, fire: Fire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the most that may be left alone a handler is never called, and not said to have been in a thread."""
+    monkeypatch.setattr("hookrun.library.workers.MOST_LEFT", 1)
+    monkeypatch.setattr(engine._services, "workers", Workers(1))
+    free, begun = Event(), []
+    called: list[object] = []
+
+    def hangs(ctx: Context) -> None:
+        begun.append(ctx)
+        free.wait(LONG)
+
+    engine.register("stop", hangs, thread=True, timeout=0.05)
+    engine.register("session_end", called.append, name="guard", thread=True, timeout=0.05)
+    try:
+        hang(engine, fire, begun, 2)
+        why = "other handlers with thread=True had all that may be"
+        assert failure(fire(engine, "session_end")).detail == f"no thread was free for it after 0.05 s: {why}"
+        found = failure(fire(engine, "session_end", deadline=0.04)).detail
+        assert found == f"no thread was free for it at the fire's deadline: {why}"
+    finally:
+        free.set()
+    engine._services.workers.close(30)
+    assert called == []
+
+
+def test_a_cancelled_fire_leaves_its_threads_alone_too(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take no place either, and what had no thread yet is not called."""
+    monkeypatch.setattr(engine._services, "workers", Workers(1))
+    free, begun = Event(), Event()
+    called: list[object] = []
+
+    def hangs(ctx: Context) -> None:
+        begun.set()
+        free.wait(LONG)
+
+    engine.register("stop", hangs, thread=True, parallel=True, timeout=None)
+    engine.register("stop", called.append, name="waits", thread=True, parallel=True, timeout=None)
+    engine.register("session_end", answers(Verdict.block("no")), name="guard", thread=True, timeout=LONG)
+
+    async def main() -> str | None:
+        fire = asyncio.create_task(engine.fire("stop"))
+        await asyncio.to_thread(begun.wait, 30)
+        fire.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fire
+        return (await engine.fire("session_end")).message
+
+    try:
+        assert within(lambda: asyncio.run(main()), 30) == "no"
+        assert called == []
+    finally:
+        free.set()
