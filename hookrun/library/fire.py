@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     Report = tuple[Handler, Context]
 
 LOG = logging.getLogger("hookrun")
-NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=depth())  # noqa: B039  # an int
+OUTSIDE = depth()
+"""How many hooks outside of this program it is within."""
+NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
 """How many fires, and hooks outside of this program, this one is within."""
 
 
@@ -235,7 +237,7 @@ class Fire:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
-        """Start what a handler leaves in the background."""
+        """Start what a handler leaves in the background: no fire waits for it, so that it is within none."""
         run = Run(handler, Verdict(), outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
@@ -245,7 +247,11 @@ class Fire:
                 wanted = _begin_report(run, (handler, self._context(handler)))
             return None if wanted is None else _finish_report(run, wanted)
 
-        self._services.background.start(handler.name, failed, work, name)
+        nesting = NESTING.set(OUTSIDE)
+        try:
+            self._services.background.start(handler.name, failed, work, name)
+        finally:
+            NESTING.reset(nesting)
 
     def _failures(self) -> Sequence[tuple[Run, Report]]:
         """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""

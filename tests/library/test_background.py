@@ -70,6 +70,25 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
     assert f"hook h: w failed in the background: {type(error).__name__}" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["coroutine", "function"])
+def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
+    """Work that fires what starts it again, such as a heartbeat, goes on as long as it likes."""
+    beats: list[str] = []
+
+    async def later() -> None:
+        await asyncio.sleep(0)
+        await engine.fire("stop")
+
+    def handler(ctx: Context) -> None:
+        beats.append("beat")
+        if len(beats) < 10:
+            ctx.background(later() if kind == "coroutine" else lambda: engine.fire_sync("stop"))
+
+    engine.register("stop", handler)
+    within(lambda: fire(engine, "stop"), 30)
+    assert len(beats) == 10
+
+
 def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
     """`wait_background` waits for the on_error of what failed there, too."""
     told: list[str] = []
