@@ -111,8 +111,8 @@ class Context(Mapping[str, object]):
     A program makes one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. Of this
     general class the event is the first argument: `Context("my_event", ...)`.
 
-    `state` is whatever the program gave to `fire(..., state=...)`: one object for all handlers of the chain, in order;
-    handlers that run side by side have a clone each.
+    `state` is whatever the program gave to `fire(..., state=...)`, or set on the context that it fires: one object for
+    all handlers of the chain, in order; handlers that run side by side have a clone each.
 
     >>> from hookrun import PreToolUse
     >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")

@@ -256,7 +256,8 @@ class Engine:
         """Fire an event; return the combined verdict and what became of each hook.
 
         The context is a `Context`, or any mapping, or its fields by name; those given by name count more. `state` goes
-        to every handler as `ctx.state`. What has not answered after `deadline` seconds is a `timeout`.
+        to every handler as `ctx.state`; by default it is that of the `Context`. What has not answered after `deadline`
+        seconds is a `timeout`.
 
         Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
         ValueError for an unknown event or fields that are none, NestedError when a handler fires what calls it again
@@ -308,7 +309,10 @@ class Engine:
     ) -> Fire | Result:
         """Return what is to be run; a result at once when no hook is concerned."""
         if not isinstance(event, str) and isinstance(event, Context):  # asking an abstract class costs ten times more
+            state = event.state if state is None else state
             context, event = ({**event, **context} if context is not None else event), event.event
+        elif context is not None and state is None and hasattr(context, "state") and isinstance(context, Context):
+            state = context.state
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
         name = self._names.get(event) if isinstance(event, str) else None
         if name is None:

@@ -242,6 +242,21 @@ def test_the_state_is_the_programs_object_for_every_hook(fire: Fire, engine: Eng
     assert state == seen[0]
 
 
+def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
+    """It goes along when the context is fired, as the event or beside it, and with a clone; `state=` counts more."""
+    seen: list[object] = []
+    engine.register("before_request", lambda ctx: seen.append(ctx.state))
+    context = hookrun.BeforeRequest(session_id="s1")
+    context.state = {"n": 1}
+    fire(engine, context)
+    fire(engine, context, {"session_id": "s2"})
+    fire(engine, "before_request", context)
+    fire(engine, context.clone())
+    fire(engine, context, state={"n": 2})
+    assert seen == [{"n": 1}] * 4 + [{"n": 2}]
+    assert seen[0] is context.state is not seen[3]
+
+
 def test_a_field_that_hookrun_does_not_know_is_handed_on(fire: Fire, engine: Engine) -> None:
     """Such as a checkpoint's id, or a tool's output as the value that it was."""
     seen: list[Any] = []
