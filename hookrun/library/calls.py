@@ -162,10 +162,11 @@ class Call:
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
-        if self._context.gave_copies and not _carries_change(outcome.answer):
+        if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
-                for name in self._context.changed_in_place()
+                for name, keys in changed.items()
+                if not _says(outcome.answer, name, keys)
             ]
 
     def _advice(self) -> str:
@@ -232,6 +233,20 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
     if isinstance(answer, dict):
         return any(answer.get(name) is not None for name in VERDICT_OBJECTS)
     return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
+
+
+SAYS = {"tool_args": "args_patch", "metadata": "modified_context"}
+"""What of a verdict changes keys of a field of the context; of any other field nobody can tell."""
+
+
+def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
+    """Tell whether an answer changes these keys of a field itself, or all of it."""
+    if not isinstance(answer, dict) or not _carries_change(answer):
+        return False
+    if name not in SAYS or (name == "tool_args" and answer.get("modified_args") is not None):
+        return True
+    change = answer.get(SAYS[name])
+    return isinstance(change, dict) and keys <= change.keys()
 
 
 def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:

@@ -184,8 +184,9 @@ class Context(Mapping[str, object]):
         return str(self._data["event"])
 
     def __getitem__(self, name: str) -> object:
-        """Return a field as it is; do not change it in place. Raises KeyError."""
-        return self._data[name]
+        """Return a field as it is; of one that holds an object the handler's own copy. Raises KeyError."""
+        value = self._data[name]
+        return self.own(name) if isinstance(value, dict) else value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -248,10 +249,22 @@ class Context(Mapping[str, object]):
             copies[name] = own(value) if isinstance(value, dict) else {}
         return copies[name]
 
-    def changed_in_place(self) -> list[str]:
-        """Return the fields whose copy was changed: that has no effect, and somebody may think that it has."""
-        copies = self._copies or {}
-        return [name for name, value in copies.items() if _differs(value, self._data.get(name) or {})]
+    @property
+    def given(self) -> dict[str, object]:
+        """What it is made of, as it was given: nobody may change it."""
+        return self._data
+
+    def changed_in_place(self) -> dict[str, set[Any]]:
+        """Return the fields whose copy was changed, and which keys: somebody may think that it has an effect."""
+        changed: dict[str, set[Any]] = {}
+        for name, copied in (self._copies or {}).items():
+            was = self._data.get(name) or {}
+            if _differs(copied, was) and isinstance(was, dict):
+                keys = copied.keys() | was.keys()
+                changed[name] = {
+                    key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
+                }
+        return changed
 
     @property
     def gave_copies(self) -> bool:

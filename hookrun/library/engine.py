@@ -310,7 +310,7 @@ class Engine:
         """Return what is to be run; a result at once when no hook is concerned."""
         if not isinstance(event, str) and isinstance(event, Context):  # asking an abstract class costs ten times more
             state = event.state if state is None else state
-            context, event = ({**event, **context} if context is not None else event), event.event
+            context, event = ({**event.given, **context} if context is not None else event.given), event.event
         elif context is not None and state is None and hasattr(context, "state") and isinstance(context, Context):
             state = context.state
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
