@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -102,6 +104,23 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
     """`PostToolUse(**before, ...)`: the class says which event it is, whatever the fields say."""
     before = PreToolUse(session_id="s", tool_name="bash")
     assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "found"),
+    [
+        ("tool_args", MappingProxyType({}), "of type mappingproxy, expected a dict or None"),
+        ("working_dir", Path("/w"), "of type PosixPath, expected a str or None"),
+        ("tool_args", 5, "a number, expected an object or null"),
+        ("tool_args", [1], "a list, expected an object or null"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_called_what_it_is(
+    engine: Engine, fire: Fire, field: str, value: object, found: str
+) -> None:
+    """By JSON's word where there is one, else by its type."""
+    with pytest.raises(ValueError, match=f"^fire pre_tool_use: {field} is {found}$"):
+        fire(engine, "pre_tool_use", tool_name="bash", **{field: value})
 
 
 @pytest.mark.parametrize("field", ["tool_args", "metadata"])
