@@ -13,6 +13,7 @@ import hookrun
 from hookrun import Abort, Context, Engine, PreSearchQuery, PreToolUse, RegistrationError, Skip, Verdict
 from hookrun.bundles import AgentHooks, AgentLog, FormatOnEdit, QualityGate
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
+from hookrun.events import WITH_TOOL, canonical
 from hookrun.library.event_contexts import CLASSES
 from hookrun.observe import CauseChains, PatternLearning, Store, WorkflowMetrics
 from tests.library.firing import Fire, answers, order, raises
@@ -64,6 +65,17 @@ def test_an_event_of_theirs_is_registered_and_fired_by_its_own_name(name: str, f
     fire(engine, name, session_id="s1")
     assert [type(each) for each in seen] == [CLASSES[seen[0].event]]
     assert seen[0].event in CLASSES
+
+
+@pytest.mark.parametrize("name", EVENTS["synwire"].split())
+def test_of_the_hooks_of_an_event_those_that_match_run(name: str, fire: Fire, engine: Engine) -> None:
+    """By the tool's name where the event has a tool, else those without a matcher; none of another event."""
+    for matcher in (None, "write_*", "read_*"):
+        engine.register(name, answers(None), name=matcher or "any", matcher=matcher)
+    engine.register("Stop", answers(None), name="other")
+    has_tool = canonical(name) in WITH_TOOL
+    result = fire(engine, name, session_id="s1", **({"tool_name": "write_file"} if has_tool else {}))
+    assert order(result) == (["any", "write_*"] if has_tool else ["any"])
 
 
 @pytest.mark.parametrize("event", FIELDS)
