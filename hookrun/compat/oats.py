@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 REFUSALS = frozenset({"block", "skip", "stop", "ask"})
 """The actions for which the first engine has one word: block."""
 
+NO_LIMIT = 1e9
+"""The seconds of a hook whose `timeout` is None: a declaration has no word for as long as it likes."""
+
 
 class HookEvent(str, Enum):  # noqa: UP042  # what the first engine has, to the letter
     """The lifecycle events of the first engine."""
@@ -90,17 +93,24 @@ class HookResult:
 class HookEngine:
     """Runs hook commands at lifecycle events, as `coder.json` declares them: `event`, `matcher`, `command`, `timeout`.
 
-    All other fields of a declaration are understood too. Raises RegistrationError (a ValueError) for one that is wrong.
-    `engine` is hookrun's own, for what the first engine has no word for.
+    A member that is None is not given; a `timeout` of None is no limit. All other fields of a declaration are
+    understood too. Raises RegistrationError (a ValueError) for one that is wrong. `engine` is hookrun's own, for what
+    the first engine has no word for.
     """
 
     def __init__(self, hooks: list[dict[str, Any]] | None = None) -> None:
-        self.engine = Engine(hooks=hooks or [])
+        self.engine = Engine(hooks=[_given(hook) if isinstance(hook, dict) else hook for hook in hooks or []])
 
     async def fire(self, event: HookEvent, context: HookContext) -> HookResult:
         """Run the hooks that match and return what they come to; a hook that fails refuses nothing by itself."""
         data = context.to_dict()
         return _result(await self.engine.fire(HookEvent(event).value, data))
+
+
+def _given(hook: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a declaration that are given."""
+    given = {name: value for name, value in hook.items() if value is not None}
+    return {**given, "timeout": NO_LIMIT} if "timeout" in hook and hook["timeout"] is None else given
 
 
 def _result(result: Result) -> HookResult:

@@ -12,6 +12,7 @@ from concurrent.futures import wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from hookrun.library.exception_text import exception_text
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
 from hookrun.run.pool import ClosedError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from hookrun.library.workers import LoopThread
 
 LOG = logging.getLogger("hookrun")
+WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
+"""Those whose background work this runs in: nobody here may wait until it has ended."""
 
 
 class Background:
@@ -52,14 +55,18 @@ class Background:
             if asyncio.iscoroutine(work):
                 work.close()
             raise ClosedError(f"the engine is closed: it starts no background work ({label})")
-        if asyncio.iscoroutine(work):
-            task = self._task(work)
-            self._track(task.done, label, task, failed)
-            return
-        future: Future[Any] = Future()
-        self._track(future, label, None, failed)
-        run = (settle, future, lambda: _plain(work()))
-        Thread(target=contextvars.copy_context().run, args=run, name="hookrun-background", daemon=True).start()
+        within = WITHIN.set((*WITHIN.get(), self) if self not in WITHIN.get() else WITHIN.get())
+        try:
+            if asyncio.iscoroutine(work):
+                task = self._task(work)
+                self._track(task.done, label, task, failed)
+                return
+            future: Future[Any] = Future()
+            self._track(future, label, None, failed)
+            run = (settle, future, lambda: _plain(work()))
+            Thread(target=contextvars.copy_context().run, args=run, name="hookrun-background", daemon=True).start()
+        finally:
+            WITHIN.reset(within)
 
     def _task(self, coroutine: Coroutine[Any, Any, object]) -> Work:
         variables = contextvars.copy_context()
@@ -83,10 +90,10 @@ class Background:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if error is not None and not isinstance(error, asyncio.CancelledError):
-            LOG.error("hook %s failed in the background: %s: %s", label, type(error).__name__, error)
+            said = exception_text(error)
+            LOG.error("hook %s failed in the background: %s", label, said)
             if failed is not None:
-                what = f"its background work raised {type(error).__name__}: {error}"
-                wanted = failed(Failure("exception", what, error))
+                wanted = failed(Failure("exception", f"its background work raised {said}", error))
                 if wanted is not None:
                     self._await(wanted, label)
         self._running.pop(future, None)
@@ -113,6 +120,11 @@ class Background:
     def names(self) -> list[str]:
         """Return what runs, as `hook: work`."""
         return [label for label, _ in list(self._ours().values())]
+
+    def check(self) -> None:
+        """Raise RuntimeError where whoever waited for all of it would wait for itself."""
+        if self in WITHIN.get():
+            raise RuntimeError("wait_background in background work would wait for itself: await what you wait for")
 
     async def wait(self) -> None:
         """Wait until nothing runs, what is started meanwhile included."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.context import own
+from hookrun.library.exception_text import exception_text
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.verdict import NO_OBJECTION
@@ -71,7 +72,7 @@ class Call:
         else:
             if value is None:
                 self.outcome.answer = NO_OBJECTION
-            elif hasattr(value, "__await__"):
+            elif to_be_awaited(value):
                 return value
             else:
                 self._answered(value)
@@ -83,8 +84,8 @@ class Call:
 
         One that never waits is over then, and there is None.
         """
-        coroutine = as_coroutine(wanted)
         try:
+            coroutine = as_coroutine(wanted)
             first = coroutine.send(None)
         except StopIteration as end:
             self._answered(end.value)
@@ -131,16 +132,27 @@ class Call:
         until = min(self._started + self._handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
-    def abandoned(self) -> Outcome:
-        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it."""
-        outcome = Outcome(Failure("timeout", f"{self._out_of_time()}; its thread was left alone"))
+    def abandoned(self, *, begun: bool) -> Outcome:
+        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it.
+
+        One that has not `begun` found no thread free for it, and is never called.
+        """
+        detail = f"{self._out_of_time()}; its thread was left alone" if begun else self._without_thread()
+        outcome = Outcome(Failure("timeout", detail))
         outcome.ms = (monotonic() - self._started) * 1000
         return outcome
 
     def _out_of_time(self) -> str:
+        return f"it had not answered {self._when()}"
+
+    def _without_thread(self) -> str:
+        return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
+
+    def _when(self) -> str:
+        """Say when its time was over."""
         if self._deadline < self._started + self._handler.timeout:
-            return "it had not answered at the fire's deadline"
-        return f"it had not answered after {self._handler.timeout:g} s"
+            return "at the fire's deadline"
+        return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:
         """Note how long it took. An answer that came late is only good if it refuses, as that of a process is."""
@@ -150,10 +162,11 @@ class Call:
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
-        if self._context.gave_copies and not _carries_change(outcome.answer):
+        if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
-                for name in self._context.changed_in_place()
+                for name, keys in changed.items()
+                if not _says(outcome.answer, name, keys)
             ]
 
     def _advice(self) -> str:
@@ -164,10 +177,12 @@ class Call:
     def _answered(self, value: object) -> None:
         try:
             self._take(value)
-        except Exception as error:  # an object may do what it likes, also when it is only looked at
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an object may do what it likes, also when it is only looked at
             what = f"{type(value).__name__} that cannot be read as an answer"
             self.outcome.answer = None
-            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({type(error).__name__}: {error})")
+            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({exception_text(error)})")
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
@@ -193,9 +208,17 @@ class Call:
         elif isinstance(error, KeyboardInterrupt):
             raise error
         else:
-            said = str(error)
-            detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
-            self.outcome.failure = Failure("exception", f"it raised {detail}", error)
+            self.outcome.failure = Failure("exception", f"it raised {exception_text(error)}", error)
+
+
+def to_be_awaited(value: Any) -> bool:
+    """Tell whether a value is to be awaited; what cannot even be asked is not."""
+    try:
+        return hasattr(value, "__await__")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a proxy of something that is gone
+        return False
 
 
 def dismiss(wanted: Any) -> None:
@@ -210,6 +233,20 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
     if isinstance(answer, dict):
         return any(answer.get(name) is not None for name in VERDICT_OBJECTS)
     return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
+
+
+SAYS = {"tool_args": "args_patch", "metadata": "modified_context"}
+"""What of a verdict changes keys of a field of the context; of any other field nobody can tell."""
+
+
+def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
+    """Tell whether an answer changes these keys of a field itself, or all of it."""
+    if not isinstance(answer, dict) or not _carries_change(answer):
+        return False
+    if name not in SAYS or (name == "tool_args" and answer.get("modified_args") is not None):
+        return True
+    change = answer.get(SAYS[name])
+    return isinstance(change, dict) and keys <= change.keys()
 
 
 def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:

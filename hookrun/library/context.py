@@ -35,7 +35,9 @@ def own(value: Any) -> Any:
 def _differs(one: object, other: object) -> bool:
     try:
         return bool(one != other)
-    except Exception:  # a value that cannot be compared: nobody knows
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a value that cannot be compared: nobody knows
         return False
 
 
@@ -109,8 +111,8 @@ class Context(Mapping[str, object]):
     A program makes one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. Of this
     general class the event is the first argument: `Context("my_event", ...)`.
 
-    `state` is whatever the program gave to `fire(..., state=...)`: one object for all handlers of the chain, in order;
-    handlers that run side by side have a clone each.
+    `state` is whatever the program gave to `fire(..., state=...)`, or set on the context that it fires: one object for
+    all handlers of the chain, in order; handlers that run side by side have a clone each.
 
     >>> from hookrun import PreToolUse
     >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")
@@ -182,8 +184,9 @@ class Context(Mapping[str, object]):
         return str(self._data["event"])
 
     def __getitem__(self, name: str) -> object:
-        """Return a field as it is; do not change it in place. Raises KeyError."""
-        return self._data[name]
+        """Return a field as it is; of one that holds an object the handler's own copy. Raises KeyError."""
+        value = self._data[name]
+        return self.own(name) if isinstance(value, dict) else value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -246,10 +249,22 @@ class Context(Mapping[str, object]):
             copies[name] = own(value) if isinstance(value, dict) else {}
         return copies[name]
 
-    def changed_in_place(self) -> list[str]:
-        """Return the fields whose copy was changed: that has no effect, and somebody may think that it has."""
-        copies = self._copies or {}
-        return [name for name, value in copies.items() if _differs(value, self._data.get(name) or {})]
+    @property
+    def given(self) -> dict[str, object]:
+        """What it is made of, as it was given: nobody may change it."""
+        return self._data
+
+    def changed_in_place(self) -> dict[str, set[Any]]:
+        """Return the fields whose copy was changed, and which keys: somebody may think that it has an effect."""
+        changed: dict[str, set[Any]] = {}
+        for name, copied in (self._copies or {}).items():
+            was = self._data.get(name) or {}
+            if _differs(copied, was) and isinstance(was, dict):
+                keys = copied.keys() | was.keys()
+                changed[name] = {
+                    key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
+                }
+        return changed
 
     @property
     def gave_copies(self) -> bool:

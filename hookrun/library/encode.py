@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from typing import TYPE_CHECKING
+from enum import Enum
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -24,9 +27,46 @@ def context(data: Mapping[str, object]) -> bytes:
         return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         try:
-            return dumps(data).encode("ascii")  # integers beyond 64 bits, half characters
+            return dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, half characters
         except (TypeError, ValueError, RecursionError):
             raise ValueError(str(error.__cause__ or error)) from error
+
+
+def _simple(value: Any) -> Any:
+    """Return the value as the hot path's encoder takes it, everything said as orjson says it. Raises TypeError."""
+    if isinstance(value, dict):
+        return {_key(key): _simple(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_simple(each) for each in value]
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, Enum)):
+        return value
+    return _of_python(value)
+
+
+def _of_python(value: Any) -> Any:
+    """The same for what JSON has no form of."""
+    if isinstance(value, Enum):
+        return _simple(value.value)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        return {name: _simple(getattr(value, name)) for name in names}
+    try:
+        return orjson.loads(orjson.dumps(value))  # dates, UUIDs
+    except TypeError:
+        return _simple(_plain(value))
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, Enum):
+        return _key(key.value)
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(int(key))
+    (text,) = orjson.loads(orjson.dumps({key: None}, option=orjson.OPT_NON_STR_KEYS))
+    return str(text)
 
 
 def _plain(value: object) -> object:

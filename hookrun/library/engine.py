@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
+JSON_TYPES = (bool, int, float, str, list, dict)
 CLOSE_WAIT = 3.0
 """Seconds that what is cancelled when the engine is closed has to end."""
 
@@ -74,7 +75,8 @@ class Engine:
     ('block', 'no sudo here')
     >>> engine.close_sync()
 
-    Raises ValueError for a `max_processes` below 1, RegistrationError for `hooks` that are declared wrongly.
+    Raises ValueError for a `max_processes` below 1 and for `events` that are no names, RegistrationError for `hooks`
+    that are declared wrongly.
     """
 
     def __init__(
@@ -91,7 +93,11 @@ class Engine:
         self._registry = Registry()
         if isinstance(events, str):
             raise ValueError(f"events is {events!r}, expected a list of names")  # noqa: TRY004  # as for all options
-        self._own_events = set(events)
+        names = list(events)
+        wrong = [name for name in names if not isinstance(name, str) or not name]
+        if wrong:
+            raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
+        self._own_events = set(names)
         self._given = given.declared(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
@@ -256,7 +262,8 @@ class Engine:
         """Fire an event; return the combined verdict and what became of each hook.
 
         The context is a `Context`, or any mapping, or its fields by name; those given by name count more. `state` goes
-        to every handler as `ctx.state`. What has not answered after `deadline` seconds is a `timeout`.
+        to every handler as `ctx.state`; by default it is that of the `Context`. What has not answered after `deadline`
+        seconds is a `timeout`.
 
         Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
         ValueError for an unknown event or fields that are none, NestedError when a handler fires what calls it again
@@ -308,12 +315,18 @@ class Engine:
     ) -> Fire | Result:
         """Return what is to be run; a result at once when no hook is concerned."""
         if not isinstance(event, str) and isinstance(event, Context):  # asking an abstract class costs ten times more
-            context, event = ({**event, **context} if context is not None else event), event.event
+            state = event.state if state is None else state
+            context, event = ({**event.given, **context} if context is not None else event.given), event.event
+        elif context is not None and state is None and hasattr(context, "state") and isinstance(context, Context):
+            state = context.state
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
         name = self._names.get(event) if isinstance(event, str) else None
         if name is None:
             name = self._canonical(event)
-        contexts.check(data, "fire " + name)
+        try:
+            contexts.check(data, "fire " + name)
+        except contexts.ContextError as error:
+            raise _by_its_type(error, data) from None
         table = self._registry.table(name)
         concerned = table.concerned(data)
         if not concerned:
@@ -334,7 +347,11 @@ class Engine:
     # --- the end
 
     async def wait_background(self) -> None:
-        """Wait until the work that handlers have left in the background has ended, all of it."""
+        """Wait until the work that handlers have left in the background has ended, all of it.
+
+        Raises RuntimeError in such work, which would wait for itself.
+        """
+        self._services.background.check()
         await self._services.background.wait()
 
     async def close(self, wait: float = 0.0) -> None:
@@ -390,6 +407,16 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close_sync()
+
+
+def _by_its_type(error: contexts.ContextError, data: Mapping[str, object]) -> contexts.ContextError:
+    """Return the error with what was found called by its type, where JSON has no word for it."""
+    for name, value in data.items():
+        where, found, _ = str(error).partition(f": {name} is ")
+        if found and type(value) not in JSON_TYPES:
+            expected = "a str" if contexts.FIELDS[name] is str else "a dict"
+            return contexts.ContextError(f"{where}{found}of type {type(value).__name__}, expected {expected} or None")
+    return error
 
 
 def _seconds(deadline: float) -> float:

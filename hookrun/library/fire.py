@@ -15,9 +15,10 @@ from hookrun import context as contexts
 from hookrun.engine import Chain
 from hookrun.library import encode
 from hookrun.library.bounded import FOREVER, Bounded
-from hookrun.library.calls import Call, as_coroutine, dismiss
+from hookrun.library.calls import Call, as_coroutine, dismiss, to_be_awaited
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
+from hookrun.library.exception_text import exception_text
 from hookrun.library.group import Group
 from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     Report = tuple[Handler, Context]
 
 LOG = logging.getLogger("hookrun")
-NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=depth())  # noqa: B039  # an int
+OUTSIDE = depth()
+"""How many hooks outside of this program it is within."""
+NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
 """How many fires, and hooks outside of this program, this one is within."""
 
 
@@ -234,7 +237,7 @@ class Fire:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
-        """Start what a handler leaves in the background."""
+        """Start what a handler leaves in the background: no fire waits for it, so that it is within none."""
         run = Run(handler, Verdict(), outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
@@ -244,7 +247,11 @@ class Fire:
                 wanted = _begin_report(run, (handler, self._context(handler)))
             return None if wanted is None else _finish_report(run, wanted)
 
-        self._services.background.start(handler.name, failed, work, name)
+        nesting = NESTING.set(OUTSIDE)
+        try:
+            self._services.background.start(handler.name, failed, work, name)
+        finally:
+            NESTING.reset(nesting)
 
     def _failures(self) -> Sequence[tuple[Run, Report]]:
         """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""
@@ -328,7 +335,7 @@ class Fire:
         try:
             error = journal.write(records(journal))
         except Exception as mistake:  # what a program puts into a context, JSON may not take
-            error = f"{type(mistake).__name__}: {mistake}"
+            error = exception_text(mistake)
         _tell_of(error)
 
 
@@ -356,15 +363,15 @@ def _begin_report(run: Run, report: Report) -> Any:
     except BaseException as error:
         _report_failed(run, error)
         return None
-    return wanted if hasattr(wanted, "__await__") else None
+    return wanted if to_be_awaited(wanted) else None
 
 
 async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
     """Await what an `on_error` wants to have awaited, for as long as the hook itself, or the fire, may take."""
-    coroutine = as_coroutine(wanted)
     bounded = None
     until = monotonic() + run.hook.timeout
     try:
+        coroutine = as_coroutine(wanted)
         first = coroutine.send(None)
         bounded = Bounded(coroutine, first, min(until, deadline), before)
         await bounded
@@ -383,5 +390,5 @@ async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, befor
 
 
 def _report_failed(run: Run, error: BaseException) -> None:
-    run.notes.append(f"its on_error failed: {type(error).__name__}: {error}")
+    run.notes.append(f"its on_error failed: {exception_text(error)}")
     LOG.error("hook %s: %s", run.hook.name, run.notes[-1])

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import Call, dismiss
-from hookrun.library.workers import Work, settle
+from hookrun.library.workers import Job, Work, settle
 from hookrun.model import Failure, Outcome
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Group:
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
+        self._jobs: dict[Call, Job] = {}
         self._count = len(hooks)
 
     def _in_order(self) -> list[Outcome]:
@@ -126,8 +127,11 @@ class Group:
         return self._in_order()
 
     def _dismiss(self) -> None:
+        """Have nothing begun that has not begun, and wait for nothing that has not ended."""
         for wanted in self._wanted:
             dismiss(wanted)
+        for job in self._jobs.values():
+            self._services.workers.leave(job)
 
     async def _declared_over(self, batch: Batch, end: _End) -> None:
         try:
@@ -145,7 +149,7 @@ class Group:
         try:
             self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(future), call.left())
         except TimeoutError:
-            self._outcomes[index] = call.abandoned()
+            self._outcomes[index] = call.abandoned(begun=self._jobs[call].begun)
 
     # --- in a thread
 
@@ -187,7 +191,11 @@ class Group:
         for task in tasks:
             task.wait()
         for n, future in threads.items():
-            self._outcomes[n] = _result(future, self._calls[n])
+            call = self._calls[n]
+            try:
+                self._outcomes[n] = future.result(call.left())
+            except TimeoutError:
+                self._outcomes[n] = call.abandoned(begun=self._jobs[call].begun)
 
     # --- both
 
@@ -201,7 +209,7 @@ class Group:
         future.set_running_or_notify_cancel()
         variables = contextvars.copy_context()
         call.time_runs_from(monotonic())
-        self._services.workers.submit(lambda: settle(future, lambda: variables.run(_call, call)))
+        self._jobs[call] = self._services.workers.submit(lambda: settle(future, lambda: variables.run(_call, call)))
         return future
 
 
@@ -214,13 +222,6 @@ def _call(call: Call) -> Outcome:
         detail = "it returned something to be awaited: that and thread=True do not go together"
         call.outcome.failure = Failure("bad_verdict", detail)
     return call.outcome
-
-
-def _result(future: Future[Outcome], call: Call) -> Outcome:
-    try:
-        return future.result(call.left())
-    except TimeoutError:
-        return call.abandoned()
 
 
 async def _all(work: list[Coroutine[Any, Any, None]]) -> None:

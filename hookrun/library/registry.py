@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from inspect import isfunction
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     Key = tuple[object, object, object]
 
+LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024
 """Tools whose hooks a table remembers; the names of tools may come from outside."""
 
@@ -51,9 +53,11 @@ class Registry:
                 while f"{handler.name}-{number}" in self._handlers:
                     number += 1
                 handler.name = f"{handler.name}-{number}"
-            self._handlers.pop(handler.name, None)
+            replaced = self._handlers.pop(handler.name, None)
             self._handlers[handler.name] = handler
             self._tables = {}
+        if replaced is not None:
+            LOG.info("hook %s is replaced: %s instead of %s", handler.name, handler.target, replaced.target)
 
     def remove(self, name: str) -> bool:
         """Forget a handler; tell whether there was one."""

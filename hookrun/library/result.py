@@ -48,7 +48,17 @@ class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an er
 
     def verdict(self) -> Verdict:
         """Return the verdict that it stands for."""
-        return Verdict("block", self.reason if self.name is None else f"{self.name}: {self.reason}")
+        return Verdict("block", self.reason) if self.name is None else _Refusal(self.name, self.reason)
+
+
+class _Refusal(Verdict):
+    """A block that is said by somebody else than its hook: the message begins with their name."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: str, reason: str) -> None:
+        super().__init__("block", f"{by}: {reason}")
+        self.by = by
 
 
 class Result(Verdict):
@@ -91,6 +101,8 @@ class Result(Verdict):
     def ok(self) -> Self:
         """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop.
 
+        Where the hook answered with an `Abort` that has a name, it is that.
+
         >>> from hookrun import Engine
         >>> engine = Engine()
         >>> handler = engine.register("pre_checkpoint", lambda ctx: Verdict.block("tests fail"), name="gate")
@@ -100,8 +112,12 @@ class Result(Verdict):
         hookrun.library.result.Abort: [gate:hook_abort] tests fail
         """
         if self.action in ("block", "stop"):
-            who = next((run.name for run in self.runs if run.action == self.action), self.ended_by)
-            raise Abort(self.message or self.action, name=who)
+            run = next((run for run in self.runs if run.action == self.action), None)
+            who, reason = self.ended_by if run is None else run.name, self.message or self.action
+            if run is not None and isinstance(run.outcome.answer, _Refusal):
+                who = run.outcome.answer.by
+                reason = reason.removeprefix(f"{who}: ")
+            raise Abort(reason, name=who)
         return self
 
     def to_dict(self) -> dict[str, object]:

@@ -26,8 +26,22 @@ ENDING = 3.0
 """Seconds to wait for a handler that was cancelled: longer than it may take."""
 
 
+MOST_LEFT = 1000
+"""Threads that nobody waits for any longer in whose stead others are started."""
+
+
+class Job:
+    """What is to be called in a thread: `begun` when one has taken it, `left` when nobody waits for it any longer."""
+
+    __slots__ = ("begun", "function", "left", "over")
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self.function = function
+        self.begun = self.left = self.over = False
+
+
 class Workers:
-    """At most `most` threads; more work waits. What is submitted must not raise."""
+    """At most `most` threads, beside those that were left; more work waits. What is submitted must not raise."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -35,24 +49,45 @@ class Workers:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = Lock()
         self._threads: set[Thread] = set()
         self._unfinished = 0
+        self._left = 0
         self._closed = False
 
-    def submit(self, job: Callable[[], object]) -> None:
-        """Have the job called in a thread, soon."""
+    def submit(self, function: Callable[[], object]) -> Job:
+        """Have the function called in a thread, soon."""
         if self._pid != os.getpid():  # a fork: the threads are the parent's
             self._reset()
+        job = Job(function)
         with self._lock:
             self._unfinished += 1
             self._jobs.put(job)
             within = current_thread() in self._threads  # it may wait for what it submits: that gets a thread of its own
-            if within or len(self._threads) < min(self._unfinished, self._most):
-                thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
-                self._threads.add(thread)
-                thread.start()
+            self._start(surely=within or self._closed)
+        return job
+
+    def leave(self, job: Job) -> None:
+        """Wait for a job no longer: one that has not begun never will, the thread of one that has is no longer counted.
+
+        One that is over may be left too.
+        """
+        if job.over or self._pid != os.getpid():
+            return
+        with self._lock:
+            if not (job.left or job.over):
+                job.left = True
+                self._left += job.begun
+                self._start()
+
+    def _start(self, *, surely: bool = False) -> None:
+        """Start a thread where work waits for one and there may be more."""
+        may = min(self._unfinished, self._most + min(self._left, MOST_LEFT))
+        if surely or len(self._threads) < may:
+            thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
+            self._threads.add(thread)
+            thread.start()
 
     def _work(self) -> None:
         while True:
@@ -66,15 +101,23 @@ class Workers:
                         self._threads.discard(current_thread())
                         return
                 continue
+            with self._lock:
+                job.begun = not job.left
             try:
-                job()
+                if job.begun:
+                    job.function()
             finally:
                 with self._lock:
                     self._unfinished -= 1
+                    self._left -= job.begun and job.left
+                    job.over = True
             del job  # nothing of it is kept while the thread waits for the next
 
     def close(self, wait: float) -> int:
-        """Let the threads end; return how many have not after `wait` seconds: nothing can end those."""
+        """Let the threads end; return how many have not after `wait` seconds: nothing can end those.
+
+        A thread that closes them itself ends when what it does is over, and is not counted.
+        """
         if self._pid != os.getpid():
             return 0
         with self._lock:
@@ -82,10 +125,11 @@ class Workers:
             threads = list(self._threads)
             for _ in threads:
                 self._jobs.put(None)
+        others = [thread for thread in threads if thread is not current_thread()]
         until = monotonic() + wait
-        for thread in threads:
+        for thread in others:
             thread.join(max(0.0, until - monotonic()))
-        return sum(thread.is_alive() for thread in threads)
+        return sum(thread.is_alive() for thread in others)
 
 
 BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())

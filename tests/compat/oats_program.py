@@ -28,6 +28,12 @@ HOOKS = [
     {"event": "post_tool_use", "command": "cat >/dev/null; exit 1"},
     {"event": "session_start", "command": "cat >/dev/null; echo not JSON"},
     {"event": "file_changed", "command": "cat >/dev/null; sleep 30", "timeout": 0.2},
+    {
+        "event": "assistant_response",
+        "matcher": None,
+        "command": 'cat >/dev/null; echo \'{"action": "block", "message": "said"}\'',
+        "timeout": None,
+    },
     {"event": "user_prompt_submit", "matcher": "bash", "command": 'echo \'{"action": "block"}\''},
 ]
 FIRES: list[tuple[str, dict[str, object]]] = [

@@ -29,7 +29,7 @@ def printed(python: str, module: str) -> list[str]:
 
 
 def test_the_same_program_prints_the_same_on_both() -> None:
-    """Continue, block, modify, a matcher that misses, a failing hook, no JSON, a timeout, an event without a tool."""
+    """Continue, block, modify, a matcher that misses, a failing hook, no JSON, a timeout, no tool, None."""
     assert printed(sys.executable, "hookrun.compat.oats") == PRINTED.read_text().splitlines()
 
 
@@ -88,6 +88,22 @@ def test_a_wrong_declaration_is_told() -> None:
         HookEngine([{"event": "pre_tool_usage", "command": "true"}])
     with pytest.raises(ValueError, match="nothing to run"):
         HookEngine([{"event": "pre_tool_use"}])
+
+
+def test_a_member_that_is_none_is_not_given() -> None:
+    """The first engine's own program dumps its declarations with every member; None for `timeout` is no limit."""
+    declared: dict[str, object] = {
+        "event": "pre_tool_use",
+        "matcher": None,
+        "command": "exit 2",
+        "timeout": None,
+        "name": None,
+    }
+    engine = HookEngine([declared])
+    (hook,) = engine.engine.hooks()
+    assert (hook.matcher, hook.name) == (None, "exit")
+    assert hook.timeout > 365 * 24 * 3600
+    assert fire(declared).action == "block"
 
 
 def test_no_hooks_continue() -> None:

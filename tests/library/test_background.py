@@ -70,6 +70,48 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
     assert f"hook h: w failed in the background: {type(error).__name__}" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["coroutine", "function"])
+def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
+    """Work that fires what starts it again, such as a heartbeat, goes on as long as it likes."""
+    beats: list[str] = []
+
+    async def later() -> None:
+        await asyncio.sleep(0)
+        await engine.fire("stop")
+
+    def handler(ctx: Context) -> None:
+        beats.append("beat")
+        if len(beats) < 10:
+            ctx.background(later() if kind == "coroutine" else lambda: engine.fire_sync("stop"))
+
+    engine.register("stop", handler)
+    within(lambda: fire(engine, "stop"), 30)
+    assert len(beats) == 10
+
+
+def test_it_cannot_wait_for_itself(engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture) -> None:
+    """`wait_background` there says so at once, in a handler that the work fires too; of another engine it is right."""
+    said: list[str] = []
+
+    async def waits(ctx: Context) -> None:
+        async with Engine() as other:
+            await other.wait_background()
+        try:
+            await engine.wait_background()
+        except RuntimeError as error:
+            said.append(str(error))
+
+    async def work(ctx: Context) -> None:
+        await waits(ctx)
+        await engine.fire("session_end")
+
+    engine.register("stop", lambda ctx: ctx.background(work(ctx)), name="h")
+    engine.register("session_end", waits)
+    within(lambda: fire(engine, "stop"), 30)
+    assert said == ["wait_background in background work would wait for itself: await what you wait for"] * 2
+    assert caplog.text == ""
+
+
 def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
     """`wait_background` waits for the on_error of what failed there, too."""
     told: list[str] = []

@@ -29,6 +29,32 @@ class NoEqual:
         raise ZeroDivisionError
 
 
+class Ends:
+    """What ends the program when it is shown or compared."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        raise SystemExit(3)
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit(3)
+
+
+class Proxy:
+    """What stands for something that is gone."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+class OpaqueProxy:
+    """The same, asked for whatever it is."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
 def circular() -> dict[str, Any]:
     """Return an answer that holds itself."""
     answer: dict[str, Any] = {"action": "modify"}
@@ -50,7 +76,7 @@ async def a_coroutine_function() -> None:
 
 NONSENSE = [
     42, True, False, 0, "block", b"block", [], [Verdict.block()], (Verdict.block(), "x"), Verdict, Verdict.block,
-    a_coroutine_function, object(), NoRepr(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
+    a_coroutine_function, object(), NoRepr(), Ends(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
     {}, {"message": "no action"}, {"action": "deny"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
     {1: 2}, circular(), {"action": "modify", "modified_args": deep()}, {"action": circular()},
     Verdict("deny"), Verdict(5), Verdict(None), Verdict("block", 5), Verdict("block", message=["a"]),  # type: ignore[arg-type]
@@ -114,6 +140,84 @@ def test_an_exception_is_a_failure(
     assert f"hook c failed (exception): {found.detail}" == result.system_message
     assert result.message in caplog.text
     assert str(result.system_message) in caplog.text
+
+
+@pytest.mark.parametrize("make", [Proxy, OpaqueProxy])
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
+def test_what_nothing_can_be_asked_of_is_a_bad_verdict(engine: Engine, fire: Fire, make: Any, kind: str) -> None:
+    """An object whose every attribute raises is an answer like other nonsense; returned by `on_error` it is nothing."""
+
+    async def later(ctx: Context) -> Any:
+        return make()
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
+    function = later if kind == "async" else lambda _: make()
+    engine.register("stop", function, name="h", on_error=lambda *_: make(), **how)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    result = fire(engine, "stop")
+    assert (kinds(result), result.message) == ({"h": "bad_verdict", "guard": None}, "no")
+
+
+def test_an_argument_that_cannot_be_compared(engine: Engine, fire: Fire) -> None:
+    """One whose comparison would end the program does not end it when a handler has looked at the arguments."""
+    engine.register("stop", lambda ctx: ctx.tool_args.update(n=Ends()), name="h")
+    engine.register("stop", answers(Verdict.block("no")), name="guard")
+    assert fire(engine, "stop", tool_args={"n": Ends()}).message == "no"
+
+
+class Mute(Exception):  # noqa: N818  # it is named for what it does
+    """An exception that cannot say what it says."""
+
+    def __init__(self, error: type[BaseException] = ZeroDivisionError) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        raise self._error
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel", "on_error", "background"])
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+def test_an_exception_without_a_text_is_a_failure(
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: type[BaseException]
+) -> None:
+    """One whose `__str__` raises is named by its type, and the guards after it are asked."""
+
+    async def at_once(ctx: Context) -> None:
+        raise Mute(error)
+
+    def fails(failed: Failure, ctx: Context) -> None:
+        raise Mute(error)
+
+    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
+    first: Any = {
+        "async": at_once,
+        "on_error": raises(ValueError("first")),
+        "background": lambda ctx: ctx.background(at_once(ctx)),
+    }.get(kind, raises(Mute(error)))
+    engine.register("stop", first, name="m", on_error=fails, **how)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    with caplog.at_level(logging.WARNING, "hookrun"):
+        result = within(lambda: fire(engine, "stop"))
+    assert (result.action, result.message) == ("block", "no")
+    expected = {"m": None if kind == "background" else "exception", "guard": None}
+    assert kinds(result) == expected
+    assert f"Mute (it cannot say what it says: {error.__name__})" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fire, kind: str) -> None:
+    """A text of megabytes is cut, and what a terminal would obey is escaped; line ends stay."""
+
+    async def at_once(ctx: Context) -> None:
+        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
+
+    def now(ctx: Context) -> None:
+        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
+
+    engine.register("stop", now if kind == "sync" else at_once, name="h")
+    result = fire(engine, "stop")
+    assert str(result.system_message).startswith("hook h failed (exception): it raised ValueError: a\\x1b[2J\nbxxx")
+    assert len(str(result.system_message)) < 2100
 
 
 @pytest.mark.parametrize("kind", ["sync", "async", "late", "parallel"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -104,6 +106,23 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
     assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "found"),
+    [
+        ("tool_args", MappingProxyType({}), "of type mappingproxy, expected a dict or None"),
+        ("working_dir", Path("/w"), "of type PosixPath, expected a str or None"),
+        ("tool_args", 5, "a number, expected an object or null"),
+        ("tool_args", [1], "a list, expected an object or null"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_called_what_it_is(
+    engine: Engine, fire: Fire, field: str, value: object, found: str
+) -> None:
+    """By JSON's word where there is one, else by its type."""
+    with pytest.raises(ValueError, match=f"^fire pre_tool_use: {field} is {found}$"):
+        fire(engine, "pre_tool_use", tool_name="bash", **{field: value})
+
+
 @pytest.mark.parametrize("field", ["tool_args", "metadata"])
 def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire, field: str) -> None:
     """The attribute is a copy of the handler's own; a note tells what to do; the next one sees what was there."""
@@ -120,6 +139,50 @@ def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire
     assert seen == [given] == [{"command": "ls", "deep": {"x": [1]}}]
     note = f"it changed ctx.{field} in place, which has no effect: return a Verdict that changes it"
     assert [run.notes for run in result.runs] == [[note], []]
+
+
+@pytest.mark.parametrize("field", ["tool_args", "metadata", "mine"])
+def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire, field: str) -> None:
+    """`ctx["tool_args"]` is as safe to change as `ctx.tool_args`: the caller's object stays as it was."""
+    given = {"command": "ls", "deep": {"x": [1]}}
+    same: list[bool] = []
+
+    def changes(ctx: Context) -> None:
+        ctx[field]["command"] = "rm"  # type: ignore[index]
+        ctx[field]["deep"]["x"].append(2)  # type: ignore[index]
+        same.append(ctx[field] is getattr(ctx, field, ctx[field]))
+
+    engine.register("pre_tool_use", changes)
+    result = fire(engine, "pre_tool_use", **{field: given})
+    assert (given, same) == ({"command": "ls", "deep": {"x": [1]}}, [True])
+    note = f"it changed ctx.{field} in place, which has no effect: return a Verdict that changes it"
+    assert result.runs[0].notes == [note]
+
+
+@pytest.mark.parametrize(
+    ("answer", "noted"),
+    [
+        (Verdict.patch({"timeout": 5}), ["tool_args", "metadata"]),
+        (Verdict.patch({"command": "pwd"}), ["metadata"]),
+        (Verdict.modify({"n": 1}), ["metadata"]),
+        (Verdict.pass_on(score=1), ["tool_args"]),
+        (Verdict.pass_on(other=1), ["tool_args", "metadata"]),
+        (Verdict("modify", args_patch={"command": "pwd"}, modified_context={"score": 1}), []),
+    ],
+)
+def test_a_change_in_place_beside_one_that_counts_is_noted(
+    engine: Engine, fire: Fire, answer: Verdict, noted: list[str]
+) -> None:
+    """What the answer does not say itself is lost, and not in silence."""
+
+    def changes(ctx: Context) -> Verdict:
+        ctx.tool_args["command"] = "pwd"
+        ctx.metadata["score"] = 1
+        return answer
+
+    engine.register("pre_tool_use", changes)
+    notes = fire(engine).runs[0].notes
+    assert [note.split(" ")[2] for note in notes] == [f"ctx.{field}" for field in noted]
 
 
 def test_arguments_that_are_no_plain_dict_are_copied_too(engine: Engine, fire: Fire) -> None:

@@ -13,6 +13,7 @@ import hookrun
 from hookrun import Abort, Context, Engine, PreSearchQuery, PreToolUse, RegistrationError, Skip, Verdict
 from hookrun.bundles import AgentHooks, AgentLog, FormatOnEdit, QualityGate
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
+from hookrun.events import WITH_TOOL, canonical
 from hookrun.library.event_contexts import CLASSES
 from hookrun.observe import CauseChains, PatternLearning, Store, WorkflowMetrics
 from tests.library.firing import Fire, answers, order, raises
@@ -64,6 +65,17 @@ def test_an_event_of_theirs_is_registered_and_fired_by_its_own_name(name: str, f
     fire(engine, name, session_id="s1")
     assert [type(each) for each in seen] == [CLASSES[seen[0].event]]
     assert seen[0].event in CLASSES
+
+
+@pytest.mark.parametrize("name", EVENTS["synwire"].split())
+def test_of_the_hooks_of_an_event_those_that_match_run(name: str, fire: Fire, engine: Engine) -> None:
+    """By the tool's name where the event has a tool, else those without a matcher; none of another event."""
+    for matcher in (None, "write_*", "read_*"):
+        engine.register(name, answers(None), name=matcher or "any", matcher=matcher)
+    engine.register("Stop", answers(None), name="other")
+    has_tool = canonical(name) in WITH_TOOL
+    result = fire(engine, name, session_id="s1", **({"tool_name": "write_file"} if has_tool else {}))
+    assert order(result) == (["any", "write_*"] if has_tool else ["any"])
 
 
 @pytest.mark.parametrize("event", FIELDS)
@@ -189,11 +201,13 @@ def test_one_hook_of_several_events_knows_which_it_is(fire: Fire, engine: Engine
 
 def test_an_abort_has_the_name_of_its_hook_unless_it_brings_one(fire: Fire, engine: Engine) -> None:
     """`ok` raises it, in the words that it had."""
-    engine.register("before_request", answers(Abort("no credit")), name="billing")
-    with pytest.raises(Abort) as refusal:
-        fire(engine, "before_request", session_id="s1").ok()
-    assert str(refusal.value) == "[billing:hook_abort] no credit"
-    assert str(Abort("no credit", name="bank")) == "[bank:hook_abort] no credit"
+    for abort, who in ((Abort("no credit"), "billing"), (Abort("no credit", name="bank"), "bank")):
+        for handler in (answers(abort), raises(abort)):
+            engine.register("before_request", handler, name="billing")
+            with pytest.raises(Abort) as refusal:
+                fire(engine, "before_request", session_id="s1").ok()
+            assert str(refusal.value) == f"[{who}:hook_abort] no credit"
+            assert (refusal.value.name, refusal.value.reason) == (who, "no credit")
 
 
 def test_a_skip_ends_the_chain_and_is_no_error(fire: Fire, engine: Engine) -> None:
@@ -238,6 +252,21 @@ def test_the_state_is_the_programs_object_for_every_hook(fire: Fire, engine: Eng
     fire(engine, "before_request", session_id="s1", state=state)
     assert seen == [{"session_id": "s9", "new_checkpoint_id": "c9"}]
     assert state == seen[0]
+
+
+def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
+    """It goes along when the context is fired, as the event or beside it, and with a clone; `state=` counts more."""
+    seen: list[object] = []
+    engine.register("before_request", lambda ctx: seen.append(ctx.state))
+    context = hookrun.BeforeRequest(session_id="s1")
+    context.state = {"n": 1}
+    fire(engine, context)
+    fire(engine, context, {"session_id": "s2"})
+    fire(engine, "before_request", context)
+    fire(engine, context.clone())
+    fire(engine, context, state={"n": 2})
+    assert seen == [{"n": 1}] * 4 + [{"n": 2}]
+    assert seen[0] is context.state is not seen[3]
 
 
 def test_a_field_that_hookrun_does_not_know_is_handed_on(fire: Fire, engine: Engine) -> None:

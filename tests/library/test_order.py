@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -14,6 +15,10 @@ from tests.library.firing import Fire, answers, order
 def names(engine: Engine, event: Any = None) -> list[str]:
     """Return the names of the hooks in their order."""
     return [hook.name for hook in engine.hooks(event)]
+
+
+def silent(ctx: Context) -> None:
+    """Have no objection."""
 
 
 def test_lower_priority_runs_first_and_ties_run_as_registered(engine: Engine, fire: Fire) -> None:
@@ -54,6 +59,20 @@ def test_the_same_name_replaces(engine: Engine, fire: Fire) -> None:
     engine.register("error", answers(None), name="a", priority=0)
     assert names(engine, "stop") == ["b"]
     assert names(engine) == ["a", "b"]
+
+
+def test_the_log_tells_what_is_replaced(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    """By the name and both functions; a first registration, and one that gets a number, are nothing to tell."""
+    with caplog.at_level(logging.INFO, "hookrun"):
+        engine.register("stop", silent)
+        engine.register("stop", print, name="a")
+        engine.register("stop", lambda _: None)
+        engine.register("stop", lambda _: None)
+        assert caplog.text == ""
+        engine.register("stop", silent, name="a")
+    (record,) = caplog.records
+    assert (record.levelname, record.name) == ("INFO", "hookrun")
+    assert record.getMessage() == f"hook a is replaced: {__name__}:silent instead of builtins:print"
 
 
 def test_what_replaces_one_that_was_off_is_on(engine: Engine, fire: Fire) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -336,7 +337,10 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_a_string_is_no_list_of_events() -> None:
-    """`Engine(events="abc")` is not three events."""
+    """`Engine(events="abc")` is not three events, and what is no name is none."""
+    for wrong in ("", 5, None, ["deployed"]):
+        with pytest.raises(ValueError, match=re.escape(f"events has {wrong!r}, expected names")):
+            Engine(events=["deployed", wrong])  # type: ignore[list-item]
     with pytest.raises((ValueError, TypeError)):
         Engine(events="abc")
 

@@ -1,0 +1,80 @@
+"""The context as JSON: what one encoder does not take the other says in the same words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from enum import Enum, IntEnum
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from hookrun.library import encode
+
+HALF = "\ud800"
+WIDE = 1 << 70
+
+
+class Colour(Enum):
+    """An enumeration."""
+
+    RED = "red"
+    WHEN = date(2026, 1, 2)
+
+
+class Level(IntEnum):
+    """One of numbers."""
+
+    HIGH = 3
+
+
+@dataclass
+class Point:
+    """An object with fields."""
+
+    x: Any
+    y: float = float("inf")
+    _hidden: int = 5
+
+
+class Model:
+    """What says its own fields, as pydantic's models do."""
+
+    def model_dump(self, mode: str) -> dict[str, object]:
+        """Return them."""
+        return {"mode": mode, "path": Path("/m")}
+
+
+VALUES: list[Any] = [
+    Path("/x"), date(2026, 1, 2), datetime(2026, 1, 2, 3, 4, 5, 6, UTC), time(1, 2), UUID(int=5),
+    Colour.RED, Colour.WHEN, Level.HIGH, Point(Path("/p")), Point(Point(None)), Model(), (1, (2,)), {"s"}, float("nan"),
+    1.5, True, None, "é\x1b", {1: 1, None: 2, False: 3, 1.5: 4, date(2026, 1, 2): 5, Colour.RED: 6, Level.HIGH: 7},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strange", [HALF, WIDE])
+@pytest.mark.parametrize("value", VALUES, ids=[f"{n}-{type(value).__name__}" for n, value in enumerate(VALUES)])
+def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, strange: object) -> None:
+    """A half character, or a number beyond 64 bits, changes nothing for the paths and dates of the same context."""
+    alone = json.loads(encode.context({"value": value}))
+    beside = json.loads(encode.context({"value": [value, Point(strange)], "strange": strange}))
+    assert beside == {"value": [alone["value"], {"x": strange, "y": None}], "strange": strange}
+
+
+@pytest.mark.parametrize("value", [object(), b"x", {b"x": 1}, {object(): 1}])
+@pytest.mark.parametrize("strange", [HALF, WIDE, 1])
+def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None:
+    """Whatever stands beside it."""
+    with pytest.raises(ValueError, match=r"."):
+        encode.context({"value": value, "strange": strange})
+
+
+def test_what_holds_itself_is_an_error() -> None:
+    """And does not take the program with it."""
+    ring: list[object] = [HALF]
+    ring.append(ring)
+    with pytest.raises(ValueError, match=r"."):
+        encode.context({"ring": ring})
