@@ -74,7 +74,9 @@ class MetricsExport:
     def on_end(self, ctx: Context) -> None:
         """Write the file."""
         del ctx
-        replace(self._path, self._format(collect(self._store)))
+        with self._store.told():
+            text = self._format(collect(self._store))
+        replace(self._path, text)
 
 
 def as_json(report: Report) -> str:

@@ -132,7 +132,9 @@ class WorkflowMetrics:
 
         `zone` is the time zone of the hours of the day, by default the local one.
         """
-        return summarise(self.sessions(days=days), zone)
+        sessions = self.sessions(days=days)
+        with self._store.told():
+            return summarise(sessions, zone)
 
     def _keep(
         self,
