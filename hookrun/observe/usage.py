@@ -26,7 +26,7 @@ BESIDE = {
     "output": ("thoughtsTokenCount", "thoughts_token_count"),
 }
 """What Gemini counts apart and takes the same price for."""
-WITHIN = {
+WITHIN: dict[str, tuple[str, ...]] = {
     "cache_read": (
         "input_tokens_details.cached_tokens",
         "prompt_tokens_details.cached_tokens",
@@ -86,10 +86,10 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 def tokens_of(usage: object) -> Tokens:
     """Return the tokens that a usage tells, an object or a mapping. Raises ValueError for a number that is no count."""
     tokens = {kind: _first(usage, names) or 0 for kind, names in NAMES.items()}
-    for kind, names in BESIDE.items():
-        tokens[kind] += _first(usage, names) or 0
-    for kind, names in WITHIN.items():
-        cached = _first(usage, names) or 0
+    for kind, apart in BESIDE.items():
+        tokens[kind] += _first(usage, apart) or 0
+    for kind, within in WITHIN.items():
+        cached = _first(usage, within) or 0
         tokens[kind] += cached
         tokens["input"] = max(tokens["input"] - cached, 0)
     return Tokens(**tokens)
