@@ -17,7 +17,7 @@ from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.agents.message import unread
 from hookrun.events import canonical
 from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, Said, lines, log, said, trouble
+from hookrun.integrations.answers import OnError, Said, lines, log, named, said, trouble
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -119,7 +119,7 @@ class _Callback:
             message = claude.read(payload, "")
             saids = await self._saids(message)
         except Exception as error:
-            saids = [said(trouble(message.event, f"{type(error).__name__}: {error}", self._on_error, error))]
+            saids = [said(trouble(message.event, named(error), self._on_error, error))]
         found = answer(claude, message, saids)
         for name in found.degraded:
             if name.endswith("-> nothing"):
