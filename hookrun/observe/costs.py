@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookrun.bundles.naming import named
 from hookrun.model import Verdict
 from hookrun.observe import kept
 from hookrun.observe.moments import fired
@@ -92,13 +93,12 @@ class CostTracker:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle; those that refuse only with a budget."""
-        engine.register(
-            "after_inference", self.on_inference, name="cost-tracker", always=True, thread=True, on_failure="continue"
-        )
+        own = named(engine, "cost-tracker", self._store.place)
+        engine.register("after_inference", self.on_inference, always=True, thread=True, on_failure="continue", **own)
         if self._budget is not None:
             for event in ("pre_tool_use", "user_prompt_submit"):
-                name = f"cost-budget-{event.replace('_', '-')}"
-                engine.register(event, self.on_spending, name=name, thread=True, on_failure="continue")
+                own = named(engine, f"cost-budget-{event.replace('_', '-')}", self._store.place)
+                engine.register(event, self.on_spending, thread=True, on_failure="continue", **own)
 
     def on_inference(self, ctx: Context) -> Verdict | None:
         """Keep what an inference used and cost. Raises ValueError for a usage that tells none."""

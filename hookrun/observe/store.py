@@ -75,6 +75,14 @@ class Store:
                 raise StoreError(str(error)) from error
         return self._path
 
+    @property
+    def place(self) -> str:
+        """The same as `path`, empty where nobody knows the home directory."""
+        try:
+            return self.path
+        except StoreError:
+            return ""
+
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection within a transaction that is kept at the end, and dropped whole if anything is raised.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from hookrun.bundles.naming import named
 from hookrun.observe import kept
 from hookrun.observe.moments import fired
 from hookrun.observe.store import Store
@@ -95,12 +96,14 @@ class ToolTimes:
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
         # Not `always`: a call that was refused before it came here has no end to wait for.
-        engine.register("pre_tool_use", self.on_call, name="tool-times-call", priority=1000, on_failure="continue")
+        own = named(engine, "tool-times-call", self._store.place)
+        engine.register("pre_tool_use", self.on_call, priority=1000, on_failure="continue", **own)
         for event, handler, name in (
             ("post_tool_use", self.on_result, "tool-times-result"),
             ("post_tool_failure", self.on_failure, "tool-times-failure"),
         ):
-            engine.register(event, handler, name=name, priority=0, always=True, thread=True, on_failure="continue")
+            own = named(engine, name, self._store.place)
+            engine.register(event, handler, priority=0, always=True, thread=True, on_failure="continue", **own)
 
     @property
     def pending(self) -> int:
