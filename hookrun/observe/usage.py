@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -11,6 +10,8 @@ from typing import Any
 from hookrun.config.problem import nearest, shown
 
 MILLION = 1_000_000
+MOST_USD = 1e12
+"""Beyond this nothing is an amount, and sums of it would be none."""
 MOST_TOKENS = 1 << 53
 """Beyond this a number is no count of tokens, and not every reader of JSON keeps it."""
 
@@ -111,7 +112,7 @@ def part(value: object, name: str) -> Any:
 
 def amount(value: object, name: str) -> float:
     """Return an amount of USD. Raises ValueError, which calls the value `name`, for one that is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_USD:
         raise ValueError(f"{name} is {shown(value)}, expected an amount of USD, 0 or more")
     return float(value)
 
@@ -122,6 +123,8 @@ def money(amount: float) -> str:
 
 
 def _price(model: str, given: Price | Mapping[str, float]) -> Price:
+    if not isinstance(given, Price | Mapping):
+        raise ValueError(f"prices[{shown(model)}] is {shown(given)}, expected input and output")  # noqa: TRY004
     parts = {each.name: getattr(given, each.name) for each in fields(given)} if isinstance(given, Price) else {**given}
     known = [each.name for each in fields(Price)]
     for name in parts:

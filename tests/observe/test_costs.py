@@ -133,6 +133,8 @@ def test_tokens_that_are_none(costs: CostTracker, store: Store, count: object) -
         ({"m": {"input": 1, "output": float("nan")}}, r"\.output is NaN"),
         ({"m": {"input": "1", "output": 2}}, r"\.input is \"1\""),
         ({"m": Price(1, float("inf"))}, r"\.output is Infinity"),
+        ({"m": None}, r"prices\[\"m\"\] is null, expected input and output"),
+        ({"m": 3.0}, r"prices\[\"m\"\] is 3.0, expected input and output"),
         ({"m": {"input": None, "output": 2}}, r"\.input is null"),
     ],
 )
@@ -142,7 +144,7 @@ def test_prices_that_are_none(store: Store, prices: dict[str, Any], wrong: str) 
         CostTracker(prices, store)
 
 
-@pytest.mark.parametrize("budget", [-1, float("nan"), "5", True])
+@pytest.mark.parametrize("budget", [-1, float("nan"), 1e300, "5", True])
 def test_budgets_that_are_none(store: Store, budget: Any) -> None:
     """They are an error when the bundle is made."""
     with pytest.raises(ValueError, match=r"budget is .*, expected an amount of USD"):

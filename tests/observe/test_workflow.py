@@ -146,8 +146,9 @@ def test_the_last_day_there_is(workflow: WorkflowMetrics) -> None:
 
 def test_a_score_that_is_none(workflow: WorkflowMetrics) -> None:
     """It is an error; a checkpoint without a score is one without a score."""
-    with pytest.raises(ValueError, match="quality_score"):
-        workflow.on_checkpoint(checkpoint("good"))
+    for score in ("good", float("inf"), 1e308, -1e308):
+        with pytest.raises(ValueError, match="quality_score"):
+            workflow.on_checkpoint(checkpoint(score))
     workflow.on_checkpoint(checkpoint())
     assert workflow.session("s1").checkpoints[0].score is None
 
