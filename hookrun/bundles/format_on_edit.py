@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import tempfile
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from hookrun.library.context import Context
     from hookrun.library.engine import Engine
+
+log = logging.getLogger("hookrun.bundles")
 
 LARGEST = 8 << 20
 """Bytes: a larger file was made by a program, and is left alone."""
@@ -263,6 +266,7 @@ def _undo(path: str, before: _Before) -> str | None:
         fd, copy = tempfile.mkstemp(prefix=f".{name}.", suffix=".before", dir=directory)
         with os.fdopen(fd, "wb") as file:
             file.write(before.content)
+        log.warning("hookrun: %s has changed while it was formatted; what it held before is in %s", path, copy)
         return copy
     with open(path, "wb") as file:
         file.write(before.content)

@@ -226,6 +226,29 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
     assert path.read_text() == UGLY
 
 
+def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
+    repository: Repository, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is nobody to be told, so the log says where the text from before is."""
+    repository.program(".venv/bin/ruff", 'echo "NEW = 1" > "$FILE"; touch ../saved; exec sleep 1000')
+    path = repository.write("a.py")
+    saved = repository.root.parent / "saved"
+
+    async def cancel() -> None:
+        task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
+        async with asyncio.timeout(ENOUGH):
+            while not saved.exists():  # noqa: ASYNC110  # another process is waited for
+                await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    (copy,) = repository.root.glob(".a.py.*.before")
+    assert (path.read_text(), copy.read_text()) == ("NEW = 1\n", UGLY)
+    assert str(copy) in caplog.text
+
+
 def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Repository) -> None:
     """A formatter may leave a daemon behind that holds its stderr: it still runs when all is told."""
     repository.program(".venv/bin/ruff", f'sleep 60 & echo $! > "{repository.root}/pid"; echo "# done" >> "$FILE"')
