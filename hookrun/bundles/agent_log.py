@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun.bundles.log_values import Kept
+from hookrun.bundles.naming import named
 from hookrun.bundles.plain_text import visible
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class AgentLog:
         redact: Whether what looks like a credential is taken out, of both.
         max_value: Characters of one value (`tool_output`, an argument) that are kept; a longer one is cut, and ends
             with how long it was.
-        name: The name of the hooks in the engine: two logs in one engine need two.
+        name: The name of the hooks in the engine. Of a second log in one engine, to another file, the file is added.
     """
 
     def __init__(
@@ -69,15 +70,19 @@ class AgentLog:
         self._errors = 0
 
     @classmethod
-    def for_document(cls, directory: str | os.PathLike[str], document: str, *, redact: bool = True) -> Self:
+    def for_document(
+        cls, directory: str | os.PathLike[str], document: str, *, redact: bool = True, name: str | None = None
+    ) -> Self:
         """Return the log of one document: `<document>_agent.log` and `<document>_tools.jsonl` in the directory.
+
+        Its hooks are called `agent-log-<document>` where no other name is given.
 
         Raises ValueError where the document's name is not the name of a file.
         """
         if document in ("", ".", "..") or any(char in document for char in "/\\\0"):
             raise ValueError(f"the document is called {document!r}, expected a name without a directory")
         stem = os.path.join(directory, document)
-        return cls(f"{stem}_agent.log", f"{stem}_tools.jsonl", redact=redact, name=f"agent-log-{document}")
+        return cls(f"{stem}_agent.log", f"{stem}_tools.jsonl", redact=redact, name=name or f"agent-log-{document}")
 
     def register(self, engine: Engine) -> None:
         """Register for what happens to a tool call, after all other hooks and whatever they say."""
@@ -89,11 +94,11 @@ class AgentLog:
             engine.register(
                 event,
                 handler,
-                name=f"{self.name}-{event}",
                 priority=PRIORITY,
                 always=True,
                 on_failure="continue",
                 description=f"log tool calls to {self.tools_log_file}",
+                **named(engine, f"{self.name}-{event}", self.tools_log_file),
             )
 
     def before(self, ctx: Context) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
+import tempfile
 from collections import OrderedDict
 from concurrent.futures import Future
 from dataclasses import dataclass
 from hashlib import blake2b
-from stat import S_ISREG
+from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
 from hookrun.bundles import programs
 from hookrun.bundles.edited import Edited, edited
 from hookrun.bundles.places import WRITING
+from hookrun.bundles.plain_text import visible
 from hookrun.model import Verdict
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
     from hookrun.library.context import Context
     from hookrun.library.engine import Engine
+
+log = logging.getLogger("hookrun.bundles")
 
 LARGEST = 8 << 20
 """Bytes: a larger file was made by a program, and is left alone."""
@@ -82,13 +87,23 @@ FORMATTERS = (
 """Of those for a file's ending, the first whose programs are all found is used."""
 
 
+@dataclass(frozen=True)
+class _Before:
+    """A file as it was before it was formatted."""
+
+    content: bytes
+    mode: int
+
+
 class FormatOnEdit:
     """Format each file that the agent writes or edits, after `file_changed` and `post_tool_use`.
 
     Only regular files in the repository of the working directory (without one: in that directory) are touched; a link
     that leads out of it is not followed. The model is told (`additional_context`) when formatting has changed a file,
-    and when it failed: with the end of the formatter's stderr, and the file as it was before. The person is told once
-    for each type of file that no formatter for it is there (`system_message`). Files over 8 MiB are left alone.
+    and when it failed: with the end of the formatter's stderr, and the file as it was before. Where the file then has
+    text that it did not have before, perhaps because somebody has saved it meanwhile, it is left so, and what it held
+    before is kept beside it (`.NAME.*.before`). The person is told once for each type of file that no formatter for it
+    is there (`system_message`). Files over 8 MiB are left alone.
 
     Args:
         formatters: Instead of `FORMATTERS`; `(RUFF_WITH_FIXES, *FORMATTERS)` puts one of your own first.
@@ -168,25 +183,30 @@ class FormatOnEdit:
         try:
             if (state := _state(file.path)) is None or self._left.get(file.path) == state[0]:
                 return None
-            return await self._run(file, name, commands, state[1])
+            return await self._run(file, name, commands, _Before(state[1], _mode(file.path)))
         finally:
-            if (state := _state(file.path)) is not None:
-                self._remember(file.path, state[0])
             del self._running[file.path]
             mine.set_result(None)
 
-    async def _run(self, file: Edited, name: str, commands: list[list[str]], before: bytes) -> Verdict | None:
-        done = False
+    async def _run(self, file: Edited, name: str, commands: list[list[str]], before: _Before) -> Verdict | None:
+        problem: str | None = "cancelled"
+        kept = None
         try:
             problem = await self._problem(commands, file)
-            done = problem is None
         finally:
-            if not done:
-                _restore(file.path, before)
+            if problem is not None:
+                kept = _undo(file.path, before)
+            if kept is None and (state := _state(file.path)) is not None:
+                self._remember(file.path, state[0])
+        if kept is not None:
+            where = visible(os.path.basename(kept))
+            return Verdict.tell(
+                f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
+                f" what it held before is beside it, in {where}: {problem}"
+            )
         if problem is not None:
             return Verdict.tell(f"{name} could not format {file.shown}, which is left as it was written: {problem}")
-        state = _state(file.path)
-        if state is None or state[1] == before:
+        if state is None or state[1] == before.content:
             return None
         return Verdict.tell(f"formatted {file.shown} with {name}")
 
@@ -228,9 +248,32 @@ def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
     return (info.st_mtime_ns, blake2b(content, digest_size=16).digest()), content
 
 
-def _restore(path: str, content: bytes) -> None:
-    """Put back what a formatter that did not come to its end has left half done."""
+def _mode(path: str) -> int:
+    return S_IMODE(os.stat(path).st_mode)
+
+
+def _undo(path: str, before: _Before) -> str | None:
+    """Put back what a formatter that did not come to its end has left half done.
+
+    Text that was not there before may be somebody's who saved the file meanwhile: it stays, and what was there before
+    is kept beside it. Returns where, None where it was put back.
+    """
     state = _state(path)
-    if state is None or state[1] != content:
-        with open(path, "wb") as file:
-            file.write(content)
+    if state is not None and state[1] == before.content:
+        return None
+    if (state is None and os.path.lexists(path)) or (state is not None and not _is_left_of(state[1], before.content)):
+        directory, name = os.path.split(path)
+        fd, copy = tempfile.mkstemp(prefix=f".{name}.", suffix=".before", dir=directory)
+        with os.fdopen(fd, "wb") as file:
+            file.write(before.content)
+        log.warning("hookrun: %s has changed while it was formatted; what it held before is in %s", path, copy)
+        return copy
+    with open(path, "wb") as file:
+        file.write(before.content)
+        os.fchmod(file.fileno(), before.mode)
+    return None
+
+
+def _is_left_of(content: bytes, before: bytes) -> bool:
+    """Tell whether the content is what was there before up to some place, but for white space."""
+    return b"".join(before.split()).startswith(b"".join(content.split()))

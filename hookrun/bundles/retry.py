@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from hookrun.bundles.stable import stable
 from hookrun.match import glob
 from hookrun.model import Verdict
 
@@ -43,7 +44,7 @@ class RetryRule:
         name: How the failure is called to the model; by default, the glob that matched, without its stars.
 
     Raises:
-        ValueError: Fewer than two attempts, a negative delay, a backoff below 1.
+        ValueError: Fewer than two attempts or a part of one; a delay below 0, a backoff below 1, or one without an end.
     """
 
     tool: str
@@ -54,12 +55,12 @@ class RetryRule:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if self.attempts < 2:  # noqa: PLR2004  # the first, and one more
-            raise ValueError(f"RetryRule: attempts is {self.attempts}, expected 2 or more: the first one counts")
-        if not self.delay >= 0:
-            raise ValueError(f"RetryRule: delay is {self.delay}, expected 0 or more seconds")
-        if not self.backoff >= 1:
-            raise ValueError(f"RetryRule: backoff is {self.backoff}, expected 1 or more")
+        if type(self.attempts) is not int or self.attempts < 2:  # noqa: PLR2004  # the first, and one more
+            raise ValueError(f"RetryRule: attempts is {self.attempts!r}, expected 2 or more: the first one counts")
+        if not _at_least(self.delay, 0):
+            raise ValueError(f"RetryRule: delay is {self.delay!r}, expected 0 or more seconds")
+        if not _at_least(self.backoff, 1):
+            raise ValueError(f"RetryRule: backoff is {self.backoff!r}, expected 1 or more")
 
     def failure(self, tool: str, error: str) -> str | None:
         """Return what the failure is called, None where this rule is not about it."""
@@ -171,6 +172,10 @@ class Retry:
             return failed.times
 
 
+def _at_least(value: object, least: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value < math.inf
+
+
 def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
     if times >= rule.attempts:
         return Verdict.tell(f"this call has failed {times} times ({failure}): do not try again")
@@ -186,8 +191,7 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 def _call(ctx: Context) -> bytes:
     """Return what tells one call of one session from another, of one size however large the arguments are."""
     call = [ctx.session_id, ctx.tool_name, ctx.get("tool_args")]
-    text = json.dumps(call, sort_keys=True, default=repr)
-    return blake2b(text.encode(), digest_size=16).digest()
+    return blake2b(stable(call).encode(), digest_size=16).digest()
 
 
 def _shortened(error: str) -> str:

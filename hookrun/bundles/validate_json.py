@@ -22,6 +22,9 @@ __all__ = ["Rule", "ValidateJSON"]
 PRIORITY = 900
 """Late: what is checked is what will be written, with the changes of the hooks before it."""
 
+FORMS = (("content",), ("edits",), ("old_string", "new_string"))
+"""The arguments that say what is to be written: one form only, for nobody knows which of two a tool goes by."""
+
 
 class Unclear(Exception):  # noqa: N818  # not an error: something that is told to the model
     """What a file would hold after an edit cannot be known, so it cannot be checked."""
@@ -34,7 +37,8 @@ class ValidateJSON:
     is the one that counts; files that match none pass. An edit is made on the file's present content to see what would
     be written. A block tells the model where the problems are (JSON Pointer; line and column where it is not even
     JSON), what was found and what was expected: at most ten, and how many more there are. What cannot be seen is
-    refused too: arguments without content, an edit whose `old_string` is not in the file exactly once.
+    refused too: arguments without content, a content and an edit at once, an edit whose `old_string` is not in the
+    file exactly once.
 
     It sees the tools that write and edit files: what a shell command writes is for a hook on `bash`.
 
@@ -115,6 +119,9 @@ def _directory(path: str) -> str:
 
 def _text_after(args: Mapping[str, object], path: str) -> str:
     """Return what the file will hold once the tool has run. Raises Unclear where that cannot be told."""
+    given = [form for form in FORMS if any(name in args for name in form)]
+    if len(given) > 1:
+        raise Unclear(f"it has both {' and '.join(f'`{form[0]}`' for form in given)}: give one of them")
     if "content" in args:
         return _text(args, "content")
     edits = args.get("edits", [args])

@@ -10,7 +10,7 @@ import click
 
 from hookrun.config.problem import printable
 from hookrun.observe.export import FORMATS
-from hookrun.observe.moments import iso
+from hookrun.observe.moments import iso, since
 from hookrun.observe.report import collect
 from hookrun.observe.store import Store, StoreError, default_path
 from hookrun.observe.usage import money
@@ -58,24 +58,30 @@ def command(
         raise click.UsageError(f"--json and --format {form} are two formats; leave one out.")
     if form == "prometheus" and (session_id is not None or days is not None):
         raise click.UsageError("--format prometheus gives totals of all time; leave --session and --days out.")
-    store = Store(_path(home, db))
     try:
-        report = collect(store, session_id=session_id, days=days)
-    except StoreError as error:
-        raise click.ClickException(str(error)) from error
+        since(days)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--days") from error
+    store, sections = Store(_path(home, db)), []
+    try:
+        with store.told():
+            report = collect(store, session_id=session_id, days=days)
+            text = FORMATS[form or "json"](report) if as_json or form is not None else None
+            if text is None:
+                sections = [section for make in SECTIONS if (section := make(report))[2]]
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
     if session_id is not None and report.empty:
         raise click.ClickException(
             f"{store.path} has nothing of session {session_id}; see hookrun metrics for those it has"
         )
-    if as_json or form is not None:
-        click.echo(FORMATS[form or "json"](report), nl=False)
+    if text is not None:
+        click.echo(text, nl=False)
     elif report.empty:
         click.echo(_nothing(store.path, days))
     else:
         show = _show_tables if sys.stdout.isatty() else _show_plain
-        show([section for make in SECTIONS if (section := make(report))[2]])
+        show(sections)
 
 
 def _path(home: str | None, db: str | None) -> str | None:

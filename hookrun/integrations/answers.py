@@ -18,9 +18,36 @@ if TYPE_CHECKING:
 OnError = Literal["continue", "block"]
 """What hookrun's own trouble means: the agent goes on and the log says so, or it is refused what it was about to do."""
 
-__all__ = ["GOES_ON", "OnError", "Said", "approval", "fire", "fire_sync", "lines", "log", "said", "trouble"]
+__all__ = [
+    "GOES_ON",
+    "OnError",
+    "Said",
+    "approval",
+    "fire",
+    "fire_sync",
+    "lines",
+    "log",
+    "named",
+    "said",
+    "spoken",
+    "trouble",
+]
 
 log = logging.getLogger("hookrun.integrations")
+
+
+def spoken(value: object) -> str | None:
+    """Return what `str` says of a value; None where that raises."""
+    try:
+        return str(value)
+    except Exception:
+        return None
+
+
+def named(error: Exception) -> str:
+    """Return the name of an error and its text, if it has one that can be had."""
+    text = spoken(error)
+    return type(error).__name__ if text is None else f"{type(error).__name__}: {text}"
 
 
 def said(result: Result) -> Said:
@@ -33,7 +60,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, f"{type(error).__name__}: {error}", on_error, error)
+        return trouble(event, named(error), on_error, error)
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -41,7 +68,7 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, f"{type(error).__name__}: {error}", on_error, error)
+        return trouble(event, named(error), on_error, error)
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:

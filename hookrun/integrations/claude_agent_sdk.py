@@ -2,8 +2,9 @@
 
 Hooks see hookrun's names (`bash`, `command`, `file_path`, ...), Claude's are in `agent_event` and `agent_tool_name`.
 Measured with claude-agent-sdk 0.2.186: the SDK's callbacks get ten events, SessionStart and SessionEnd are not among
-them; a callback that raises lets the tool run, one that is late refuses it. So these neither raise nor are late. With
-older versions not every answer counts: with the `claude` of 0.1.50 an allowed tool runs in spite of an `ask`.
+them; a callback that raises lets the tool run, one that is late refuses it. So these never raise, and are late only
+where `timeout` is too short for hooks that take no notice of their end (see `hooks_for`). With older versions not every
+answer counts: with the `claude` of 0.1.50 an allowed tool runs in spite of an `ask`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.agents.message import unread
 from hookrun.events import canonical
 from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, Said, lines, log, said, trouble
+from hookrun.integrations.answers import OnError, Said, lines, log, named, said, trouble
+from hookrun.library.bounded import CANCEL_GRACE
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -41,8 +43,11 @@ OLDEST = (0, 2, 155)
 """The first version that was seen to obey all that is said here (0.2.150 was not; those between were not tried)."""
 TIMEOUT = 60.0
 """Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
-MARGIN = 0.1
-"""The part of them that is kept for saying the answer: hookrun decides about a late hook, not Claude."""
+MARGIN, MOST_MARGIN = 0.1, 0.5
+"""The part of them that is kept for saying the answer: hookrun decides about a late hook, not Claude. So much of it at
+most: hooks that take no notice of their end are late where that is not enough."""
+SAYING = 0.25
+"""Seconds that saying the answer takes at most."""
 LEAST = 0.01
 """Seconds that a second fire has where the first has used up all of them."""
 
@@ -62,19 +67,27 @@ def hooks_for(
     """Return what `ClaudeAgentOptions(hooks=...)` takes: one callback per event for which the engine has hooks now.
 
     `events`, by any of their names, are wired instead, whatever hooks there are: for hooks that are registered later.
-    `timeout` is what Claude gives to all hooks of an event together, in seconds. `on_error` says what hookrun's own
-    trouble means: Claude goes on and the log says so, or it is refused what it was about to do.
+    `timeout` is what Claude gives to all hooks of an event together, in seconds. A tenth of it is kept, or a second for
+    each fire (a write is two) in which a late hook may end. Below 5 seconds, a coroutine that takes no notice of
+    its cancellation can make the answer late, and Claude then refuses the tool; a function that blocks the loop always
+    can: that needs `thread=True`. `on_error` says what hookrun's own trouble means: Claude goes on and the log says so,
+    or it is refused what it was about to do.
 
     Raises ValueError for one of `events` that the SDK cannot deliver; hooks of such events are named in the log.
     """
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
     native |= {event: made[0] for event, made in claude.MADE_FROM.items()}
     wanted = _asked(events, native) if events is not None else _with_hooks(engine, native)
-    callback = _Callback(engine, timeout * (1 - MARGIN), on_error)
+    callback = _Callback(engine, timeout, on_error)
     matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
     if on_error == "block" and "on_failure" in HookMatcher.__dataclass_fields__:
         matcher["on_failure"] = "block"
     return {cast("HookEvent", each): [HookMatcher(**matcher)] for each in wanted}
+
+
+def margin(timeout: float, fires: int) -> float:
+    """Return how many of Claude's seconds are kept: each fire may take a moment and CANCEL_GRACE more than it has."""
+    return min(max(timeout * MARGIN, fires * (CANCEL_GRACE + LEAST) + SAYING), timeout * MOST_MARGIN)
 
 
 def _delivered(of: Any = HookEvent) -> list[str]:
@@ -107,9 +120,9 @@ def _with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
 class _Callback:
     """What the SDK calls for an event: it fires, and says the verdict as Claude understands it. Never raises."""
 
-    def __init__(self, engine: Engine, deadline: float, on_error: OnError) -> None:
+    def __init__(self, engine: Engine, timeout: float, on_error: OnError) -> None:
         self._engine = engine
-        self._deadline = deadline
+        self._timeout = timeout
         self._on_error = on_error
 
     async def __call__(self, data: HookInput, _tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
@@ -119,7 +132,7 @@ class _Callback:
             message = claude.read(payload, "")
             saids = await self._saids(message)
         except Exception as error:
-            saids = [said(trouble(message.event, f"{type(error).__name__}: {error}", self._on_error, error))]
+            saids = [said(trouble(message.event, named(error), self._on_error, error))]
         found = answer(claude, message, saids)
         for name in found.degraded:
             if name.endswith("-> nothing"):
@@ -130,7 +143,7 @@ class _Callback:
         return cast("HookJSONOutput", found.data)
 
     async def _saids(self, message: Message) -> list[Said]:
-        until = monotonic() + self._deadline
+        until = monotonic() + self._timeout - margin(self._timeout, len(message.calls))
         found = []
         for call in message.calls:
             if call.event is None:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.agents.message import CHANGES_FILES
 from hookrun.agents.names import Names
-from hookrun.integrations.answers import Said, approval, lines, said
+from hookrun.integrations.answers import Said, approval, lines, log, named, said, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from hookrun.library.result import Result
+
+
+LONGEST_WAIT = 3600.0
+"""Seconds until a tool is run again: a hook that wishes for more gets no further attempt."""
 
 
 class ToolFailed(Exception):  # noqa: N818  # it says what happened to the tool
@@ -187,7 +191,7 @@ def _before(call: _Call, *, can_ask: bool) -> Generator[Fire | Ask, Any, str | N
 
 
 def _succeeded(call: _Call, value: object) -> Generator[Fire, Any, ToolOutcome]:
-    output = call.text(value)
+    output = _output(call, value)
     yield from call.tell("post_tool_use", tool_result_output=output, attempt=call.attempts)
     if call.names.tool(call.name) in CHANGES_FILES:
         path = call.names.arguments(call.name, call.args).get("file_path")
@@ -199,30 +203,50 @@ def _succeeded(call: _Call, value: object) -> Generator[Fire, Any, ToolOutcome]:
 def _again(result: Result, attempts: int) -> float | None:
     """Return after how many seconds the tool is to run again, as `metadata["retry"]` says, or None for not at all.
 
-    It says `{"attempt": the next one's number, "of": how many there may be in all, "after_s": seconds}`.
+    It says `{"attempt": the next one's number, "of": how many there may be in all, "after_s": seconds}`. Of more
+    than LONGEST_WAIT, or of no number, there is no further attempt.
     """
     wish = (result.modified_context or {}).get("retry")
     if result.action not in ("continue", "allow") or not isinstance(wish, dict):
         return None
     most, after = wish.get("of"), wish.get("after_s", 0)
-    if not isinstance(most, int) or attempts >= most or not isinstance(after, (int, float)):
+    if not isinstance(most, int) or attempts >= most:
         return None
-    return max(0.0, float(after))
+    if not isinstance(after, (int, float)) or not after <= LONGEST_WAIT:
+        log.warning("hookrun: %.200r is no wish to run a tool again: expected at most %g s", wish, LONGEST_WAIT)
+        return None
+    return float(max(0, after))
 
 
 def why(error: Exception) -> str:
     """Return what a tool raised as text for hooks and model."""
-    if isinstance(error, ToolFailed):
-        return str(error)
-    return f"{type(error).__name__}: {error}"
+    if isinstance(error, ToolFailed) and (text := spoken(error)) is not None:
+        return text
+    return named(error)
 
 
 def as_text(value: object) -> str:
-    """Return what a tool gave as text: strings as they are, None as nothing, everything else as JSON."""
+    """Return what a tool gave as text: strings as they are, None as nothing, everything else as JSON.
+
+    What is no JSON is what `str` says of it; what says nothing of itself is called by its type.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except Exception:  # keys that are no strings, a value within itself, a `__str__` that raises, ...
+        text = spoken(value)
+        return f"({type(value).__name__} without a text)" if text is None else text
+
+
+def _output(call: _Call, value: object) -> str:
+    """Return what the tool gave as the program wants it told, or as it would be without that: the tool has run."""
+    try:
+        return as_text(call.text(value))
+    except Exception:
+        log.exception("hookrun: what %s gave could not be made text by the program's own `text`", call.name)
+        return as_text(value)

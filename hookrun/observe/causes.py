@@ -8,6 +8,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from hookrun.bundles.naming import named
 from hookrun.model import Verdict, file_path
 from hookrun.observe import chains, kept
 from hookrun.observe.chains import Attempt, Chain, Fix, Seen, Similar
@@ -63,7 +64,8 @@ class CauseChains:
             ("post_tool_failure", self.on_failure, "cause-chains-failure"),
             ("post_tool_use", self.on_result, "cause-chains-result"),
         ):
-            engine.register(event, handler, name=name, priority=10, always=True, thread=True, on_failure="continue")
+            own = named(engine, name, self._store.place)
+            engine.register(event, handler, priority=10, always=True, thread=True, on_failure="continue", **own)
 
     def on_error(self, ctx: Context) -> Verdict | None:
         """Keep what went wrong in the agent; None where the context does not say what did."""

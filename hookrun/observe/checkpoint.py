@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os.path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
 """Where a checkpoint names its project; the first that it has counts."""
+HIGHEST = 1e100
+"""A score beyond this, up or down, is none: sums of it would be no numbers."""
 FILES = ("files", "changed_files", "files_changed", "modified_files")
 
 
@@ -23,7 +24,7 @@ def quality(checkpoint: Mapping[str, Any]) -> float | None:
     score = checkpoint.get("quality_score")
     if score is None:
         return None
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+    if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= HIGHEST:
         raise ValueError(f"checkpoint_data.quality_score is {shown(score)}, expected a number")
     return float(score)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hookrun.bundles.naming import named
 from hookrun.model import Verdict
 from hookrun.observe import kept
 from hookrun.observe.moments import fired
 from hookrun.observe.store import Store
-from hookrun.observe.usage import Tokens, amount, checked, money, price_of, tokens_of
+from hookrun.observe.usage import Tokens, amount, checked, money, part, price_of, tells_tokens, tokens_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,10 +60,11 @@ class CostTracker:
     """A bundle that adds up tokens and cost of every inference, and can refuse to go on when a budget is used up.
 
     `prices` is model (or a glob) -> `Price`, or an object with its fields: USD per million tokens, as the program
-    knows them. Of a model without a price the tokens are counted and the person is told once. A `total_cost_usd`, in
-    the context or its `usage`, is the agent's own word on the run so far and counts in the place of the prices; one
-    that is smaller than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts
-    are blocked once it is used up.
+    knows them. Of a model without a price the tokens are counted and the person is told once. A `usage` is a mapping
+    or an object, with the names that Anthropic, OpenAI, Gemini or Bedrock have. A `total_cost_usd`, in the context or
+    its `usage`, is the agent's own word on the run so far and counts in the place of the prices; one that is smaller
+    than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
+    is used up.
 
     >>> from hookrun.library.event_contexts import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, Store
@@ -91,20 +93,21 @@ class CostTracker:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle; those that refuse only with a budget."""
-        engine.register(
-            "after_inference", self.on_inference, name="cost-tracker", always=True, thread=True, on_failure="continue"
-        )
+        own = named(engine, "cost-tracker", self._store.place)
+        engine.register("after_inference", self.on_inference, always=True, thread=True, on_failure="continue", **own)
         if self._budget is not None:
             for event in ("pre_tool_use", "user_prompt_submit"):
-                name = f"cost-budget-{event.replace('_', '-')}"
-                engine.register(event, self.on_spending, name=name, thread=True, on_failure="continue")
+                own = named(engine, f"cost-budget-{event.replace('_', '-')}", self._store.place)
+                engine.register(event, self.on_spending, thread=True, on_failure="continue", **own)
 
     def on_inference(self, ctx: Context) -> Verdict | None:
-        """Keep what an inference used and cost. Raises ValueError for a usage that is none."""
-        usage = ctx.own("usage")
+        """Keep what an inference used and cost. Raises ValueError for a usage that tells none."""
+        usage = ctx.get("usage")
         total = _total(ctx, usage)
-        if not usage and total is None:
+        if (usage is None or usage == {}) and total is None:
             return None
+        if total is None:
+            tells_tokens(usage)
         tokens, session = tokens_of(usage), kept.session(ctx)
         told = ctx.get("model")
         model = kept.name(told) if isinstance(told, str) and told else "unknown"
@@ -150,8 +153,8 @@ class CostTracker:
         return [Cost(row[0], row[1], Tokens(*row[2:6]), row[6], row[7]) for row in rows]
 
 
-def _total(ctx: Context, usage: dict[str, Any]) -> float | None:
-    for told in (ctx.get("total_cost_usd"), usage.get("total_cost_usd")):
+def _total(ctx: Context, usage: object) -> float | None:
+    for told in (ctx.get("total_cost_usd"), part(usage, "total_cost_usd")):
         if told is not None:
             return amount(told, "total_cost_usd")
     return None

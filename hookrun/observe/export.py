@@ -7,6 +7,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrun.bundles.naming import named
 from hookrun.config.problem import nearest, shown
 from hookrun.observe.report import collect
 from hookrun.observe.store import Store
@@ -67,14 +68,15 @@ class MetricsExport:
         """Register the handlers of this bundle, after those that keep what is exported."""
         for event in ("session_end", "stop"):
             name = f"metrics-export-{os.path.basename(self._path)}-{event.replace('_', '-')}"
-            engine.register(
-                event, self.on_end, name=name, priority=900, always=True, thread=True, on_failure="continue"
-            )
+            own = named(engine, name, self._path)
+            engine.register(event, self.on_end, priority=900, always=True, thread=True, on_failure="continue", **own)
 
     def on_end(self, ctx: Context) -> None:
         """Write the file."""
         del ctx
-        replace(self._path, self._format(collect(self._store)))
+        with self._store.told():
+            text = self._format(collect(self._store))
+        replace(self._path, text)
 
 
 def as_json(report: Report) -> str:

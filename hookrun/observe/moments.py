@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from hookrun.config.problem import shown
@@ -24,18 +24,20 @@ LAST = 253_402_300_800.0
 def seconds(value: object, name: str) -> float:
     """Return a time as seconds since 1970 UTC, from a datetime, a text in ISO 8601 or such a number.
 
-    A date without a zone is in the local one. Raises ValueError that calls the value `name`.
+    A date without a zone is in the local one. Raises ValueError that calls the value `name`, also for what lies before
+    1970 or, in UTC, after the year 9999.
     """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise _wrong(value, name) from None
-    if isinstance(value, datetime):
-        return value.timestamp()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < LAST:
+    at = value
+    try:
+        if isinstance(at, str):
+            at = datetime.fromisoformat(at)
+        if isinstance(at, datetime):
+            at = at.timestamp()
+    except (OverflowError, ValueError):
+        raise _wrong(value, name) from None
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < LAST:
         raise _wrong(value, name)
-    return float(value)
+    return float(at)
 
 
 def fired(context: Context, clock: Clock = time.time) -> float:
@@ -47,14 +49,19 @@ def fired(context: Context, clock: Clock = time.time) -> float:
 
 
 def iso(at: float) -> str:
-    """Return a time as RFC 3339 in UTC, to the second."""
-    return datetime.fromtimestamp(math.floor(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return a time as RFC 3339 in UTC, to the second; one that is no date as the nearest that is."""
+    return datetime.fromtimestamp(math.floor(min(max(at, 0.0), LAST - 1)), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def hour(at: float, zone: tzinfo | None = None) -> int:
+    """Return the hour of the day in a zone, by default the local one."""
+    return datetime.fromtimestamp(min(max(at, 0.0), LAST - DAY), zone).hour
 
 
 def since(days: float | None, clock: Clock = time.time) -> float:
-    """Return when the last so many days began, in seconds since 1970: 0 for all time. Raises ValueError."""
+    """Return when the last so many days began, in seconds since 1970: -inf for all time. Raises ValueError."""
     if days is None:
-        return 0.0
+        return -math.inf
     if not 0 < days < math.inf:
         raise ValueError(f"days is {days:g}, expected a number above 0")
     return clock() - days * DAY

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from hookrun.bundles.naming import named
 from hookrun.model import Verdict
 from hookrun.observe import kept
 from hookrun.observe.checkpoint import files, project, quality, strings
@@ -89,16 +90,15 @@ class PatternLearning:
         engine.register(
             "post_checkpoint",
             self.on_checkpoint,
-            name="pattern-learning",
             priority=200,
             always=True,
             thread=True,
             on_failure="continue",
+            **named(engine, "pattern-learning", self._store.place),
         )
         if self._suggest:
-            engine.register(
-                "session_start", self.on_start, name="pattern-suggestion", thread=True, on_failure="continue"
-            )
+            own = named(engine, "pattern-suggestion", self._store.place)
+            engine.register("session_start", self.on_start, thread=True, on_failure="continue", **own)
 
     def on_checkpoint(self, ctx: Context) -> Verdict | None:
         """Keep the patterns of a checkpoint. Raises ValueError for a quality score that is no number."""

@@ -39,6 +39,13 @@ REASONS = {
     sqlite3.SQLITE_NOTADB: UNREADABLE,
 }
 """What SQLite's primary error codes (sqlite.org/rescode.html) mean here, and what to do."""
+NUMBERS = """
+    SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
+"""
+WORDS = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
+"""The columns that hold numbers, and whether one of them holds anything else: SQLite does not mind."""
+TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
 class StoreError(Exception):
@@ -68,13 +75,21 @@ class Store:
                 raise StoreError(str(error)) from error
         return self._path
 
+    @property
+    def place(self) -> str:
+        """The same as `path`, empty where nobody knows the home directory."""
+        try:
+            return self.path
+        except StoreError:
+            return ""
+
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection within a transaction that is kept at the end, and dropped whole if anything is raised.
 
         Makes the file, 0600, and directories that are missing, 0700. Raises StoreError.
         """
-        with self._told():
+        with self.told():
             self._create()
             with closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -88,7 +103,7 @@ class Store:
 
         Makes no file. Raises StoreError.
         """
-        with self._told():
+        with self.told():
             version = 0
             if os.path.lexists(self.path):
                 with closing(self._connect()) as connection:
@@ -157,15 +172,42 @@ class Store:
         return version
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Tell trouble with the file as StoreError; what is wrong with a statement is a defect and stays as it is."""
+    def told(self) -> Iterator[None]:
+        """Tell trouble with the file, and with what stands in it, as StoreError.
+
+        What is wrong with a statement or a value while the file is sound is a defect, and stays as it is.
+        """
         try:
             yield
-        except sqlite3.Error as error:
-            reason = REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        except (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            reason = _reason(error) or (UNREADABLE if self._damaged() else None)
             if reason is None:
                 raise
             raise StoreError(f"{self.path}: {reason} ({error})") from error
+
+    def _damaged(self) -> bool:
+        """Tell whether the file is not as it was written; it is read from end to end."""
+        if not os.path.lexists(self.path):
+            return False
+        try:
+            with closing(self._connect()) as connection, closing(sqlite3.connect(":memory:")) as sound:
+                for step in schema.MIGRATIONS[: self._version(connection)]:
+                    for statement in step:
+                        sound.execute(statement)
+                missing = set(sound.execute(TABLES)) - {tuple(row) for row in connection.execute(TABLES)}
+                if missing or connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                    return True
+                numbers = sound.execute(NUMBERS).fetchall()
+                return any(connection.execute(WORDS.format(*each)).fetchone()[0] for each in numbers)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            return _reason(error) in (None, UNREADABLE)
+
+
+def _reason(error: Exception) -> str | None:
+    """Return what the trouble is; None where the error alone does not say."""
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
+        return UNREADABLE  # of a name in the schema, or of a text
+    return REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
 
 
 def _rows(connection: sqlite3.Connection) -> sqlite3.Connection:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hookrun.observe.moments import HOUR
+from hookrun.observe.moments import HOUR, hour
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import tzinfo
 
 QUARTER = 900
 """Seconds by which activity is counted: every time zone begins its hours at one of these."""
@@ -103,7 +103,7 @@ def summarise(sessions: Sequence[Session], zone: tzinfo | None = None) -> Summar
     hours: Counter[int] = Counter()
     for session in sessions:
         for quarter, events in session.quarters:
-            hours[datetime.fromtimestamp(quarter * QUARTER, zone).hour] += events
+            hours[hour(quarter * QUARTER, zone)] += events
     return Summary(
         sessions=len(sessions),
         seconds=time,

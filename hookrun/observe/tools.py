@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
 import threading
 import time
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from hookrun.bundles.naming import named
+from hookrun.bundles.stable import stable
 from hookrun.observe import kept
 from hookrun.observe.moments import fired
 from hookrun.observe.store import Store
@@ -21,19 +21,22 @@ if TYPE_CHECKING:
 
     Key = tuple[str, ...]
 
+LONGEST = 1e12
+"""Milliseconds, some thirty years: beyond that nobody has measured a call, and an earlier hookrun kept it."""
 MOST_PENDING = 1000
 """Calls whose end is waited for; of more the oldest are forgotten."""
 
 COUNTED = """
+    WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms
+        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?))
     SELECT tool, count(*), sum(NOT ok), count(ms), total(ms), avg(ms), max(ms)
-    FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?)
-    GROUP BY tool ORDER BY total(ms) DESC, count(*) DESC, tool
+    FROM calls GROUP BY tool ORDER BY total(ms) DESC, count(*) DESC, tool
 """
 RANKED = """
     SELECT tool, ms FROM (
         SELECT tool, ms, row_number() OVER (PARTITION BY tool ORDER BY ms) AS place,
             count(*) OVER (PARTITION BY tool) AS timed
-        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?) AND ms IS NOT NULL
+        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?) AND ms <= 1e12
     ) WHERE place IN ((timed * 50 + 99) / 100, (timed * 95 + 99) / 100) ORDER BY tool, ms
 """
 """The calls of a tool at its 50th and 95th percentile, which may be one and the same."""
@@ -95,12 +98,14 @@ class ToolTimes:
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
         # Not `always`: a call that was refused before it came here has no end to wait for.
-        engine.register("pre_tool_use", self.on_call, name="tool-times-call", priority=1000, on_failure="continue")
+        own = named(engine, "tool-times-call", self._store.place)
+        engine.register("pre_tool_use", self.on_call, priority=1000, on_failure="continue", **own)
         for event, handler, name in (
             ("post_tool_use", self.on_result, "tool-times-result"),
             ("post_tool_failure", self.on_failure, "tool-times-failure"),
         ):
-            engine.register(event, handler, name=name, priority=0, always=True, thread=True, on_failure="continue")
+            own = named(engine, name, self._store.place)
+            engine.register(event, handler, priority=0, always=True, thread=True, on_failure="continue", **own)
 
     @property
     def pending(self) -> int:
@@ -165,12 +170,12 @@ def _key(ctx: Context) -> Key:
     session = ctx.session_id or ""
     if ctx.tool_use_id:
         return (session, ctx.tool_use_id)
-    return (session, ctx.tool_name or "", json.dumps(ctx.tool_args, sort_keys=True, default=repr))
+    return (session, ctx.tool_name or "", stable(ctx.tool_args))
 
 
 def _told(ctx: Context) -> float | None:
     """Return how long the agent says that the call took, in milliseconds."""
     ms = ctx.get("duration_ms")
-    if isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 <= ms < math.inf:
+    if isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 <= ms <= LONGEST:
         return None
     return float(ms)

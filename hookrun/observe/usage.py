@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -11,19 +10,35 @@ from typing import Any
 from hookrun.config.problem import nearest, shown
 
 MILLION = 1_000_000
+MOST_USD = 1e12
+"""Beyond this nothing is an amount, and sums of it would be none."""
 MOST_TOKENS = 1 << 53
 """Beyond this a number is no count of tokens, and not every reader of JSON keeps it."""
 
 NAMES = {
-    "input": ("input_tokens", "prompt_tokens"),
-    "output": ("output_tokens", "completion_tokens"),
-    "cache_read": ("cache_read_input_tokens",),
-    "cache_creation": ("cache_creation_input_tokens",),
+    "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "inputTokens"),
+    "output": ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count", "outputTokens"),
+    "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
+    "cache_creation": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
 }
-"""What is counted -> the names it goes by, Anthropic's and OpenAI's; the first that is there counts."""
-
-CACHED = ("input_tokens_details", "prompt_tokens_details")
-"""Where OpenAI tells how many of the input tokens were `cached_tokens`: it counts them in, Anthropic does not."""
+"""What is counted -> the names that Anthropic, OpenAI, Gemini and Bedrock give it: the first that is there counts."""
+BESIDE = {
+    "input": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+    "output": ("thoughtsTokenCount", "thoughts_token_count"),
+}
+"""What Gemini counts apart and takes the same price for."""
+WITHIN: dict[str, tuple[str, ...]] = {
+    "cache_read": (
+        "input_tokens_details.cached_tokens",
+        "prompt_tokens_details.cached_tokens",
+        "input_token_details.cache_read",
+        "cached_input_tokens",
+        "cachedContentTokenCount",
+        "cached_content_token_count",
+    ),
+    "cache_creation": ("input_token_details.cache_creation",),
+}
+"""Where OpenAI, LangChain, Codex and Gemini tell how many of the input tokens were cached: they count them in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +84,35 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     return next((price for name, price in prices.items() if fnmatchcase(model, name)), None)
 
 
-def tokens_of(usage: Mapping[str, Any]) -> Tokens:
-    """Return the tokens that a usage tells. Raises ValueError for a number that is no count."""
-    counts = {kind: _first(usage, names) for kind, names in NAMES.items()}
-    for name in CACHED:
-        details = usage.get(name)
-        cached = _count(details.get("cached_tokens"), f"usage.{name}.cached_tokens") if isinstance(details, dict) else 0
-        counts["cache_read"] += cached
-        counts["input"] = max(counts["input"] - cached, 0)
-    return Tokens(**counts)
+def tokens_of(usage: object) -> Tokens:
+    """Return the tokens that a usage tells, an object or a mapping. Raises ValueError for a number that is no count."""
+    tokens = {kind: _first(usage, names) or 0 for kind, names in NAMES.items()}
+    for kind, apart in BESIDE.items():
+        tokens[kind] += _first(usage, apart) or 0
+    for kind, within in WITHIN.items():
+        cached = _first(usage, within) or 0
+        tokens[kind] += cached
+        tokens["input"] = max(tokens["input"] - cached, 0)
+    return Tokens(**tokens)
+
+
+def tells_tokens(usage: object) -> None:
+    """Raise ValueError for a usage that tells no tokens by any name that is known."""
+    if all(part(usage, name) is None for names in NAMES.values() for name in names):
+        found = shown([str(name) for name in usage]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
+        raise ValueError(f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them")
+
+
+def part(value: object, name: str) -> Any:
+    """Return a part of a mapping, or an attribute of an object, None where there is none; `a.b` is a part of a part."""
+    for each in name.split("."):
+        value = value.get(each) if isinstance(value, Mapping) else getattr(value, each, None)
+    return value
 
 
 def amount(value: object, name: str) -> float:
     """Return an amount of USD. Raises ValueError, which calls the value `name`, for one that is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_USD:
         raise ValueError(f"{name} is {shown(value)}, expected an amount of USD, 0 or more")
     return float(value)
 
@@ -93,6 +123,8 @@ def money(amount: float) -> str:
 
 
 def _price(model: str, given: Price | Mapping[str, float]) -> Price:
+    if not isinstance(given, Price | Mapping):
+        raise ValueError(f"prices[{shown(model)}] is {shown(given)}, expected input and output")  # noqa: TRY004
     parts = {each.name: getattr(given, each.name) for each in fields(given)} if isinstance(given, Price) else {**given}
     known = [each.name for each in fields(Price)]
     for name in parts:
@@ -107,16 +139,15 @@ def _price(model: str, given: Price | Mapping[str, float]) -> Price:
     return Price(**{name: amount(value, f"prices[{shown(model)}].{name}") for name, value in optional.items()})
 
 
-def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int:
-    for name in names:
-        if usage.get(name) is not None:
-            return _count(usage[name], f"usage.{name}")
-    return 0
+def _first(usage: object, names: tuple[str, ...]) -> int | None:
+    """Return the first count that is told by one of these names, None if there is none."""
+    told = ((name, part(usage, name)) for name in names)
+    return next((_count(value, f"usage.{name}") for name, value in told if value is not None), None)
 
 
-def _count(value: object, name: str) -> int:
+def _count(value: object, name: str) -> int | None:
     if value is None:
-        return 0
+        return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_TOKENS:
         raise ValueError(f"{name} is {shown(value)}, expected a number of tokens, 0 or more")
     return value

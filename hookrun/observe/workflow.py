@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from hookrun.bundles.naming import named
 from hookrun.model import file_path
 from hookrun.observe import kept
 from hookrun.observe.checkpoint import files, project, quality
@@ -74,7 +75,8 @@ class WorkflowMetrics:
             ("file_changed", self.on_file, "workflow-metrics-file"),
             ("post_checkpoint", self.on_checkpoint, "workflow-metrics-checkpoint"),
         ):
-            engine.register(event, handler, name=name, priority=300, always=True, thread=True, on_failure="continue")
+            own = named(engine, name, self._store.place)
+            engine.register(event, handler, priority=300, always=True, thread=True, on_failure="continue", **own)
 
     def on_start(self, ctx: Context) -> None:
         """Keep that a session begins, or goes on."""
@@ -132,7 +134,9 @@ class WorkflowMetrics:
 
         `zone` is the time zone of the hours of the day, by default the local one.
         """
-        return summarise(self.sessions(days=days), zone)
+        sessions = self.sessions(days=days)
+        with self._store.told():
+            return summarise(sessions, zone)
 
     def _keep(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hookrun import Engine
 from hookrun.bundles import AgentLog
 from hookrun.library.event_contexts import PostToolFailure, PostToolUse, PreToolUse
 
@@ -282,6 +283,17 @@ def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
     assert "there is no room for the line" in done.stdout
     lines = (tmp_path / "a.jsonl").read_text().split("\n")[:-1]
     assert [json.loads(line)["n"] for line in lines] == [1, 2]
+
+
+@pytest.mark.parametrize("name", [None, "mine"])
+def test_one_document_in_two_directories(tmp_path: Path, name: str | None) -> None:
+    """Both logs are written; the hooks of the first keep their name."""
+    logs = [AgentLog.for_document(tmp_path / stage, "quickstart", name=name) for stage in ("extraction", "validation")]
+    with Engine().use(logs[0]).use(logs[1]) as engine:
+        first, second = (run.name for run in engine.fire_sync("pre_tool_use", tool_name="read").runs)
+    assert first == f"{name or 'agent-log-quickstart'}-pre_tool_use"
+    assert second == f"{first}@{logs[1].tools_log_file}"
+    assert all(os.path.exists(log.tools_log_file) for log in logs)
 
 
 def test_a_summary_holds_every_document(tmp_path: Path) -> None:

@@ -159,6 +159,40 @@ def test_what_a_failing_formatter_has_done_to_the_file_is_undone(repository: Rep
     assert path.read_text() == UGLY
 
 
+def test_what_is_saved_while_a_formatter_fails_is_kept(repository: Repository) -> None:
+    """The newer text stays, what the formatter was given lies beside it, and the newer text can be formatted."""
+    repository.program(".venv/bin/ruff", '[ -e ../saved ] && exit 0; touch ../saved; echo "NEW = 1" > "$FILE"; exit 1')
+    path = repository.write("a.py")
+    formatting = FormatOnEdit()
+    first, second = run(formatting, repository.changed(path), repository.changed(path))
+    (copy,) = repository.root.glob(".a.py.*.before")
+    text = told(first)
+    assert "a.py, which has changed meanwhile and is left as it is now; what it held before is beside it" in text
+    assert copy.name in text
+    assert (path.read_text(), copy.read_text()) == ("NEW = 1\n", UGLY)
+    assert second is None
+    assert len(repository.calls()) == 2
+
+
+def test_a_directory_in_the_place_of_the_file_is_left(repository: Repository) -> None:
+    """What stood there before is beside it."""
+    repository.program(".venv/bin/ruff", 'rm "$FILE"; mkdir "$FILE"; exit 1')
+    path = repository.write("a.py")
+    assert "has changed meanwhile" in told(run(FormatOnEdit(), repository.changed(path))[0])
+    assert path.is_dir()
+    assert [copy.read_text() for copy in repository.root.glob(".a.py.*.before")] == [UGLY]
+
+
+@pytest.mark.parametrize("rest", ["", 'printf "x" > "$FILE";'])
+def test_a_file_that_a_failing_formatter_removed_has_its_mode_again(repository: Repository, rest: str) -> None:
+    """It is what it was: its text, and who may run it."""
+    repository.program(".venv/bin/ruff", f'rm "$FILE"; {rest} exit 1')
+    path = repository.write("a.py")
+    path.chmod(0o755)
+    assert "left as it was written" in told(run(FormatOnEdit(), repository.changed(path))[0])
+    assert (path.read_text(), path.stat().st_mode & 0o777) == (UGLY, 0o755)
+
+
 def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Repository) -> None:
     """After the timeout neither it nor its children live, and what it had begun to write is undone."""
     pids = repository.root / "pids"
@@ -190,6 +224,29 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
     asyncio.run(cancel())
     assert_dead(pids.read_text().strip())
     assert path.read_text() == UGLY
+
+
+def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
+    repository: Repository, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is nobody to be told, so the log says where the text from before is."""
+    repository.program(".venv/bin/ruff", 'echo "NEW = 1" > "$FILE"; touch ../saved; exec sleep 1000')
+    path = repository.write("a.py")
+    saved = repository.root.parent / "saved"
+
+    async def cancel() -> None:
+        task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
+        async with asyncio.timeout(ENOUGH):
+            while not saved.exists():  # noqa: ASYNC110  # another process is waited for
+                await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    (copy,) = repository.root.glob(".a.py.*.before")
+    assert (path.read_text(), copy.read_text()) == ("NEW = 1\n", UGLY)
+    assert str(copy) in caplog.text
 
 
 def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Repository) -> None:
@@ -319,7 +376,7 @@ def test_fixes_are_made_only_where_they_are_asked_for(repository: Repository) ->
 
 def test_a_formatter_of_one_s_own(repository: Repository) -> None:
     """Several commands are run in order; when one fails, the rest are not."""
-    repository.program("node_modules/.bin/first", 'echo first >> "$FILE"; [ ! -e stop ]')
+    repository.program("node_modules/.bin/first", '[ -e stop ] && : > "$FILE" && exit 1; echo first >> "$FILE"')
     repository.program("node_modules/.bin/second", 'echo second >> "$FILE"')
     formatting = FormatOnEdit([Formatter("pair", (".txt",), (("first",), ("second",)))])
     path = repository.write("a.txt", "")

@@ -200,6 +200,21 @@ def test_a_very_long_error_is_matched_by_its_ends() -> None:
     assert Retry([TIMEOUTS]).failed(failure("timed out " + "x" * 5_000_000)) is not None
 
 
+def test_arguments_with_keys_of_two_kinds() -> None:
+    """Calls with them are told apart as any others."""
+    retry = Retry([TIMEOUTS])
+    mixed, other, again = {1: 1, "a": {(1, 2): 2}}, {1: 1, "a": {(1, 2): 3}}, {"a": {(1, 2): 2}, 1: 1}
+    attempts = [retried(retry.failed(failure(tool_args=args)))["attempt"] for args in (mixed, other, again)]
+    assert attempts == [2, 2, 3]
+
+
+def test_arguments_that_hold_themselves() -> None:
+    """They are a call as well."""
+    args: dict[str, object] = {}
+    args["self"] = args
+    assert retried(Retry([TIMEOUTS]).failed(failure(tool_args=args)))["attempt"] == 2
+
+
 def test_threads_lose_no_count() -> None:
     """A thousand failures of one call from ten threads are a thousand."""
     retry = Retry([RetryRule("*", "*", attempts=100_000, delay=0)])
@@ -215,6 +230,11 @@ def test_threads_lose_no_count() -> None:
     ("fields", "says"),
     [
         ({"attempts": 1}, "attempts is 1, expected 2 or more"),
+        ({"attempts": 2.5}, r"attempts is 2\.5, expected 2 or more"),
+        ({"attempts": "3"}, "attempts is '3', expected 2 or more"),
+        ({"delay": float("inf")}, "delay is inf, expected 0 or more"),
+        ({"delay": None}, "delay is None, expected 0 or more"),
+        ({"backoff": float("inf"), "delay": 0}, "backoff is inf, expected 1 or more"),
         ({"delay": -1}, "delay is -1, expected 0 or more"),
         ({"delay": float("nan")}, "delay is nan"),
         ({"backoff": 0.5}, "backoff is 0.5, expected 1 or more"),

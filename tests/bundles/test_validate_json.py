@@ -249,6 +249,25 @@ def test_a_file_that_is_no_text_cannot_be_checked(tmp_path: Path) -> None:
         assert "no regular file" in reason(edit(counts(), tmp_path / f"{name}_counts.json", "2", "3"))
 
 
+@pytest.mark.parametrize("tool", ["edit", "write", "MultiEdit"])
+@pytest.mark.parametrize(
+    ("more", "both"),
+    [
+        ({"content": GOOD, "old_string": "", "new_string": "no"}, "`content` and `old_string`"),
+        ({"content": GOOD, "new_string": "no"}, "`content` and `old_string`"),
+        ({"content": GOOD, "edits": [{"old_string": "", "new_string": "no"}]}, "`content` and `edits`"),
+        (
+            {"edits": [{"old_string": "", "new_string": GOOD}], "old_string": "", "new_string": "no"},
+            "`edits` and `old_string`",
+        ),
+    ],
+)
+def test_two_forms_at_once_are_refused(tmp_path: Path, tool: str, more: dict[str, object], both: str) -> None:
+    """Nobody knows which of them the tool goes by, so neither is taken for what will be written."""
+    args = {"file_path": str(tmp_path / "a_counts.json"), **more}
+    assert f"it has both {both}" in reason(counts().check(PreToolUse(tool_name=tool, tool_args=args)))
+
+
 def test_arguments_without_content_cannot_be_checked() -> None:
     """A call whose content is not to be seen is refused, not waved through."""
     for content in (None, {"page": "a.md", "total": 2}, 12):

@@ -221,13 +221,18 @@ def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) 
     assert says in done.stderr
 
 
-@pytest.mark.parametrize("how", ["corrupt", "newer", "foreign"])
+@pytest.mark.parametrize("how", ["corrupt", "column", "text", "newer", "foreign"])
 def test_a_database_that_cannot_be_read(project: Project, filled: Store, how: str) -> None:
     """It is one line with the file and what to do, the status is 1, and the file stays as it is."""
-    path, says = filled.path, {"corrupt": "move it away", "newer": "newer hookrun", "foreign": "another program"}[how]
+    path, says = filled.path, {"newer": "newer hookrun", "foreign": "another program"}.get(how, "move it away")
     with open(path, "r+b") as file:
         if how == "corrupt":
             file.write(b"#!/bin/sh\n" * 20)
+        elif how in ("column", "text"):
+            old, new = {"column": (b"score REAL", b"scOrx REAL"), "text": (b"/srv/app", b"/srv/\x98pp")}[how]
+            data = file.read()
+            file.seek(0)
+            file.write(data.replace(old, new))
         else:
             file.seek({"newer": 60, "foreign": 68}[how])  # user_version, application_id: sqlite.org/fileformat.html
             file.write(b"\x00\x00\x7f\xff")

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from hookrun import Context, Engine, Result, Verdict
+from hookrun.library.bounded import CANCEL_GRACE
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
 
@@ -400,6 +401,18 @@ class TestTrouble:
         assert 0 < deadline <= 0.9
         assert "slow" in answer["hookSpecificOutput"]["permissionDecisionReason"]
         assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+    @pytest.mark.parametrize("timeout", [5.0, 8.0, 20.0, 60.0])
+    def test_a_hook_that_does_not_end_leaves_time_to_answer(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch, timeout: float
+    ) -> None:
+        """Each of the fires may go on for CANCEL_GRACE after its deadline, and there is time left to say the answer."""
+        engine.register(["post_tool_use", "file_changed"], lambda _: None, name="quick")
+        deadlines = asked_of(engine, monkeypatch)
+        written = {"file_path": "/w/a.py", "content": "x"}
+        ask(engine, payload("PostToolUse", tool_name="Write", tool_input=written), timeout=timeout)
+        assert len(deadlines) == 2
+        assert timeout / 3 < deadlines[0] <= min(timeout * 0.9, timeout - len(deadlines) * CANCEL_GRACE)
 
     def test_two_fires_share_the_time(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         """A write is told of twice, within the one limit that Claude has."""

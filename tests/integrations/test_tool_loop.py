@@ -295,6 +295,67 @@ def test_what_a_tool_gives_is_made_text(run: Runner, engine: Engine, value: obje
     assert run(engine, "x", {}, Tool(value), text=repr).content == repr(value)
 
 
+class Mute(Exception):  # noqa: N818  # it says nothing
+    """An exception, or any other value, whose text cannot be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("mute")
+
+    __repr__ = __str__
+
+
+def _circle() -> list[object]:
+    circle: list[object] = []
+    circle.append(circle)
+    return circle
+
+
+def _deep() -> list[object]:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    return deep
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({(1, 2): 3}, "{(1, 2): 3}"),
+        (_circle(), "[[...]]"),
+        (_deep(), "(list without a text)"),
+        (Mute(), "(Mute without a text)"),
+        ([Mute()], "(list without a text)"),
+    ],
+    ids=["keys", "circle", "deep", "mute", "mute within"],
+)
+def test_what_is_no_json_is_told_as_well_as_it_can(run: Runner, engine: Engine, value: object, text: str) -> None:
+    """The tool has run: its hooks hear of it, and the program gets its result."""
+    heard = listen(engine, "post_tool_use")
+    outcome = run(engine, "x", {}, lambda: [value][0])
+    assert (outcome.content, outcome.result, outcome.error) == (text, value, None)
+    assert [ctx["tool_result_output"] for ctx in heard] == [text]
+
+
+@pytest.mark.parametrize(("error", "says"), [(Mute(), "Mute"), (ToolFailed(Mute()), "ToolFailed")])
+def test_an_exception_without_a_text_has_a_name(run: Runner, engine: Engine, error: Exception, says: str) -> None:
+    """It is in the outcome as any other."""
+    heard = listen(engine, "post_tool_failure")
+    outcome = run(engine, "x", {}, Tool(error))
+    assert (outcome.error, outcome.exception) == (says, error)
+    assert [ctx["tool_result_error"] for ctx in heard] == [says]
+
+
+@pytest.mark.parametrize(("makes", "content"), [(lambda _: 1 / 0, '{"a": 1}'), (lambda _: 7, "7")])
+def test_a_text_that_is_none_does_not_lose_the_result(
+    run: Runner, engine: Engine, makes: Callable[[object], str], content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the program cannot say is said as if it had not been asked, and the log says so."""
+    heard = listen(engine, "post_tool_use")
+    outcome = run(engine, "x", {}, Tool({"a": 1}), text=makes)
+    assert (outcome.content, outcome.result, len(heard)) == (content, {"a": 1}, 1)
+    assert ("ZeroDivisionError" in caplog.text) == (content != "7")
+
+
 class TestRetry:
     """A hook may have the tool run again."""
 
@@ -343,6 +404,14 @@ class TestRetry:
         answering(engine, "post_tool_failure", verdict)
         assert run(engine, "x", {}, Tool(OSError("x"))).attempts == 1
 
+    @pytest.mark.parametrize("after", [float("inf"), float("nan"), 1e300, 10**400])
+    def test_a_wait_without_an_end_is_no_wish(self, run: Runner, engine: Engine, after: float) -> None:
+        """The failure is told instead."""
+        retry = {"attempt": 2, "of": 3, "after_s": after}
+        answering(engine, "post_tool_failure", Verdict(modified_context={"retry": retry}))
+        outcome = run(engine, "bash", {}, Tool(ToolFailed("no")))
+        assert (outcome.attempts, outcome.error) == (1, "no")
+
     def test_the_wait_is_as_long_as_the_hook_says(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         """In seconds; never less than nothing."""
         waits: list[float] = []
@@ -368,6 +437,21 @@ class TestOwnTrouble:
         assert "hookrun itself is in trouble (pre_tool_use: " in outcome.to_person[0]
         assert "the agent goes on as if there were no hooks" in caplog.text
         assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+
+    @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
+    def test_trouble_without_a_text(
+        self, run: Runner, engine: Engine, monkeypatch: pytest.MonkeyPatch, on_error: str, ran: bool
+    ) -> None:
+        """An error of hookrun whose text cannot be had is trouble as any other, and nothing is raised."""
+
+        def fail(*_: object, **__: object) -> None:
+            raise Mute
+
+        monkeypatch.setattr(engine, "fire", fail)
+        monkeypatch.setattr(engine, "fire_sync", fail)
+        outcome = run(engine, "bash", {}, Tool("fine"), on_error=on_error)
+        assert outcome.ran == ran
+        assert "hookrun itself is in trouble (pre_tool_use: Mute)" in outcome.to_person
 
     def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
         """With on_error="block" the tool does not run, and the model hears why."""

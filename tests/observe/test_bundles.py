@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -186,6 +186,37 @@ def test_two_exports(engine: Engine, store: Store, tmp_path: Path) -> None:
     engine.use(MetricsExport(tmp_path / "a.prom", store)).use(MetricsExport(tmp_path / "a.json", store, "json"))
     assert failures(engine.fire_sync("stop", session_id="s1")) == {}
     assert {path.name for path in tmp_path.iterdir()} == {"a.prom", "a.json"}
+
+
+def test_exports_of_one_name_to_two_directories(engine: Engine, store: Store, tmp_path: Path) -> None:
+    """Both are written; one that is registered twice is there once."""
+    paths = [tmp_path / each / "hookrun.prom" for each in ("a", "b")]
+    for path in (*paths, *paths):
+        path.parent.mkdir(exist_ok=True)
+        engine.use(MetricsExport(path, store))
+    assert len(engine.fire_sync("stop", session_id="s1").runs) == 2
+    assert all(path.exists() for path in paths)
+
+
+def test_two_stores(engine: Engine, store: Store, tmp_path: Path) -> None:
+    """Each bundle keeps what happens in its own."""
+    other = Store(tmp_path / "other.db")
+    for each in (store, other, store):
+        use_all(engine, each, tmp_path / "hookrun.prom")
+        engine.use(CostTracker({"m": {"input": 1, "output": 1}}, each, budget=1.0))
+    call: dict[str, Any] = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "make"}}
+    engine.fire_sync("pre_tool_use", **call)
+    engine.fire_sync("post_tool_failure", **call, tool_result_error="no rule")
+    engine.fire_sync(
+        "post_checkpoint", session_id="s1", checkpoint_data={"quality_score": 90, "summary": "Tests first"}
+    )
+    engine.fire_sync("after_inference", session_id="s1", model="m", usage={"input_tokens": 1})
+    for each in (store, other):
+        assert [(it.tool, it.timed) for it in ToolTimes(each).per_tool()] == [("bash", 1)]
+        assert WorkflowMetrics(each).session("s1").tool_calls == 1
+        assert CauseChains(each).totals() == (1, 0)
+        assert PatternLearning(each).count() == 1
+        assert CostTracker({}, each).per_model()[0].inferences == 1
 
 
 def test_the_default_store_is_the_accounts(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

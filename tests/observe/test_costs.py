@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrun import Engine
 from hookrun.library.event_contexts import AfterInference, PreToolUse, UserPromptSubmit
 from hookrun.observe import CostTracker, Price, Store
 from hookrun.observe.usage import Tokens, money, price_of, tokens_of
@@ -19,6 +22,15 @@ PRICES: dict[str, Price | dict[str, float]] = {
     "small": {"input": 1, "output": 2},
 }
 MILLION = 1_000_000
+
+
+@dataclass(slots=True)
+class Used:
+    """A usage as an SDK gives it out."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    prompt_tokens_details: object
 
 
 @pytest.fixture
@@ -55,12 +67,51 @@ def refused(verdict: Verdict | None) -> str | None:
         ({"prompt_tokens": 3, "prompt_tokens_details": None, "cache_read_input_tokens": None}, Tokens(3)),
         ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 9}}, Tokens(0, 0, 9)),
         ({"input_tokens": 0, "prompt_tokens": 7}, Tokens(0)),
+        (
+            {"promptTokenCount": 50, "candidatesTokenCount": 7, "cachedContentTokenCount": 20, "thoughtsTokenCount": 3},
+            Tokens(30, 10, 20),
+        ),
+        (
+            {"inputTokens": 5, "outputTokens": 2, "cacheReadInputTokens": 1, "cacheWriteInputTokens": 3},
+            Tokens(5, 2, 1, 3),
+        ),
+        ({"input_tokens": 9, "input_token_details": {"cache_read": 4, "cache_creation": 3}}, Tokens(2, 0, 4, 3)),
+        ({"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 1}, Tokens(5, 1, 4)),
+        (SimpleNamespace(input_tokens=50, output_tokens=5), Tokens(50, 5)),
+        (Used(9, 2, SimpleNamespace(cached_tokens=4)), Tokens(5, 2, 4)),
+        (
+            SimpleNamespace(prompt_token_count=9, candidates_token_count=None, cached_content_token_count=None),
+            Tokens(9),
+        ),
+        (MappingProxyType({"input_tokens": 4}), Tokens(4)),
         ({}, Tokens()),
     ],
 )
-def test_tokens_by_any_name(usage: dict[str, Any], wanted: Tokens) -> None:
+def test_tokens_by_any_name(usage: object, wanted: Tokens) -> None:
     """Anthropic counts cached tokens beside the input, OpenAI within it: here they are always beside it."""
     assert tokens_of(usage) == wanted
+
+
+@pytest.mark.parametrize(
+    "usage", [{"tokens": 50}, {1: 2}, SimpleNamespace(tokens=50), "50", 50, [50], {"thoughtsTokenCount": 5}]
+)
+def test_a_usage_in_which_nothing_is_known(store: Store, usage: object) -> None:
+    """It is an error that the fire tells, and not an inference that cost nothing."""
+    engine = Engine().use(CostTracker(PRICES, store, budget=1.0))
+    with engine:
+        result = engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
+    (run,) = result.runs
+    assert run.failure is not None
+    assert "expected input_tokens and output_tokens" in str(run.failure)
+    assert CostTracker({}, store).per_model() == []
+
+
+def test_an_object_uses_up_the_budget(store: Store) -> None:
+    """What an SDK gives out need not be made a dict before it is fired."""
+    with Engine().use(CostTracker(PRICES, store, budget=1.0)) as engine:
+        usage = SimpleNamespace(input_tokens=MILLION, output_tokens=0)
+        engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
+        assert engine.fire_sync("pre_tool_use", session_id="s1", tool_name="bash").action == "block"
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "7", True, 1 << 60, [1]])
@@ -82,6 +133,8 @@ def test_tokens_that_are_none(costs: CostTracker, store: Store, count: object) -
         ({"m": {"input": 1, "output": float("nan")}}, r"\.output is NaN"),
         ({"m": {"input": "1", "output": 2}}, r"\.input is \"1\""),
         ({"m": Price(1, float("inf"))}, r"\.output is Infinity"),
+        ({"m": None}, r"prices\[\"m\"\] is null, expected input and output"),
+        ({"m": 3.0}, r"prices\[\"m\"\] is 3.0, expected input and output"),
         ({"m": {"input": None, "output": 2}}, r"\.input is null"),
     ],
 )
@@ -91,7 +144,7 @@ def test_prices_that_are_none(store: Store, prices: dict[str, Any], wrong: str) 
         CostTracker(prices, store)
 
 
-@pytest.mark.parametrize("budget", [-1, float("nan"), "5", True])
+@pytest.mark.parametrize("budget", [-1, float("nan"), 1e300, "5", True])
 def test_budgets_that_are_none(store: Store, budget: Any) -> None:
     """They are an error when the bundle is made."""
     with pytest.raises(ValueError, match=r"budget is .*, expected an amount of USD"):

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.observe import Store, StoreError, schema
+from hookrun.library.event_contexts import SessionEnd, SessionStart
+from hookrun.observe import MetricsExport, Store, StoreError, WorkflowMetrics, schema
 from hookrun.observe.store import default_path
 from tests.conftest import ROOT
 
@@ -273,6 +274,34 @@ def test_a_corrupt_database(store: Store, how: str) -> None:
         with pytest.raises(StoreError, match=r"observe\.db: it is not a database that can be read; move it away"):
             use(store)
     assert Path(store.path).read_bytes() == before
+
+
+DAMAGE: dict[str, tuple[tuple[bytes, bytes], ...]] = {
+    "a column": ((b"score REAL", b"sc\x80re REAL"), (b"started REAL", b"stArtex REAL")),
+    "a table": (
+        (b"tablesessionssessions", b"tablesession\x98sessions"),
+        (b"CREATE TABLE sessions", b"CREATE TABXE sessions"),
+    ),
+    "a text": ((b"/srv/app", b"/srv/\x98pp"),),
+}
+"""What is put in the place of what, in the bytes of a database."""
+
+
+@pytest.mark.parametrize("what", [*DAMAGE, "a value"])
+def test_damage_that_sqlite_does_not_call_so(store: Store, what: str) -> None:
+    """It is told as any other: by every bundle, with the file and what to do."""
+    workflow = WorkflowMetrics(store)
+    workflow.on_start(SessionStart(session_id="s1", working_dir="/srv/app"))
+    data = Path(store.path).read_bytes()
+    for old, new in DAMAGE.get(what, ()):
+        assert old in data
+        data = data.replace(old, new)
+    Path(store.path).write_bytes(data)
+    if what == "a value":
+        raw(store, "UPDATE sessions SET started = 'soon', last = 'later'")
+    for use in (workflow.summary, lambda: MetricsExport(store.path + ".prom", store).on_end(SessionEnd())):
+        with pytest.raises(StoreError, match=r"observe\.db: it is not a database that can be read; move it away"):
+            use()
 
 
 def test_what_is_in_the_way(tmp_path: Path) -> None:

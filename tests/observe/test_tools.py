@@ -104,6 +104,29 @@ def test_calls_that_never_end(times: ToolTimes, store: Store, clock: Clock) -> N
     assert [ms for _, ms, _ in kept(store)] == [1000, 1000, None]
 
 
+def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: Store) -> None:
+    """One that no call can have taken is none, so that sums stay numbers."""
+    for _ in range(2):
+        times.on_result(PostToolUse(**call(), duration_ms=5))
+    with store.write() as db:
+        db.execute(
+            "INSERT INTO tool_calls (session, tool, at, ms, ok) SELECT session, tool, at, 1e308, ok FROM tool_calls"
+        )
+    (found,) = times.per_tool()
+    assert (found.count, found.timed, found.total_ms, found.max_ms) == (4, 2, 10, 5)
+
+
+def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: Store, clock: Clock) -> None:
+    """Calls with them are told apart as any others."""
+    before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})
+    times.on_call(before)
+    times.on_call(PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 3}}))
+    clock.now += 1
+    times.on_result(PostToolUse(session_id="s1", tool_name="x", tool_args={"a": {(1, 2): 2}, 1: 1}))
+    assert kept(store) == [("x", 1000, True)]
+    assert times.pending == 1
+
+
 def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
     """It is counted, but not timed: no number is made up."""
     times.on_result(PostToolUse(**call()))
@@ -113,7 +136,8 @@ def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted"), [(12, 12), (0, 0), (3.5, 3.5), (-1, 2000), ("12", 2000), (True, 2000), (math.nan, 2000)]
+    ("told", "wanted"),
+    [(12, 12), (0, 0), (3.5, 3.5), (-1, 2000), ("12", 2000), (True, 2000), (math.nan, 2000), (1e308, 2000)],
 )
 def test_what_the_agent_measured(times: ToolTimes, store: Store, clock: Clock, told: object, wanted: float) -> None:
     """Its `duration_ms` has no waiting for a person in it and is preferred, if it is a time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from hookrun.library.event_contexts import (
     SessionStart,
 )
 from hookrun.observe import WorkflowMetrics
+from hookrun.observe.export import as_json
+from hookrun.observe.report import collect
 from hookrun.observe.summary import STEADY, slope, trend
 
 if TYPE_CHECKING:
@@ -108,20 +111,44 @@ def test_the_earliest_start_counts(workflow: WorkflowMetrics) -> None:
         {"timestamp": True},
         {"session_start_time": float("nan")},
         {"session_start_time": -5},
+        {"session_start_time": "1969-12-31T23:00:00Z"},
+        {"session_start_time": "0001-01-01T00:00:00"},
+        {"timestamp": "9999-12-31T23:59:59-12:00"},
+        {"timestamp": datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2)))},
     ],
 )
 def test_a_time_that_is_none(workflow: WorkflowMetrics, data: dict[str, Any]) -> None:
-    """It is an error that names the field, milliseconds included, and nothing is kept."""
+    """It is an error that names the field, milliseconds and other millennia included, and nothing is kept."""
     (name,) = data
     with pytest.raises(ValueError, match=rf"checkpoint_data\.{name} is .*, expected a date and time"):
         workflow.on_checkpoint(checkpoint(70, **data))
     assert workflow.sessions() == []
 
 
+@pytest.mark.parametrize("at", [-1e12, -5.0, 253_402_387_199.0, 1e300])
+def test_a_time_that_an_earlier_hookrun_kept(workflow: WorkflowMetrics, store: Store, at: float) -> None:
+    """What is no date does not make the database unreadable."""
+    workflow.on_checkpoint(checkpoint(70))
+    with store.write() as db:
+        db.execute("UPDATE sessions SET started = ?, last = ?", (at, at))
+        db.execute("UPDATE checkpoints SET at = ?", (at,))
+        db.execute("UPDATE activity SET quarter = ?", (min(int(at // 900), 1 << 62),))
+    assert workflow.summary(zone=UTC).checkpoints == 1
+    assert json.loads(as_json(collect(store)))["summary"]["sessions"] == 1
+
+
+def test_the_last_day_there_is(workflow: WorkflowMetrics) -> None:
+    """Its hours are counted in every time zone, also where it is the year 10000 by then."""
+    workflow.on_checkpoint(checkpoint(70, timestamp="9999-12-31T23:59:59Z"))
+    for hours in (-12, 0, 14):
+        assert sum(workflow.summary(zone=timezone(timedelta(hours=hours))).hours.values()) == 1
+
+
 def test_a_score_that_is_none(workflow: WorkflowMetrics) -> None:
     """It is an error; a checkpoint without a score is one without a score."""
-    with pytest.raises(ValueError, match="quality_score"):
-        workflow.on_checkpoint(checkpoint("good"))
+    for score in ("good", float("inf"), 1e308, -1e308):
+        with pytest.raises(ValueError, match="quality_score"):
+            workflow.on_checkpoint(checkpoint(score))
     workflow.on_checkpoint(checkpoint())
     assert workflow.session("s1").checkpoints[0].score is None
 
