@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from hookrun.match import glob
 from hookrun.recipes import lines
@@ -57,7 +58,10 @@ RECIPE = Recipe(
             "`$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), "
             "and however it is quoted."
         ),
-        "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands.",
+        (
+            "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; "
+            "so is one of which a part is no shell that is understood, and looks like one of them."
+        ),
     ),
     misses=(
         "What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.",
@@ -79,6 +83,14 @@ FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
+DANGER = re.compile(
+    r"\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
+    r".*\s(?:[/~*$]|\.{1,2}(?:[\s/]|$))"
+    r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)",
+    re.DOTALL,
+)
+"""What a part of a line that is not understood may do, by its text: a program, with an option or a place."""
+
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 
@@ -93,7 +105,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         reason = guard.reason(command)
         if reason is not None:
             return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading)
+    reason = lines.unread(reading, DANGER.search)
     return lines.block(reason) if reason is not None else None
 
 

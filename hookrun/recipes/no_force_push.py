@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
@@ -51,7 +53,8 @@ RECIPE = Recipe(
         ),
         (
             "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
-            "functions, loops and here-documents, and however it is quoted."
+            "functions, loops and here-documents, and however it is quoted. A line is blocked of which a part is no "
+            "shell that is understood, and looks like one of these."
         ),
     ),
     misses=(
@@ -64,6 +67,9 @@ RECIPE = Recipe(
 
 VALUED = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
 """Options of push that take the next word."""
+
+DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])", re.DOTALL)
+"""What a part of a line that is not understood may do, by its text."""
 
 ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
 
@@ -95,7 +101,7 @@ def _check(
         reason = _reason(git, command, configuration)
         if reason is not None:
             return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading)
+    reason = lines.unread(reading, DANGER.search)
     return lines.block(reason) if reason is not None else None
 
 

@@ -8,6 +8,7 @@ from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.shell.look import ENDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ RECIPE = Recipe(
         ),
         (
             "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
-            "here-documents, with a pattern (`cat .en*`), and however it is quoted."
+            "here-documents, with a pattern (`cat .en*`), and however it is quoted. A line is blocked of which a part "
+            "is no shell that is understood, and names one of the files."
         ),
     ),
     misses=(
@@ -147,14 +149,18 @@ class Files:
                 reason = self._of_named(file, command.directory)
                 if reason is not None:
                     return reason
-        return lines.unread(reading)
+        return lines.unread(reading, self._names_any)
+
+    def _names_any(self, text: str) -> bool:
+        """Tell whether one of the words of a text is one of the files."""
+        return any(self._why(f"/{word}", written=True) for word in text.translate(ENDS).split())
 
     def _may_matter(self, line: str) -> bool:
         if any(sign in line for sign in MADE_UP):
             return True
         bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
         return any(
-            part in bare
+            part.lower() in bare
             for each in (*self._secrets, *self._locked, *self._settings)
             for part in [max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]]
         )
