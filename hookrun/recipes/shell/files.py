@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.git import call
@@ -40,6 +41,15 @@ ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
 
 IN_PLACE = {"sed": ("-i", "--in-place"), "perl": ("-i",), "ruby": ("-i",), "yq": ("-i", "--inplace")}
 """Programs that write the files they are given with an option that begins so."""
+
+INTO = {
+    **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
+    "wget": ("-O", "--output-document"),
+}
+"""Programs with an option that names a file which they write: its letter, and its long name."""
+
+BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
+"""Options of curl with which it writes into a file that the URL names."""
 
 NEITHER = frozenset(
     {
@@ -140,6 +150,22 @@ def _operands(command: Command) -> Iterator[Word]:
             skip = False
         else:
             yield word
+
+
+def into(program: str, arguments: list[str]) -> Iterator[str]:
+    """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
+    short, long = INTO.get(program, ("", ""))
+    for index, text in enumerate(arguments if short else ()):
+        name, equals, value = text.partition("=")
+        following = arguments[index + 1 : index + 2]
+        if text[:2] == "--":
+            if len(name) > len("--o") and long.startswith(name):
+                yield from [value] if equals else following
+        elif text[:1] == "-" and short[1] in text:
+            value = text.partition(short[1])[2]
+            yield from [value] if value else following
+    if program == "curl" and any(BY_URL.match(text) for text in arguments):
+        yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
 
 
 def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named]:
