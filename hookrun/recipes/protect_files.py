@@ -70,9 +70,9 @@ RECIPE = Recipe(
             "`ssh -i`, ...)."
         ),
         (
-            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -i`, `dd of=`, "
-            "`truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`, `rsync` onto it or into its "
-            "directory."
+            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, "
+            "`dd of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, "
+            "`install`, `rsync` onto it or into its directory. `git checkout` and `git restore` of hook settings."
         ),
         (
             "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
@@ -93,7 +93,8 @@ RECIPE = Recipe(
             "Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless "
             "you add them to the matcher: an argument called `path` or `file_path` is looked at."
         ),
-        "`git checkout` and `git restore` of a lock file: it becomes what was committed.",
+        "`git checkout` and `git restore` of a lock file or a secret: it becomes what was committed.",
+        "What git shows of all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.",
     ),
 )
 
@@ -173,7 +174,10 @@ class Files:
             return f"{full} holds what guards the agent, and is not removed by it. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
-        reasons = (self._why(each, written=file.written) for each in dict.fromkeys((full, os.path.realpath(full))))
+        paths = dict.fromkeys((full, os.path.realpath(full)))
+        if file.restored and not any(_is(each, self._settings) for each in paths):
+            return None
+        reasons = (self._why(each, written=file.written) for each in paths)
         return next((reason for reason in reasons if reason is not None), None)
 
     def _of_pattern(self, pattern: str, *, written: bool) -> str | None:

@@ -287,9 +287,14 @@ class Reader:
         return None
 
     def _function(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+        """Keep the body; its own redirections count where it stands, be it called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             scope.functions[source.text(name.start_byte, name.end_byte)] = (body, source)
+        given = Streams()
+        for child in node.children_by_field_name("redirect"):
+            redirect(child, source, scope, given, self._expand)
+        self._note_redirections(scope, given)
         return Word("")
 
     def _assignments(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
