@@ -83,7 +83,7 @@ LARGEST = 1 << 20
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit whose message is not as it should be, None for any other line."""
     line = lines.line(context)
-    if line is None or not may_run(line, ("git",)):
+    if line is None or not may_run(line, ("git", "git-commit")):
         return None
     from hookrun.recipes.git import Configuration
     from hookrun.recipes.shell.git import call
@@ -152,13 +152,19 @@ def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
         if word.text == "--":
             return
         name, equals, value = word.text.partition("=")
-        letter, given = LONG.get(name, ""), Word(value) if equals else None
+        letter, given = _long(name), Word(value) if equals else None
         if word.text[:1] == "-" and word.text[:2] != "--":
             letter, given = _short(word.text)
         if letter and given is None and letter not in OPTIONAL:
             given = next(waiting, None)
         if letter and given is not None:
             yield letter, given
+
+
+def _long(name: str) -> str:
+    """Return the letter of a long option, which may be shortened as long as it is none of the others."""
+    meant = [each for each in LONG if each.startswith(name)] if len(name) > len("--") else []
+    return LONG[meant[0]] if len(meant) == 1 else LONG.get(name, "")
 
 
 def _short(text: str) -> tuple[str, Word | None]:

@@ -129,7 +129,7 @@ def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, those that go away excepted."""
+    """Yield every string in a value, the names of objects included, those that go away excepted."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -138,4 +138,5 @@ def _strings(value: object) -> Iterator[str]:
         elif isinstance(each, list):
             waiting.extend(each)
         elif isinstance(each, dict):
+            yield from (name for name in each if isinstance(name, str))
             waiting.extend(inner for name, inner in each.items() if name not in KEEPING)
