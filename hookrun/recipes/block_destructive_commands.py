@@ -7,7 +7,7 @@ import re
 
 from hookrun.match import glob
 from hookrun.recipes import lines
-from hookrun.recipes.options import known_words
+from hookrun.recipes.options import known_words, out_of
 from hookrun.recipes.precious import Trees
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
@@ -42,6 +42,7 @@ RECIPE = Recipe(
             "",
             "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
             "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
+            out_of(("clean", "reset", "restore", "stash", "branch")),
         ),
     ),
     catches=(

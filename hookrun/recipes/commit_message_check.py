@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrun.recipes import lines
-from hookrun.recipes.options import count, wrong
+from hookrun.recipes.options import count, pattern
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN, Word
@@ -35,13 +33,16 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match."),
+        Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match.", pattern),
         Option("example", "fix(parser): keep the last line", "A first line as it should be, for the model."),
-        Option("subject", "72", "How many characters the first line may have; 0 for any number."),
+        Option("subject", "72", "How many characters the first line may have; 0 for any number.", count),
         Option(
-            "width", "0", "How many characters any other line may have, those with a link excepted; 0 for any number."
+            "width",
+            "0",
+            "How many characters any other line may have, those with a link excepted; 0 for any number.",
+            count,
         ),
-        Option("forbidden", "", "A regular expression that may match nowhere in the message."),
+        Option("forbidden", "", "A regular expression that may match nowhere in the message.", pattern),
     ),
     catches=(
         "`git commit` with `-m` (also several, `-am`, `--message=`), `-F FILE`, `-F -` with a here-document or a pipe.",
@@ -107,11 +108,11 @@ def problems(message: str) -> list[str]:
     if first.startswith(PASSING):
         return []
     found = []
-    pattern, forbidden = _pattern("pattern"), _pattern("forbidden")
+    wanted, forbidden = pattern(RECIPE, "pattern"), pattern(RECIPE, "forbidden")
     subject, width = count(RECIPE, "subject"), count(RECIPE, "width")
     if UNKNOWN not in first:
-        if pattern is not None and pattern.fullmatch(first) is None:
-            found.append(f"its first line does not match {pattern.pattern}")
+        if wanted is not None and wanted.fullmatch(first) is None:
+            found.append(f"its first line does not match {wanted.pattern}")
         if subject and len(first) > subject:
             found.append(f"its first line has {len(first)} characters, {subject} are allowed")
     if rest and rest[0].strip():
@@ -122,15 +123,6 @@ def problems(message: str) -> list[str]:
     if match is not None:
         found.append(f"{match[0]!r} may not be in it")
     return found
-
-
-def _pattern(name: str) -> re.Pattern[str] | None:
-    """Return an option that is a regular expression, None if it is empty."""
-    text = option(RECIPE, name)
-    try:
-        return re.compile(text) if text else None
-    except re.error:
-        wrong(RECIPE, name, "a regular expression")
 
 
 def _message(git: GitCall, command: Command) -> str | None:

@@ -41,7 +41,7 @@ RECIPE = Recipe(
             "*",
             "Globs of the branches that are not overwritten. A push that names no branch may be to any of them.",
         ),
-        Option("lease", "no", "With `yes`, `--force-with-lease` may be used."),
+        Option("lease", "no", "With `yes`, `--force-with-lease` may be used.", yes),
         Option("kept", "main master", "Globs of the branches that are not deleted."),
     ),
     catches=(

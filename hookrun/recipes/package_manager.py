@@ -6,8 +6,8 @@ import os
 import re
 
 from hookrun.recipes import lines
-from hookrun.recipes.options import wrong
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.options import among, one_of
+from hookrun.recipes.recipe import Option, Recipe
 from hookrun.recipes.shell.look import may_run
 
 TYPE_CHECKING = False
@@ -35,9 +35,17 @@ RECIPE = Recipe(
     ),
     options=(
         Option(
-            "node", "auto", "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`."
+            "node",
+            "auto",
+            "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
+            among("pnpm", "yarn", "bun", "auto", "no"),
         ),
-        Option("python", "auto", "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`."),
+        Option(
+            "python",
+            "auto",
+            "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`.",
+            among("uv", "auto", "no"),
+        ),
     ),
     catches=(
         (
@@ -257,10 +265,7 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
 
 
 def _wanted(name: str, *managers: str) -> str:
-    value = option(RECIPE, name)
-    if value not in {*managers, "auto", "no"}:
-        wrong(RECIPE, name, f"{', '.join(managers)}, auto or no")
-    return value
+    return one_of(RECIPE, name, (*managers, "auto", "no"))
 
 
 def _manager(directory: str | None) -> str:

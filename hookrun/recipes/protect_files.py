@@ -57,7 +57,7 @@ RECIPE = Recipe(
         Option("examples", EXAMPLES, "Files that are no secrets all the same."),
         Option("locked", LOCKED, "Files that only their own tools write."),
         Option("settings", SETTINGS, "Files that only a person writes."),
-        Option("read", "no", "With `yes`, secrets may be read; they are not written."),
+        Option("read", "no", "With `yes`, secrets may be read; they are not written.", yes),
     ),
     catches=(
         (
