@@ -71,6 +71,10 @@ RECIPE = Recipe(
             "command prints, arrays, `${DIR%/*}`."
         ),
         "A link that leads to one of the directories.",
+        (
+            "What stands in arrays or is read by a loop, and what other programs run that it does not know, such as "
+            "`expect`, `nix-shell --run` or an editor."
+        ),
         "Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.",
         "Programs by a name of their own: an alias or a function of your shell's settings.",
     ),
@@ -91,6 +95,9 @@ DANGER = re.compile(
     re.DOTALL,
 )
 """What a part of a line that is not understood may do, by its text: a program, with an option or a place."""
+
+REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
+"""A line that removes what it is given."""
 
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
@@ -154,11 +161,13 @@ class Guard:
 
     def found(self, command: Command) -> str | None:
         """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.recipes.shell.feeding import FILTERS, roots
+        from hookrun.recipes.shell.feeding import narrows, roots
 
         words = command.arguments
-        removes = "-delete" in words or any(word.rpartition("/")[2] in REMOVING for word in words)
-        if not removes or any(word in FILTERS for word in words):
+        removes = "-delete" in words or any(
+            word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
+        )
+        if not removes or narrows(words):
             return None
         for start in roots(command.words):
             tree = self._trees.endangered(start.text, command.directory)
@@ -169,7 +178,13 @@ class Guard:
     def moved(self, command: Command) -> str | None:
         """Say which tree `mv` would move away, or which disk it would write over."""
         reason = _onto_last(command)
-        for path in operands(command)[:-1]:
+        *paths, target = [*operands(command), ""]
+        target = lines.absolute(paths.pop() if paths else target, command.directory) or ""
+        for path in paths:
+            tree = self._trees.endangered(path, command.directory)
+            within = target.startswith(f"{lines.project()}/")
+            if reason is None and tree is not None and not within:
+                reason = f"This would move {tree} away"
             full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
             if reason is None and full is not None and self._trees.large(full):
                 reason = f"This would move {path} away as a whole"
