@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
+from hookrun.recipes.lines import absolute
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell.feeding import FILTERS
+from hookrun.recipes.shell.feeding import narrows
 from hookrun.recipes.shell.files import into
+from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell_words import commands
 from hookrun.run.prepare import expand
 from hookrun.trust.digest import SYSTEM
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.recipes.shell.command import Command
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
 
@@ -197,18 +200,25 @@ class Watch:
             changed = command.into + (command.words if _writes(command.words) else [])
             reasons = [
                 *(self.of_file(word.rpartition("=")[2]) for word in [*changed, *_into(command.words)]),  # dd of=FILE
-                *(self._of_directory(word) for word in _removed(command.words)),
             ]
             for reason in reasons:
                 if reason is not None:
                     return reason
+        return self._of_removals(line) if may_run(line, REMOVERS) else None
+
+    def _of_removals(self, line: str) -> str | None:
+        """Return why a directory is not to be removed or moved that the line does so to; text in it is no command."""
+        from hookrun.recipes.shell.read import read
+
+        for command in read(line, directory=self._directory, variables={"HOME": self._home}).commands:
+            for path in _removed(command):
+                full = absolute(path.removesuffix("/*") or "/", command.directory)
+                reason = self._of_directory(full) if full is not None else None
+                if reason is not None:
+                    return reason
         return None
 
-    def _of_directory(self, path: str) -> str | None:
-        """Return why a directory is not to be removed with all that is in it, None if it may be."""
-        full = os.path.normpath(
-            os.path.join(self._directory, self._from_home(path.removesuffix("/*").rstrip("/") + "/"))
-        )
+    def _of_directory(self, full: str) -> str | None:
         for each in self._held():
             if within(each, full):
                 return f"{full} holds {each}, which an agent does not change"
@@ -256,22 +266,18 @@ def _into(words: list[str]) -> Iterable[str]:
         yield from into(os.path.basename(word), words[index + 1 :])
 
 
-def _removed(words: list[str]) -> Iterable[str]:
-    """Yield what a command removes or moves away: `mv` not the last of what it is given."""
-    for index, word in enumerate(words):
-        name = os.path.basename(word)
-        given = [each for each in words[index + 1 :] if each[:1] != "-"]
-        if name == "find" and not _empties(words[index + 1 :]):
-            continue
-        if name in REMOVERS:
-            yield from given[:-1] if name == "mv" else given
-            return
+def _removed(command: Command) -> list[str]:
+    """Return what a command removes or moves away: `mv` not the last of what it is given."""
+    given = [each for each in command.arguments if each[:1] != "-"]
+    if command.program not in REMOVERS or (command.program == "find" and not _empties(command.arguments)):
+        return []
+    return given[:-1] if command.program == "mv" else given
 
 
 def _empties(words: list[str]) -> bool:
     """Tell whether `find` with these words removes everything it comes by."""
     removes = "-delete" in words or any(os.path.basename(word) in REMOVERS for word in words)
-    return removes and not any(word in FILTERS for word in words)
+    return removes and not narrows(words)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:

@@ -103,6 +103,7 @@ def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded
         ("bash", {"command": "hookrun add secret-scan --dry-run; hookrun recipes show secret-scan"}),
         ("bash", {"command": "rm -rf build .cursor; mv a ~/.config; mv x ."}),
         ("bash", {"command": "cd build && rm -rf *"}),
+        ("bash", {"command": "cat > notes <<'A'\nrm -rf /\nA\necho 'never; rm -rf ~/.config'"}),
         ("bash", {"command": "curl -o /tmp/x http://a/coder.json; wget -O- http://a/coder.json"}),
         ("bash", {"command": "find . -name '*.pyc' -delete; find . -name x -exec rm {} +"}),
     ],
