@@ -56,6 +56,12 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
     if given and len(wanted) > 1:
         raise click.ClickException("found options for several recipes, expected those of one: add them one by one")
     options = pairs(given, "NAME=VALUE, each name once", "--option")
+    for name, value in options.items():
+        expected = wanted[0].wrong_value(name, value)
+        if expected is not None:
+            raise click.ClickException(
+                f"found {value!r} for the option {name} of {wanted[0].name}, expected {expected}"
+            )
     recipes = opened(home, user=user)
     where = declared_where(home)
     with told():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from hookrun.match import glob
 from hookrun.recipes import lines
-from hookrun.recipes.options import known_words
+from hookrun.recipes.options import known_words, out_of
 from hookrun.recipes.precious import Trees
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
@@ -41,6 +42,7 @@ RECIPE = Recipe(
             "",
             "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
             "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
+            out_of(("clean", "reset", "restore", "stash", "branch")),
         ),
     ),
     catches=(
@@ -57,7 +59,10 @@ RECIPE = Recipe(
             "`$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), "
             "and however it is quoted."
         ),
-        "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands.",
+        (
+            "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; "
+            "so is one of which a part is no shell that is understood, and looks like one of them."
+        ),
     ),
     misses=(
         "What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.",
@@ -66,6 +71,10 @@ RECIPE = Recipe(
             "command prints, arrays, `${DIR%/*}`."
         ),
         "A link that leads to one of the directories.",
+        (
+            "What stands in arrays or is read by a loop, and what other programs run that it does not know, such as "
+            "`expect`, `nix-shell --run` or an editor."
+        ),
         "Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.",
         "Programs by a name of their own: an alias or a function of your shell's settings.",
     ),
@@ -78,6 +87,17 @@ FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
 """Programs, or the beginnings of their names, that make a disk's content unreadable."""
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
+
+DANGER = re.compile(
+    r"\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
+    r".*\s(?:[/~*$]|\.{1,2}(?:[\s/]|$))"
+    r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)",
+    re.DOTALL,
+)
+"""What a part of a line that is not understood may do, by its text: a program, with an option or a place."""
+
+REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
+"""A line that removes what it is given."""
 
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
@@ -93,7 +113,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         reason = guard.reason(command)
         if reason is not None:
             return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading)
+    reason = lines.unread(reading, DANGER.search)
     return lines.block(reason) if reason is not None else None
 
 
@@ -141,11 +161,13 @@ class Guard:
 
     def found(self, command: Command) -> str | None:
         """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.recipes.shell.feeding import FILTERS, roots
+        from hookrun.recipes.shell.feeding import narrows, roots
 
         words = command.arguments
-        removes = "-delete" in words or any(word.rpartition("/")[2] in REMOVING for word in words)
-        if not removes or any(word in FILTERS for word in words):
+        removes = "-delete" in words or any(
+            word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
+        )
+        if not removes or narrows(words):
             return None
         for start in roots(command.words):
             tree = self._trees.endangered(start.text, command.directory)
@@ -156,7 +178,13 @@ class Guard:
     def moved(self, command: Command) -> str | None:
         """Say which tree `mv` would move away, or which disk it would write over."""
         reason = _onto_last(command)
-        for path in operands(command)[:-1]:
+        *paths, target = [*operands(command), ""]
+        target = lines.absolute(paths.pop() if paths else target, command.directory) or ""
+        for path in paths:
+            tree = self._trees.endangered(path, command.directory)
+            within = target.startswith(f"{lines.project()}/")
+            if reason is None and tree is not None and not within:
+                reason = f"This would move {tree} away"
             full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
             if reason is None and full is not None and self._trees.large(full):
                 reason = f"This would move {path} away as a whole"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrun.recipes import lines
-from hookrun.recipes.options import count, wrong
+from hookrun.recipes.options import count, pattern
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell.words import UNKNOWN, Word
@@ -35,13 +33,16 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match."),
+        Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match.", pattern),
         Option("example", "fix(parser): keep the last line", "A first line as it should be, for the model."),
-        Option("subject", "72", "How many characters the first line may have; 0 for any number."),
+        Option("subject", "72", "How many characters the first line may have; 0 for any number.", count),
         Option(
-            "width", "0", "How many characters any other line may have, those with a link excepted; 0 for any number."
+            "width",
+            "0",
+            "How many characters any other line may have, those with a link excepted; 0 for any number.",
+            count,
         ),
-        Option("forbidden", "", "A regular expression that may match nowhere in the message."),
+        Option("forbidden", "", "A regular expression that may match nowhere in the message.", pattern),
     ),
     catches=(
         "`git commit` with `-m` (also several, `-am`, `--message=`), `-F FILE`, `-F -` with a here-document or a pipe.",
@@ -83,7 +84,7 @@ LARGEST = 1 << 20
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit whose message is not as it should be, None for any other line."""
     line = lines.line(context)
-    if line is None or not may_run(line, ("git",)):
+    if line is None or not may_run(line, ("git", "git-commit")):
         return None
     from hookrun.recipes.git import Configuration
     from hookrun.recipes.shell.git import call
@@ -107,11 +108,11 @@ def problems(message: str) -> list[str]:
     if first.startswith(PASSING):
         return []
     found = []
-    pattern, forbidden = _pattern("pattern"), _pattern("forbidden")
+    wanted, forbidden = pattern(RECIPE, "pattern"), pattern(RECIPE, "forbidden")
     subject, width = count(RECIPE, "subject"), count(RECIPE, "width")
     if UNKNOWN not in first:
-        if pattern is not None and pattern.fullmatch(first) is None:
-            found.append(f"its first line does not match {pattern.pattern}")
+        if wanted is not None and wanted.fullmatch(first) is None:
+            found.append(f"its first line does not match {wanted.pattern}")
         if subject and len(first) > subject:
             found.append(f"its first line has {len(first)} characters, {subject} are allowed")
     if rest and rest[0].strip():
@@ -122,15 +123,6 @@ def problems(message: str) -> list[str]:
     if match is not None:
         found.append(f"{match[0]!r} may not be in it")
     return found
-
-
-def _pattern(name: str) -> re.Pattern[str] | None:
-    """Return an option that is a regular expression, None if it is empty."""
-    text = option(RECIPE, name)
-    try:
-        return re.compile(text) if text else None
-    except re.error:
-        wrong(RECIPE, name, "a regular expression")
 
 
 def _message(git: GitCall, command: Command) -> str | None:
@@ -152,13 +144,19 @@ def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
         if word.text == "--":
             return
         name, equals, value = word.text.partition("=")
-        letter, given = LONG.get(name, ""), Word(value) if equals else None
+        letter, given = _long(name), Word(value) if equals else None
         if word.text[:1] == "-" and word.text[:2] != "--":
             letter, given = _short(word.text)
         if letter and given is None and letter not in OPTIONAL:
             given = next(waiting, None)
         if letter and given is not None:
             yield letter, given
+
+
+def _long(name: str) -> str:
+    """Return the letter of a long option, which may be shortened as long as it is none of the others."""
+    meant = [each for each in LONG if each.startswith(name)] if len(name) > len("--") else []
+    return LONG[meant[0]] if len(meant) == 1 else LONG.get(name, "")
 
 
 def _short(text: str) -> tuple[str, Word | None]:

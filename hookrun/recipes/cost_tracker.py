@@ -46,8 +46,8 @@ RECIPE = Recipe(
             "What models cost, in USD per million tokens, as `MODEL=INPUT/OUTPUT` or "
             "`MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE`; the model may be a glob. Prices change: none are built in.",
         ),
-        Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never."),
-        Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never."),
+        Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never.", number),
+        Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never.", count),
     ),
     catches=(
         (

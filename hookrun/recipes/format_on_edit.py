@@ -9,7 +9,7 @@ from hookrun.bundles.edited import edited
 from hookrun.bundles.format_on_edit import FORMATTERS, RUFF_WITH_FIXES, FormatOnEdit
 from hookrun.library.context import Context
 from hookrun.recipes import state
-from hookrun.recipes.options import known_words, number, yes
+from hookrun.recipes.options import known_words, number, out_of, yes
 from hookrun.recipes.recipe import Option, Recipe
 from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
 
@@ -41,9 +41,12 @@ RECIPE = Recipe(
             "formatters",
             " ".join(each.name for each in FORMATTERS),
             "Which formatters may be used; of several for one type of file, the first that is there is.",
+            out_of([each.name for each in FORMATTERS]),
         ),
-        Option("fixes", "no", "With `yes` ruff also makes the fixes that it holds to be safe, such as unused imports."),
-        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it."),
+        Option(
+            "fixes", "no", "With `yes` ruff also makes the fixes that it holds to be safe, such as unused imports.", yes
+        ),
+        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
     catches=(

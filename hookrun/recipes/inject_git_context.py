@@ -34,8 +34,8 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("files", "20", "How many changed files are named; 0 for none."),
-        Option("commits", "5", "How many of the last commits are named; 0 for none."),
+        Option("files", "20", "How many changed files are named; 0 for none.", count),
+        Option("commits", "5", "How many of the last commits are named; 0 for none.", count),
     ),
     catches=(
         "The branch (or the commit, where none is checked out) and how far it is from its upstream.",

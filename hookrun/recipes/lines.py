@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 
+from hookrun.recipes.shell.look import QUOTES
 from hookrun.recipes.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun.recipes.shell.command import Reading
 
 KNOWN = ("HOME", "USER", "LOGNAME")
 """Variables that an agent's shell has as this process has them."""
+
+LONGEST_SHOWN = 60
+"""Characters of a part of a line that are shown."""
 
 
 def line(context: Mapping[str, object]) -> str | None:
@@ -42,10 +46,19 @@ def reading(context: Mapping[str, object], line: str) -> Reading:
     return read(line, directory=directory(context), variables=variables)
 
 
-def unread(reading: Reading) -> str | None:
-    """Return why a guard cannot answer for a line, None if it can: one that is nested too deep or is too long."""
+def unread(reading: Reading, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
+    """Return why a guard cannot answer for a line, None if it can.
+
+    It cannot for one that is nested too deep or is too long, nor where a part of it is no shell that is understood, and
+    is `dangerous` by its text, which is asked without quotes.
+    """
     if reading.problem in {"too deep", "too long"}:
         return f"this line is {reading.problem} to be checked: write it as several, or as a script"
+    for part in reading.unclear:
+        if dangerous(part.replace("\\\n", "").translate(QUOTES)):
+            near = " ".join(part.split())
+            near = near if len(near) <= LONGEST_SHOWN else f"{near[:LONGEST_SHOWN]}..."
+            return f"this line cannot be read as shell (near `{near}`): write it more simply"
     return None
 
 

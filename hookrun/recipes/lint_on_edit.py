@@ -13,7 +13,7 @@ from hookrun.library.context import Context
 from hookrun.recipes import state
 from hookrun.recipes.excerpt import first_lines
 from hookrun.recipes.linters import LINTERS, Linter
-from hookrun.recipes.options import count, known_words, number
+from hookrun.recipes.options import count, known_words, number, out_of
 from hookrun.recipes.recipe import Option, Recipe
 from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
 
@@ -44,9 +44,10 @@ RECIPE = Recipe(
             "linters",
             " ".join(each.name for each in LINTERS),
             "Which linters may be used; of several for one type of file, the first that is there is.",
+            out_of([each.name for each in LINTERS]),
         ),
-        Option("lines", "20", "How many lines of the linter's output the model is given, the first ones."),
-        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it."),
+        Option("lines", "20", "How many lines of the linter's output the model is given, the first ones.", count),
+        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
     catches=(

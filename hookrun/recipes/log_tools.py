@@ -40,12 +40,15 @@ RECIPE = Recipe(
             "Where the log lies, `~/` understood, a relative path from the project's root; it must end in `.jsonl`. "
             "Empty: `~/.local/state/hookrun/recipes/log-tools/tools.jsonl`.",
         ),
-        Option("redact", "yes", "Whether what looks like a credential is taken out."),
-        Option("longest", str(MAX_VALUE), "How many characters of one argument or result are kept."),
+        Option("redact", "yes", "Whether what looks like a credential is taken out.", yes),
+        Option("longest", str(MAX_VALUE), "How many characters of one argument or result are kept.", count),
         Option(
-            "max_bytes", str(audit.MAX_BYTES), "At which size the file is put aside as `.1`, the one before as `.2`."
+            "max_bytes",
+            str(audit.MAX_BYTES),
+            "At which size the file is put aside as `.1`, the one before as `.2`.",
+            count,
         ),
-        Option("keep", str(audit.KEEP), "How many files that were put aside are kept."),
+        Option("keep", str(audit.KEEP), "How many files that were put aside are kept.", count),
     ),
     catches=(
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
@@ -39,7 +41,7 @@ RECIPE = Recipe(
             "*",
             "Globs of the branches that are not overwritten. A push that names no branch may be to any of them.",
         ),
-        Option("lease", "no", "With `yes`, `--force-with-lease` may be used."),
+        Option("lease", "no", "With `yes`, `--force-with-lease` may be used.", yes),
         Option("kept", "main master", "Globs of the branches that are not deleted."),
     ),
     catches=(
@@ -47,15 +49,19 @@ RECIPE = Recipe(
         "Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.",
         (
             "Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`), "
-            "`remote.origin.push=+main`, `remote.origin.mirror=true`."
+            "`remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`)."
         ),
         (
             "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
-            "functions, loops and here-documents, and however it is quoted."
+            "functions, loops and here-documents, and however it is quoted. A line is blocked of which a part is no "
+            "shell that is understood, and looks like one of these."
         ),
     ),
     misses=(
-        "What the line itself first writes into git's configuration: `git config alias.p 'push -f' && git p`.",
+        (
+            "What the line itself first writes into git's configuration, or exports: `git config alias.p 'push -f' && "
+            "git p`, `export GIT_CONFIG_COUNT=1 ...`."
+        ),
         "What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.",
         "Options that only the shell will know: `git push $FLAGS`.",
         "A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.",
@@ -65,13 +71,26 @@ RECIPE = Recipe(
 VALUED = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
 """Options of push that take the next word."""
 
+DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])", re.DOTALL)
+"""What a part of a line that is not understood may do, by its text."""
+
+LONG = {
+    "force": ("forces", 4),
+    "force-with-lease": ("leases", 7),
+    "mirror": ("mirrors", 1),
+    "delete": ("deletes", 2),
+    "prune": ("prunes", 3),
+    "dry-run": ("dry", 2),
+}
+"""Long options of push -> what each says, and how short it may be."""
+
 ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
     line = lines.line(context)
-    if line is None or not may_run(line, ("git", "hub")):
+    if line is None or not may_run(line, ("git", "git-push", "git-send-pack", "hub")):
         return None
     from hookrun.recipes.git import Configuration
 
@@ -95,7 +114,7 @@ def _check(
         reason = _reason(git, command, configuration)
         if reason is not None:
             return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading)
+    reason = lines.unread(reading, DANGER.search)
     return lines.block(reason) if reason is not None else None
 
 
@@ -121,12 +140,12 @@ class Push:
                 self.given.append(word)
 
     def _long(self, word: str, waiting: Iterator[str]) -> None:
-        self.forces = self.forces or word in {"--force", "--forc"}
-        self.leases = self.leases or word.startswith("--force-w")
-        self.mirrors = self.mirrors or (word.startswith("--mi") and "--mirror".startswith(word))
-        self.deletes = self.deletes or (word.startswith("--de") and "--delete".startswith(word))
-        self.prunes = self.prunes or (word.startswith("--prun") and "--prune".startswith(word))
-        self.dry = self.dry or (word.startswith("--dr") and "--dry-run".startswith(word))
+        """Heed a long option, which may be shortened; with `--no-` it takes back the one before."""
+        wanted = word[:5] != "--no-"
+        name = (word[5:] if not wanted else word[2:]).partition("=")[0]
+        for full, (attribute, shortest) in LONG.items():
+            if full.startswith(name) and len(name) >= shortest:
+                setattr(self, attribute, wanted)
         if word in VALUED:
             next(waiting, None)
 

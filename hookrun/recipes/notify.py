@@ -10,7 +10,7 @@ from hookrun.bundles.channels import Bell, Channel, ChannelError, Desktop, Note,
 from hookrun.bundles.notify import LEVELS, Notify
 from hookrun.library.context import Context
 from hookrun.recipes import state, terminal
-from hookrun.recipes.options import known_words, wrong
+from hookrun.recipes.options import among, known_words, out_of, wrong
 from hookrun.recipes.recipe import Option, Recipe, option
 
 if TYPE_CHECKING:
@@ -36,10 +36,25 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("via", "desktop", "How you are told, one or several of: desktop bell webhook."),
+        Option(
+            "via",
+            "desktop",
+            "How you are told, one or several of: desktop bell webhook.",
+            out_of(("desktop", "bell", "webhook")),
+        ),
         Option("url", "", "The webhook's address, http or https."),
-        Option("style", "json", 'What the webhook is sent: json, all that is known, or slack, `{"text": ...}`.'),
-        Option("level", "info", f"What is told at least: {', '.join(LEVELS)}. An error is one, all else is info."),
+        Option(
+            "style",
+            "json",
+            'What the webhook is sent: json, all that is known, or slack, `{"text": ...}`.',
+            among("json", "slack"),
+        ),
+        Option(
+            "level",
+            "info",
+            f"What is told at least: {', '.join(LEVELS)}. An error is one, all else is info.",
+            among(*LEVELS),
+        ),
     ),
     catches=(
         (

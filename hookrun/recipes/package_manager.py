@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from hookrun.recipes import lines
-from hookrun.recipes.options import wrong
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.options import among, one_of
+from hookrun.recipes.recipe import Option, Recipe
 from hookrun.recipes.shell.look import may_run
 
 TYPE_CHECKING = False
@@ -34,9 +35,17 @@ RECIPE = Recipe(
     ),
     options=(
         Option(
-            "node", "auto", "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`."
+            "node",
+            "auto",
+            "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
+            among("pnpm", "yarn", "bun", "auto", "no"),
         ),
-        Option("python", "auto", "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`."),
+        Option(
+            "python",
+            "auto",
+            "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`.",
+            among("uv", "auto", "no"),
+        ),
     ),
     catches=(
         (
@@ -56,6 +65,10 @@ RECIPE = Recipe(
             "they are."
         ),
         "Options that only npm has are passed on as they are: the other program says what it thinks of them.",
+        (
+            "A call with an option that takes a value and has no name there (`npm --cache x i`), or another name and "
+            "stands behind the command (`npm i --prefix x`), stays as it is; so does npx with its options (`npx -y x`)."
+        ),
         "Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.",
         "Programs that are named by their path: `.venv/bin/pip` is that very one.",
         "Other directions, such as yarn to pnpm.",
@@ -70,6 +83,30 @@ LOCKS = {
     "package-lock.json": "no",
 }
 """Lock files, and whose they are."""
+
+VALUED = frozenset({
+    "--access", "--audit-level", "--before", "--ca", "--cache", "--call", "--cert", "--cpu", "--depth",
+    "--fetch-retries", "--fetch-timeout", "--globalconfig", "--https-proxy", "--include", "--install-strategy",
+    "--key", "--libc", "--location", "--loglevel", "--maxsockets", "--network-timeout", "--node-options",
+    "--noproxy", "--omit", "--only", "--os", "--otp", "--package", "--prefix", "--proxy", "--registry",
+    "--save-prefix", "--scope", "--script-shell", "--shell", "--tag", "--user-agent", "--userconfig", "--which",
+    "--workspace", "-C", "-L", "-c", "-p", "-w",
+})  # fmt: skip
+"""Options of npm that take the next word; those with `=` have their value in them."""
+
+ELSEWHERE_CALLED = {
+    "pnpm": {"-C": "-C", "--prefix": "--dir", "-w": "--filter", "--workspace": "--filter", "--loglevel": "--loglevel",
+             "--registry": "--registry"},
+    "yarn": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
+    "bun": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
+}  # fmt: skip
+"""Package manager -> what it calls options of npm that take a value; with another one a call stays as it is."""
+
+PIP_VALUED = frozenset({
+    "--cache-dir", "--cert", "--client-cert", "--exists-action", "--keyring-provider", "--log", "--proxy", "--python",
+    "--retries", "--timeout", "--trusted-host", "--use-deprecated", "--use-feature",
+})  # fmt: skip
+"""Options of pip before its command that take the next word."""
 
 SAME = {
     **dict.fromkeys(("add", "i", "in", "ins", "inst", "install"), "install"),
@@ -107,8 +144,14 @@ HERE = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
 """What npx becomes for a program that is not installed in the project, and for one that is."""
 
 PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
-PYTHONS = frozenset({"python", "python3"})
+PIP_PROGRAM = re.compile(r"pip(3(\.\d+)?)?")
+PYTHON = re.compile(r"python(3(\.\d+)?)?")
+MODULE = re.compile(r"-[IEsuBOx]*m")
+PASSING = frozenset({"exec", "run", "start", "test"})
+"""Commands behind which others than npm give options to what they run."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
+
+VERSIONED = re.compile(r"pip3\.\d+")
 
 Change = tuple["list[Word]", str]
 """Words of a command that stand one after the other, and what they become."""
@@ -117,7 +160,7 @@ Change = tuple["list[Word]", str]
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change for a line that calls another package manager than the project's, None for any other."""
     line = lines.line(context)
-    if line is None or not may_run(line, ("npm", "npx", "pip", "pip3")):
+    if line is None or not may_run(line, ("npm", "npx", "pip", "pip3", *VERSIONED.findall(line))):
         return None
     reading = lines.reading(context, line)
     if reading.problem is not None:
@@ -164,28 +207,51 @@ def _changes(command: Command) -> list[Change]:
         return []
     if not _uses_uv(directory):
         return []
-    count = 1 if program in {"pip", "pip3"} else 3 if program in PYTHONS and _module(words) == "pip" else 0
-    given = next((word.text for word in words[count:] if word.text[:1] != "-"), "")
-    return [(words[:count], "uv pip")] if count and given in PIP else []
+    count = 1 if PIP_PROGRAM.fullmatch(program) else _module(words) if PYTHON.fullmatch(program) else 0
+    place = _first(words, count or 1, PIP_VALUED)
+    return [(words[:count], "uv pip")] if count and place is not None and words[place].text in PIP else []
 
 
-def _module(words: list[Word]) -> str:
-    return words[2].text if [word.text for word in words[1:2]] == ["-m"] and len(words) > 2 else ""  # noqa: PLR2004  # -m NAME
+def _module(words: list[Word]) -> int:
+    """Return how many words run pip as a module, 0 if none do: `python3 -I -m pip` has four."""
+    for index, word in enumerate(words[1:], 1):
+        if MODULE.fullmatch(word.text):
+            return index + 2 if [each.text for each in words[index + 1 : index + 2]] == ["pip"] else 0
+        if word.text[:1] != "-":
+            return 0
+    return 0
+
+
+def _first(words: list[Word], start: int, valued: frozenset[str]) -> int | None:
+    """Return where the first word stands that is no option and no option's value."""
+    position = start
+    while position < len(words) and words[position].text[:1] == "-":
+        position += 1 + (words[position].text in valued)
+    return position if position < len(words) else None
 
 
 def _of_npm(words: list[Word], manager: str) -> list[Change]:
     texts = [word.text for word in words]
-    place = next((index for index, text in enumerate(texts) if index and text[:1] != "-"), None)
+    place = _first(words, 1, VALUED)
     name = SAME.get(texts[place]) if place is not None else None
     if place is None or name is None or any(text in GLOBAL for text in texts):
         return []
     cut = texts.index("--") if "--" in texts else len(texts)
-    if name == "install" and any(text[:1] != "-" for text in texts[place + 1 : cut]):
+    if name == "install" and _first(words[:cut], place + 1, VALUED) is not None:
         name = "add"
     changes = [(words[:1], manager)]
     becomes = NODE[manager][name]
     if becomes != texts[place] and (becomes, texts[place], manager) not in SHORT:
         changes.append((words[place : place + 1], becomes))
+    for index, word in enumerate(words[1:cut], 1):
+        option, equals, value = word.text.partition("=")
+        if option not in VALUED:
+            continue
+        called = ELSEWHERE_CALLED[manager].get(option)
+        if called is None or (index > place and (called != option or name in PASSING)):
+            return []
+        if called != option:
+            changes.append(([word], called + equals + value))
     return changes
 
 
@@ -199,10 +265,7 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
 
 
 def _wanted(name: str, *managers: str) -> str:
-    value = option(RECIPE, name)
-    if value not in {*managers, "auto", "no"}:
-        wrong(RECIPE, name, f"{', '.join(managers)}, auto or no")
-    return value
+    return one_of(RECIPE, name, (*managers, "auto", "no"))
 
 
 def _manager(directory: str | None) -> str:
@@ -225,10 +288,19 @@ def _uses_uv(directory: str | None) -> bool:
 
 
 def _upwards(directory: str | None) -> list[str]:
-    """Return the directory and those above it, up to the project's root."""
+    """Return the directory and those above it: up to the project's root, outside of it up to a repository's or `/`."""
     root = lines.project()
-    found = []
-    while directory is not None and (directory == root or directory.startswith(root.rstrip("/") + "/")):
-        found.append(directory)
-        directory = os.path.dirname(directory) if directory != root else None
-    return found or [root]
+    if directory is None:
+        return [root]
+    found = [directory]
+    while found[-1] not in {root, "/"} and not (_outside(directory, root) and _is_repository(found[-1])):
+        found.append(os.path.dirname(found[-1]))
+    return found
+
+
+def _outside(directory: str, root: str) -> bool:
+    return directory != root and not directory.startswith(root.rstrip("/") + "/")
+
+
+def _is_repository(directory: str) -> bool:
+    return os.path.exists(os.path.join(directory, ".git"))

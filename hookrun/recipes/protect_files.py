@@ -8,6 +8,7 @@ from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.shell.look import ENDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ RECIPE = Recipe(
         Option("examples", EXAMPLES, "Files that are no secrets all the same."),
         Option("locked", LOCKED, "Files that only their own tools write."),
         Option("settings", SETTINGS, "Files that only a person writes."),
-        Option("read", "no", "With `yes`, secrets may be read; they are not written."),
+        Option("read", "no", "With `yes`, secrets may be read; they are not written.", yes),
     ),
     catches=(
         (
@@ -69,13 +70,14 @@ RECIPE = Recipe(
             "`ssh -i`, ...)."
         ),
         (
-            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -i`, `dd of=`, "
-            "`truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`, `rsync` onto it or into its "
-            "directory."
+            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, "
+            "`dd of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, "
+            "`install`, `rsync` onto it or into its directory. `git checkout` and `git restore` of hook settings."
         ),
         (
             "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
-            "here-documents, with a pattern (`cat .en*`), and however it is quoted."
+            "here-documents, with a pattern (`cat .en*`), and however it is quoted. A line is blocked of which a part "
+            "is no shell that is understood, and names one of the files."
         ),
     ),
     misses=(
@@ -91,7 +93,8 @@ RECIPE = Recipe(
             "Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless "
             "you add them to the matcher: an argument called `path` or `file_path` is looked at."
         ),
-        "`git checkout` and `git restore` of a lock file: it becomes what was committed.",
+        "`git checkout` and `git restore` of a lock file or a secret: it becomes what was committed.",
+        "What git shows of all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.",
     ),
 )
 
@@ -147,14 +150,18 @@ class Files:
                 reason = self._of_named(file, command.directory)
                 if reason is not None:
                     return reason
-        return lines.unread(reading)
+        return lines.unread(reading, self._names_any)
+
+    def _names_any(self, text: str) -> bool:
+        """Tell whether one of the words of a text is one of the files."""
+        return any(self._why(f"/{word}", written=True) for word in text.translate(ENDS).split())
 
     def _may_matter(self, line: str) -> bool:
         if any(sign in line for sign in MADE_UP):
             return True
         bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
         return any(
-            part in bare
+            part.lower() in bare
             for each in (*self._secrets, *self._locked, *self._settings)
             for part in [max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]]
         )
@@ -167,7 +174,10 @@ class Files:
             return f"{full} holds what guards the agent, and is not removed by it. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
-        reasons = (self._why(each, written=file.written) for each in dict.fromkeys((full, os.path.realpath(full))))
+        paths = dict.fromkeys((full, os.path.realpath(full)))
+        if file.restored and not any(_is(each, self._settings) for each in paths):
+            return None
+        reasons = (self._why(each, written=file.written) for each in paths)
         return next((reason for reason in reasons if reason is not None), None)
 
     def _of_pattern(self, pattern: str, *, written: bool) -> str | None:

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
+from hookrun.recipes.lines import absolute
 from hookrun.recipes.recipe import Recipe
+from hookrun.recipes.shell.feeding import narrows
+from hookrun.recipes.shell.files import into
+from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell_words import commands
 from hookrun.run.prepare import expand
 from hookrun.trust.digest import SYSTEM
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.recipes.shell.command import Command
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
 
@@ -43,11 +48,15 @@ RECIPE = Recipe(
     catches=(
         "Writing, editing and deleting declarations, and the scripts and files of all hooks in force.",
         "The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.",
-        "Shell commands that redirect into one of these, or give it to a program that changes files.",
-        "Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`.",
+        "Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).",
+        "Shell commands that remove or move a directory in which one of these is, such as `~/.config`.",
+        (
+            "Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and "
+            "those that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass)."
+        ),
     ),
     misses=(
-        "Other programs that write files: `python3 -c`, `make`, an editor it does not know.",
+        "Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.",
         "Names that only the shell makes up: `$f`, `*`, what follows a `cd`.",
         "A script that the agent writes first and runs then.",
         "Tools of MCP servers, unless you add them to the matcher.",
@@ -75,6 +84,13 @@ AGENT_SETTINGS = (
 
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
 """Commands of hookrun that are the person's."""
+
+CHANGING = frozenset({"add", "init", "migrate", "new"})
+CHANGING_RECIPES = frozenset({"add", "remove", "update"})
+"""Commands of hookrun that write declarations, and those behind `hookrun recipes`."""
+
+REMOVERS = frozenset({"find", "mv", "rm", "rmdir", "srm", "trash"})
+"""Programs with which all goes that is in a directory they are given."""
 
 WRITERS = frozenset(
     {"chmod", "chown", "cp", "dd", "ed", "ex", "install", "ln", "mv", "nano", "patch", "rm", "rsync", "shred", "sponge"}
@@ -182,11 +198,39 @@ class Watch:
             if _decides(command.words):
                 return "what runs as a hook is the person's to decide"
             changed = command.into + (command.words if _writes(command.words) else [])
-            for word in changed:
-                reason = self.of_file(word.rpartition("=")[2])  # dd of=FILE
+            reasons = [
+                *(self.of_file(word.rpartition("=")[2]) for word in [*changed, *_into(command.words)]),  # dd of=FILE
+            ]
+            for reason in reasons:
+                if reason is not None:
+                    return reason
+        return self._of_removals(line) if may_run(line, REMOVERS) else None
+
+    def _of_removals(self, line: str) -> str | None:
+        """Return why a directory is not to be removed or moved that the line does so to; text in it is no command."""
+        from hookrun.recipes.shell.read import read
+
+        for command in read(line, directory=self._directory, variables={"HOME": self._home}).commands:
+            for path in _removed(command):
+                full = absolute(path.removesuffix("/*") or "/", command.directory)
+                reason = self._of_directory(full) if full is not None else None
                 if reason is not None:
                     return reason
         return None
+
+    def _of_directory(self, full: str) -> str | None:
+        for each in self._held():
+            if within(each, full):
+                return f"{full} holds {each}, which an agent does not change"
+        return None
+
+    def _held(self) -> Iterable[str]:
+        """Yield what no directory is removed with; in the project only what there is."""
+        kept = [each.partition("*")[0].rstrip("/") for each in (*HOOKRUNS_OWN, *AGENT_SETTINGS)]
+        yield from (f"{self._home}/{each}" for each in kept)
+        here = (f"{self._root}/{each}" for each in (*kept, *sorted(DECLARATIONS)))
+        yield from (each for each in here if os.path.lexists(each))
+        yield from (each for each in sorted(self._hook_files()) if os.path.lexists(each))
 
 
 def _decides(words: list[str]) -> bool:
@@ -195,8 +239,16 @@ def _decides(words: list[str]) -> bool:
         return False
     for index, word in enumerate(words):
         if os.path.basename(word) == "hookrun":
-            return any(later in DECIDING for later in words[index + 1 :])
+            later = words[index + 1 :]
+            return any(each in DECIDING for each in later) or _changes(later)
     return False
+
+
+def _changes(words: list[str]) -> bool:
+    """Tell whether these words let hookrun write declarations."""
+    first, second, *_ = [*(word for word in words if word[:1] != "-"), "", ""]
+    writes = first in CHANGING or (first == "recipes" and second in CHANGING_RECIPES)
+    return writes and "--dry-run" not in words and "--help" not in words
 
 
 def _writes(words: list[str]) -> bool:
@@ -206,6 +258,26 @@ def _writes(words: list[str]) -> bool:
         name in WRITERS or any(word in WRITERS_WITH.get(name, ()) for word in words[index + 1 :])
         for index, name in enumerate(names)
     )
+
+
+def _into(words: list[str]) -> Iterable[str]:
+    """Yield the files that options name to be written: `curl -o FILE`, with whatever is before it."""
+    for index, word in enumerate(words):
+        yield from into(os.path.basename(word), words[index + 1 :])
+
+
+def _removed(command: Command) -> list[str]:
+    """Return what a command removes or moves away: `mv` not the last of what it is given."""
+    given = [each for each in command.arguments if each[:1] != "-"]
+    if command.program not in REMOVERS or (command.program == "find" and not _empties(command.arguments)):
+        return []
+    return given[:-1] if command.program == "mv" else given
+
+
+def _empties(words: list[str]) -> bool:
+    """Tell whether `find` with these words removes everything it comes by."""
+    removes = "-delete" in words or any(os.path.basename(word) in REMOVERS for word in words)
+    return removes and not narrows(words)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:

@@ -34,8 +34,13 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("calls", "30", "How many calls of one tool are let through in that time; 0 lets none through."),
-        Option("seconds", "60", "How long that time is."),
+        Option(
+            "calls",
+            "30",
+            "How many calls of one tool are let through in that time; 0 lets none through.",
+            lambda recipe, _: most_calls(recipe),
+        ),
+        Option("seconds", "60", "How long that time is.", number),
         Option("tools", "*", "Globs of the tools that are counted, each tool for itself."),
     ),
     catches=(
@@ -55,14 +60,20 @@ RECIPE = Recipe(
 )
 
 
+def most_calls(recipe: Recipe) -> int:
+    """Return the option `calls`."""
+    most = count(recipe, "calls")
+    if most > MOST_CALLS:
+        wrong(recipe, "calls", f"a whole number up to {MOST_CALLS}")
+    return most
+
+
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call too many, None for one that is let through, which is counted."""
     tool = context.get("tool_name")
     if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(RECIPE, "tools")):
         return None
-    most, seconds = count(RECIPE, "calls"), number(RECIPE, "seconds")
-    if most > MOST_CALLS:
-        wrong(RECIPE, "calls", f"a whole number up to {MOST_CALLS}")
+    most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
     wait = _wait(context, tool, most, seconds)
     if wait is None:
         return None

@@ -47,9 +47,9 @@ RECIPE = Recipe(
     ),
     options=(
         Option("command", "", "The shell line that runs the tests, in the project's root; empty: what is detected."),
-        Option("attempts", "3", "How often in a row a turn is made to go on; hookrun itself ends it after 8."),
-        Option("lines", "40", "How many lines of the failing output the model is given, the last ones."),
-        Option("seconds", "300", "How long the tests may take; keep the hook's `timeout` above it."),
+        Option("attempts", "3", "How often in a row a turn is made to go on; hookrun itself ends it after 8.", count),
+        Option("lines", "40", "How many lines of the failing output the model is given, the last ones.", count),
+        Option("seconds", "300", "How long the tests may take; keep the hook's `timeout` above it.", number),
     ),
     catches=(
         "A turn that ends while tests fail: the stop is blocked, with the end of the output.",

@@ -68,6 +68,9 @@ PLACEHOLDERS = re.compile(
 )
 """What is somewhere in a value that only stands for one."""
 
+NUMBERS = re.compile(r"^xox[a-z]-(?:[0-9]+-)*|^[0-9]+(?=:)|(?<=/webhooks/)[0-9]+")
+"""What of a credential is the number of a team, a bot or a channel: it may be any."""
+
 FEWEST_DIFFERENT = 8
 """Different characters of a credential; with fewer it is made up."""
 
@@ -115,6 +118,6 @@ def _kind(value: str) -> str:
 def _real(value: str) -> bool:
     if value.startswith("-----"):
         return True
-    if PLACEHOLDERS.search(value) is not None or len(set(value)) < FEWEST_DIFFERENT:
+    if PLACEHOLDERS.search(NUMBERS.sub("", value)) is not None or len(set(value)) < FEWEST_DIFFERENT:
         return False
     return not value.startswith(SHORT) or sum(char.isdigit() for char in value) > 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from hookrun.match import glob
-from hookrun.recipes.options import wrong, yes
+from hookrun.recipes.options import among, one_of, yes
 from hookrun.recipes.recipe import Option, Recipe, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+DOES = ("block", "tell", "off")
 
 TARGET = "hookrun.recipes.secret_scan:check"
 
@@ -46,10 +48,22 @@ RECIPE = Recipe(
         },
     ),
     options=(
-        Option("prompt", "block", "What a credential in a prompt means: `block`, `tell` (only the person) or `off`."),
-        Option("arguments", "block", "The same for the arguments of a tool."),
-        Option("output", "block", "The same for what a tool has given; `block` tells the model not to repeat it."),
-        Option("places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`."),
+        Option(
+            "prompt",
+            "block",
+            "What a credential in a prompt means: `block`, `tell` (only the person) or `off`.",
+            among(*DOES),
+        ),
+        Option("arguments", "block", "The same for the arguments of a tool.", among(*DOES)),
+        Option(
+            "output",
+            "block",
+            "The same for what a tool has given; `block` tells the model not to repeat it.",
+            among(*DOES),
+        ),
+        Option(
+            "places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`.", yes
+        ),
         Option("allow", "", "Globs of credentials that may be there, such as those of a test account."),
     ),
     catches=(
@@ -81,8 +95,6 @@ SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
 KEEPING = frozenset({"old_string", "old_str"})
 """Arguments that name what goes away."""
 
-DOES = ("block", "tell", "off")
-
 LONGEST = 4 << 20
 """Characters that are looked at."""
 
@@ -96,9 +108,7 @@ SAID = {
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer for an event that holds a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")
-    does = option(RECIPE, source)
-    if does not in DOES:
-        wrong(RECIPE, source, " or ".join(DOES))
+    does = one_of(RECIPE, source, DOES)
     if does == "off":
         return None
     from hookrun.recipes.secret_forms import find
@@ -129,7 +139,7 @@ def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, those that go away excepted."""
+    """Yield every string in a value, the names of objects included, those that go away excepted."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -138,4 +148,5 @@ def _strings(value: object) -> Iterator[str]:
         elif isinstance(each, list):
             waiting.extend(each)
         elif isinstance(each, dict):
+            yield from (name for name in each if isinstance(name, str))
             waiting.extend(inner for name, inner in each.items() if name not in KEEPING)

@@ -6,7 +6,7 @@ import os
 
 from hookrun.bundles.places import repository, within
 from hookrun.config.find import config_directory, home_directory
-from hookrun.recipes.options import wrong
+from hookrun.recipes.options import among, wrong
 from hookrun.recipes.recipe import Option, option
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ PROJECT_TOOLS = Option(
     "auto",
     "Whether programs in the project's `node_modules/.bin` and `.venv/bin` are run: yes, no, or auto, which is "
     "yes where the project itself declares the hook, and no where you declare it for all projects.",
+    among("auto", "yes", "no"),
 )
 """The option of recipes that run tools which a project may bring with it."""
 

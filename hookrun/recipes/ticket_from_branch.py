@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrun.bundles.plain_text import cut, visible
 from hookrun.recipes import git, state, surroundings
-from hookrun.recipes.options import wrong
+from hookrun.recipes.options import pattern
 from hookrun.recipes.recipe import Option, Recipe, option
 
 TYPE_CHECKING = False
@@ -35,6 +33,7 @@ RECIPE = Recipe(
             "pattern",
             "[A-Z][A-Z0-9]+-[0-9]+",
             "The regular expression that a ticket looks like; of a group in it, the first, that part is the ticket.",
+            pattern,
         ),
         Option("url", "", "Where tickets are found, with `{ticket}` in it: the model is given the address as well."),
     ),
@@ -69,11 +68,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _ticket(branch: str) -> str | None:
-    try:
-        pattern = re.compile(option(RECIPE, "pattern"))
-    except re.error as error:
-        wrong(RECIPE, "pattern", f"a regular expression ({error})")
-    found = pattern.search(branch)
-    if found is None:
+    wanted = pattern(RECIPE, "pattern")
+    found = wanted.search(branch) if wanted is not None else None
+    if wanted is None or found is None:
         return None
-    return found.group(1) if pattern.groups and found.group(1) else found.group()
+    return found.group(1) if wanted.groups and found.group(1) else found.group()

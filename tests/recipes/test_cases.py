@@ -10,10 +10,31 @@ import pytest
 
 from hookrun.recipes import RECIPES
 from hookrun.testing.told import failure
+from tests.cli.command import hookrun
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
 
 if TYPE_CHECKING:
     from tests.conftest import Project
+
+OTHER_OPTIONS = {
+    "block-destructive-commands": ("git=clean reset", "protect=/srv"),
+    "commit-message-check": ("pattern=[A-Z].*", "subject=20", "width=30", "forbidden=a"),
+    "cost-tracker": ("budget=1", "limit=9"),
+    "format-on-edit": ("formatters=black", "fixes=yes", "project_tools=no"),
+    "inject-git-context": ("files=0", "commits=0"),
+    "lint-on-edit": ("linters=node", "lines=1", "project_tools=no"),
+    "log-tools": ("file=other.jsonl", "redact=no", "longest=2", "max_bytes=9", "keep=0"),
+    "no-force-push": ("lease=yes", "branches=none", "kept=none"),
+    "notify": ("via=bell", "style=slack", "level=error"),
+    "package-manager": ("node=bun", "python=no"),
+    "protect-files": ("secrets=x", "examples=*", "locked=x", "settings=x", "read=yes"),
+    "rate-limit": ("calls=1", "seconds=1", "tools=x"),
+    "require-plan": ("file=OTHER.md", "free=*"),
+    "run-tests-at-stop": ("command=false", "attempts=1", "lines=1"),
+    "secret-scan": ("prompt=off", "arguments=off", "output=off", "allow=*"),
+    "ticket-from-branch": ("pattern=x", "url=https://x/{ticket}"),
+}
+"""Recipe -> options that change what it does."""
 
 FEWEST = 10
 """Cases of either kind."""
@@ -31,6 +52,25 @@ def test_a_recipe_does_what_its_cases_say(module: str) -> None:
     done = run_all(module)
     assert ["\n".join(failure(ran)) for ran in done.results if not ran.passed] == []
     assert done.ok
+
+
+@pytest.mark.parametrize("module", RECIPES)
+def test_its_cases_rely_on_no_default(module: str) -> None:
+    """Each sets every option, so that it holds whatever a project has chosen."""
+    variables = {each.variable for each in recipe(module).options}
+    assert [case.name for case in file(module).cases if not variables <= set(case.env)] == []
+
+
+@pytest.mark.parametrize("options", [False, True], ids=["by default", "with options"])
+@pytest.mark.parametrize("module", RECIPES)
+def test_its_cases_hold_where_it_is_added(module: str, options: bool, project: Project) -> None:
+    """`hookrun add` and then `hookrun test`, in a project in which nothing else is, whatever options are chosen."""
+    name = recipe(module).name
+    chosen = [f"--option={each}" for each in OTHER_OPTIONS.get(name, ())] if options else []
+    added = hookrun(project, "add", name, *chosen)
+    assert added.status == 0, added.stderr
+    done = hookrun(project, "test")
+    assert done.status == 0, done.stdout
 
 
 @pytest.mark.parametrize("module", RECIPES)

@@ -71,6 +71,13 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
         "rm hooks/guard.sh", "rm -rf ~/.local/share/hookrun/trust.json", "mv x coder.json", "cp x hooks/guard.sh",
         "sed -i s/2/0/ hooks/guard.sh", "perl -pi -e s/2/0/ hooks/guard.sh", "chmod -x hooks/guard.sh",
         "git checkout HEAD~3 -- hooks/guard.sh", "ln -sf /bin/true hooks/guard.sh", "dd if=x of=coder.json",
+        "hookrun recipes remove protect-hooks --user", "hookrun recipes update --user --replace",
+        "hookrun add secret-scan --user", "python3 -m hookrun recipes remove guard", "hookrun new guard --lang python",
+        "rm -rf ~/.config/hookrun", "mv ~/.config/hookrun /tmp/x", "rm -rf ~/.local/share/hookrun/",
+        "rm -rf ~/.claude", "rm -rf ~/.config/*", "sudo rm -r ~", "rm -rf hooks", "mv hooks old", "find hooks -delete",
+        "find ~/.config/hookrun -exec rm {} +", "curl -o ~/.config/hookrun/hooks.json u", "curl -sSLo coder.json u",
+        "curl --output=coder.json u", "curl -O http://x/coder.json", "sudo wget -qO coder.json u",
+        "wget --output-document coder.json u", "sort -o coder.json x",
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
     ],
 )  # fmt: skip
@@ -93,6 +100,12 @@ def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded
         ("bash", {"command": "git add coder.json"}),
         ("bash", {"command": "rm build/coder.txt; sed -n 1,5p coder.json"}),
         ("bash", {"command": "echo 'never closed"}),
+        ("bash", {"command": "hookrun add secret-scan --dry-run; hookrun recipes show secret-scan"}),
+        ("bash", {"command": "rm -rf build .cursor; mv a ~/.config; mv x ."}),
+        ("bash", {"command": "cd build && rm -rf *"}),
+        ("bash", {"command": "cat > notes <<'A'\nrm -rf /\nA\necho 'never; rm -rf ~/.config'"}),
+        ("bash", {"command": "curl -o /tmp/x http://a/coder.json; wget -O- http://a/coder.json"}),
+        ("bash", {"command": "find . -name '*.pyc' -delete; find . -name x -exec rm {} +"}),
     ],
 )
 def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: dict[str, object]) -> None:
@@ -121,7 +134,7 @@ def test_its_cases_hold_where_it_is_added(project: Project) -> None:
     assert hookrun(project, "add", "protect-hooks").status == 0
     done = hookrun(project, "test")
     assert done.status == 0, done.stdout
-    assert "28 cases: 28 passed" in done.stdout
+    assert "34 cases: 34 passed" in done.stdout
 
 
 def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:

@@ -92,14 +92,15 @@ class Reading:
     """All commands of a line, in the order in which they would run, and why it was not read to its end, if it was not.
 
     `problem` is `syntax` where some of it is no shell that is understood, `too long`, or `too deep`: then `commands`
-    are those that were found all the same.
+    are those that were found all the same. `unclear` are the parts of the line that are no shell that is understood.
     """
 
-    __slots__ = ("commands", "problem")
+    __slots__ = ("commands", "problem", "unclear")
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
         self.problem: str | None = None
+        self.unclear: list[str] = []
 
 
 def name(word: str) -> str:

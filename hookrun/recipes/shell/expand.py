@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hookrun.recipes.shell.cut import substitutions
 from hookrun.recipes.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, joined, words
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from hookrun.recipes.shell.scope import Scope
 
     Substitute = Callable[[Node, Source, Scope], Word | None]
+
+PATTERNS = frozenset({"extglob_pattern", "regex"})
+"""Nodes into which the grammar does not look."""
 
 COMMANDS_WITHIN = frozenset({"command_substitution", "process_substitution"})
 
@@ -68,6 +72,9 @@ class Expander:
             each = waiting.pop()
             if each.type in COMMANDS_WITHIN:
                 self._substitute(each, source, scope)
+            elif each.type in PATTERNS:
+                for line in substitutions(source.text(each.start_byte, each.end_byte)):
+                    scope.reads(line, scope.copy())
             else:
                 waiting.extend(reversed(each.named_children))
 

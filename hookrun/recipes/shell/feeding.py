@@ -52,6 +52,20 @@ FILTERS = (
 NAMES = frozenset({"-iname", "-name"})
 
 
+OF_PATHS = NAMES | {"-ipath", "-path", "-wholename"}
+
+
+def narrows(texts: list[str]) -> bool:
+    """Tell whether these words let find come by only some of what there is: not by `-name '*'`, nor by `! -name x`."""
+    for index, text in enumerate(texts):
+        named = text in OF_PATHS
+        everything = named and not "".join(texts[index + 1 : index + 2]).strip("*/.")
+        negated = named and texts[max(index - 1, 0)] in {"!", "-not"}
+        if text in FILTERS and not everything and not negated:
+            return True
+    return False
+
+
 def of_find(argv: Argv) -> list[Argv]:
     """Return the commands that find runs, with what it may find in the place of `{}`."""
     found = finds(argv)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hookrun.recipes.shell.command import Command
 
@@ -30,6 +31,11 @@ OWN = frozenset({
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
 """Commands of git, of which no alias can be made; of one that is missing here git's configuration is asked in vain."""
+
+KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
+PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
+"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
+
 DEEPEST = 5
 """Aliases of aliases."""
 
@@ -61,14 +67,17 @@ def call(command: Command, configured: Configured | None = None) -> GitCall | No
     A program that is not known counts as git: whoever asks looks for words that only git is given. `configured` returns
     the settings that hold in a directory: with it, aliases of git's configuration are seen through as well.
     """
-    if command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
+    words = command.words[1:]
+    name = command.program.removeprefix("git-")
+    if name != command.program and name in OWN:
+        words = [Word(name), *words]
+    elif command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
         return None
     made = None
-    settings: dict[str, str] = {}
+    settings = dict(_from_environment(command.assignments))
     directory = command.directory
-    words = command.words[1:]
     for _ in range(DEEPEST):
-        words, directory = _past_options(words, directory, settings)
+        words, directory = _past_options(words, directory, settings, command.assignments)
         if not words:
             return None
         made = GitCall(words[0].text, words[1:], settings, directory)
@@ -91,7 +100,18 @@ def _alias(made: GitCall, configured: Configured | None) -> str | None:
     return configured(made.directory).get(name)
 
 
-def _past_options(words: list[Word], directory: str | None, settings: dict[str, str]) -> tuple[list[Word], str | None]:
+def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that are set before a call, by what git-config calls GIT_CONFIG_COUNT, and by its `-c`."""
+    for variable, name in variables.items():
+        if variable.startswith(KEY):
+            yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
+    for name, value in PARAMETER.findall(variables.get("GIT_CONFIG_PARAMETERS", "")):
+        yield name.lower(), value
+
+
+def _past_options(
+    words: list[Word], directory: str | None, settings: dict[str, str], variables: Mapping[str, str]
+) -> tuple[list[Word], str | None]:
     """Return the words behind git's own options, and where those let it run; `-c` goes into the settings."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
@@ -100,6 +120,9 @@ def _past_options(words: list[Word], directory: str | None, settings: dict[str, 
         if option == "-c":
             name, _, content = given.partition("=")
             settings[name.lower()] = content
+        elif option == "--config-env":
+            name, _, variable = given.rpartition("=")
+            settings[name.lower()] = variables.get(variable, UNKNOWN)
         elif option == "-C" and takes:
             from hookrun.recipes.lines import absolute
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MADE_UP = ("$", "`", "{")
 """What a shell makes words of that do not stand in the line."""
 
-READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"})
+READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
 """Programs that run what they read: it may have been made up by any other."""
 
 QUOTES = str.maketrans("", "", "'\"\\")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.command import Command, Reading
+from hookrun.recipes.shell.cut import substitutions
 from hookrun.recipes.shell.expand import Expander
 from hookrun.recipes.shell.parse import Source, parse, source_of
+from hookrun.recipes.shell.recover import parts as parts_of
+from hookrun.recipes.shell.recover import plainer
 from hookrun.recipes.shell.run import Runner, Streams, TooMuchError
 from hookrun.recipes.shell.scope import Scope
 from hookrun.recipes.shell.simple import assigned, left_out, parts, redirect
@@ -89,8 +92,26 @@ class Reader:
         """Read a whole line, return what it prints where that is known."""
         root = parse(source.data)
         if root.has_error:
-            self.reading.problem = "syntax"
+            plain = Source(plainer(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
+            again = parse(plain.data)
+            if again.has_error:
+                self._recover(plain.text(0, len(plain.data)), scope, streams)
+                return None
+            root, source = again, plain
         return self._walk(root, source, scope, streams)
+
+    def _recover(self, text: str, scope: Scope, streams: Streams) -> None:
+        """Read a text in which errors are part by part: what the tree has of it may be anything."""
+        self.reading.problem = "syntax"
+        for part in parts_of(text):
+            source = source_of(part)
+            root = parse(source.data)
+            if root.has_error:
+                self.reading.unclear.append(part)
+                for line in substitutions(part):
+                    if line.strip() != text.strip():
+                        self.line_within(line, scope.copy())
+            self._walk(root, source, scope, Streams(stdin=streams.stdin))
 
     def line_within(self, line: str, scope: Scope) -> Word | None:
         """Read a line that stands nowhere as it is."""
@@ -266,9 +287,14 @@ class Reader:
         return None
 
     def _function(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+        """Keep the body; its own redirections count where it stands, be it called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             scope.functions[source.text(name.start_byte, name.end_byte)] = (body, source)
+        given = Streams()
+        for child in node.children_by_field_name("redirect"):
+            redirect(child, source, scope, given, self._expand)
+        self._note_redirections(scope, given)
         return Word("")
 
     def _assignments(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:

@@ -77,6 +77,7 @@ class Runner:
         self._changes: dict[str, Callable[[list[Word], Scope], None]] = {
             "cd": _cd,
             "popd": _popd,
+            "printf -v": _printf,
             "pushd": _cd,
             "read": _read,
             "set": _set,
@@ -122,9 +123,11 @@ class Runner:
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             self.run(argv, inner, Streams())
-        change = self._changes.get(program)
+        change = self._changes.get("printf -v" if _prints_into(words) else program)
         if change is not None:
             change(words, scope)
+            if program == "read":
+                _read_from(words, scope, streams.stdin)
             return Word("")
         if program == "pwd":
             return _kept(None if scope.directory is None else Word(scope.directory), streams)
@@ -158,6 +161,7 @@ class Runner:
             inner = scope.copy()
             inner.variables.update(command.assignments)
             inner.positional = line.positional
+            inner.variables.update(("0", word.text) for word in line.zero)
             inner.functions = {}
         inner.depth += 1
         inner.wrappers = (*scope.wrappers, program)
@@ -200,6 +204,22 @@ def _popd(words: list[Word], scope: Scope) -> None:  # noqa: ARG001  # one of a 
 def _read(words: list[Word], scope: Scope) -> None:
     for word in words[1:]:
         scope.variables[word.text] = UNKNOWN
+
+
+def _prints_into(words: list[Word]) -> bool:
+    return [word.text for word in words[:2]] == ["printf", "-v"] and len(words) > len(("printf", "-v", "NAME"))
+
+
+def _printf(words: list[Word], scope: Scope) -> None:
+    text = printed("printf", [words[0], *words[3:]], None)
+    scope.variables[words[2].text] = UNKNOWN if text is None else text.text
+
+
+def _read_from(words: list[Word], scope: Scope, stdin: Word | None) -> None:
+    """Set what `read` is given where it is known: the only variable is the first line."""
+    names = [word.text for word in words[1:] if word.text[:1] != "-"]
+    if stdin is not None and len(names) == 1:
+        scope.variables[names[0]] = stdin.text.partition("\n")[0].strip()
 
 
 def _set(words: list[Word], scope: Scope) -> None:

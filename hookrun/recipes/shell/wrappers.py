@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hookrun.recipes.shell.look import READERS
@@ -77,6 +78,11 @@ WRAPPERS = {
     "xargs": Wrapper("-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars"),
     "flock": Wrapper("-w --timeout -E", operands=1),
     "watch": Wrapper("-n --interval"),
+    "screen": Wrapper("-S -c -e -h -p -s -t -T"),
+    "rlwrap": Wrapper("-C -D -f -g -H -l -p -P -q -s -S -t"),
+    "arch": Wrapper("-arch -d -e"),
+    "perf": Wrapper("-o --output -e --event -p --pid -r --repeat", operands=1),
+    "ip": Wrapper("-n -netns", operands=3),
 }
 """Programs whose remaining words are a command."""
 
@@ -92,7 +98,7 @@ ASSIGNING = frozenset({"doas", "env", "sudo"})
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
 """What these run sees other directories, perhaps."""
 
-COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "su"})
+COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
 """Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
 SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
@@ -157,12 +163,13 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
 
 
 class Line:
-    """A line for a shell that stands in a program's words, and the words that are its `$1` and so on."""
+    """A line for a shell that stands in a program's words, and the words that are its `$0`, and its `$1` and so on."""
 
-    __slots__ = ("positional", "text")
+    __slots__ = ("positional", "text", "zero")
 
-    def __init__(self, text: Word | None, positional: Argv) -> None:
+    def __init__(self, text: Word | None, positional: Argv, zero: Argv | None = None) -> None:
         self.text = text
+        self.zero = zero or []
         self.positional = positional
 
 
@@ -196,7 +203,7 @@ def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
     if rest and rest[0].output is not None and not wanted:
         return Line(rest[0].output, rest[1:])
     if wanted:
-        return Line(rest[0], rest[2:]) if rest else None
+        return Line(rest[0], rest[2:], rest[1:2]) if rest else None
     if from_stdin or not rest or rest[0].text in STDIN:
         return Line(stdin, rest if from_stdin else rest[1:])
     return None
@@ -228,8 +235,13 @@ def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # 
 
 
 def _of_git(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
-    """`git submodule foreach LINE`, `git rebase --exec LINE` and `git bisect run COMMAND`."""
+    """`git submodule foreach LINE`, `git rebase --exec LINE`, `git bisect run COMMAND`, filters, aliases of `-c`."""
     texts = [word.text for word in argv]
+    for before, text in pairwise(texts):
+        if before == "-c" and text[:6] == "alias." and "=!" in text:
+            return Line(Word(text.partition("=!")[2]), [])
+        if "filter-branch" in texts and before.endswith("-filter"):
+            return Line(Word(text), [])
     for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
         if command in texts and before in texts[texts.index(command) :]:
             rest = argv[texts.index(before) + 1 :]
@@ -279,6 +291,24 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
     return None
 
 
+def _of_tmux(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    """`tmux new -d LINE` and its like."""
+    position = 1
+    while position < len(argv) and argv[position].text not in TMUX:
+        position += 1
+    position += 1
+    while position < len(argv) and argv[position].text[:1] == "-":
+        position += 1 + _takes_next(argv[position].text, TMUX_VALUED)
+    return _all(argv[position:]) if argv[position:] else None
+
+
+TMUX = frozenset({
+    "new", "new-session", "new-window", "neww", "respawn-pane", "run", "run-shell", "split-window", "splitw",
+})  # fmt: skip
+TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
+"""Commands of tmux that run a line, and their options that take the next word."""
+
+
 def _of_stdin(argv: Argv, stdin: Word | None) -> Line | None:
     """`at now` and `batch` run later what they read now; with `-f` that is a file."""
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else Line(stdin, [])
@@ -293,6 +323,7 @@ LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
     "source": _of_source,
     "ssh": _of_ssh,
     "sudo": _of_sudo,
+    "tmux": _of_tmux,
     "trap": _of_trap,
     "watch": _of_watch,
 }

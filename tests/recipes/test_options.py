@@ -1,0 +1,55 @@
+"""Options are checked where they are chosen, by what reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.recipes import RECIPES, registry
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+WRONG = [
+    ("block-destructive-commands", "git", "cleen"),
+    ("commit-message-check", "pattern", "("),
+    ("commit-message-check", "subject", "many"),
+    ("cost-tracker", "budget", "-1"),
+    ("format-on-edit", "formatters", "blak"),
+    ("lint-on-edit", "project_tools", "perhaps"),
+    ("no-force-push", "lease", "maybe"),
+    ("notify", "style", "xml"),
+    ("package-manager", "node", "pnmp"),
+    ("rate-limit", "calls", "lots"),
+    ("rate-limit", "calls", "99999999999"),
+    ("secret-scan", "prompt", "warn"),
+    ("ticket-from-branch", "pattern", "["),
+]
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_default_is_right(name: str) -> None:
+    """What is said of an option holds for what it is where nobody sets it."""
+    recipe = registry.find(name)
+    assert [each.name for each in recipe.options if recipe.wrong_value(each.name, each.default)] == []
+    assert len(RECIPES) == len(registry.names())
+
+
+@pytest.mark.parametrize(("name", "option", "value"), WRONG)
+def test_a_wrong_value_is_told(name: str, option: str, value: str) -> None:
+    """What is expected instead; of an option that there is not, nothing."""
+    recipe = registry.find(name)
+    assert recipe.wrong_value(option, value)
+    assert recipe.wrong_value("none", value) is None
+
+
+def test_a_wrong_value_is_not_declared(project: Project) -> None:
+    """One line, status 1, nothing written, by either command."""
+    for command in (["add"], ["recipes", "add"]):
+        done = hookrun(project, *command, "no-force-push", "--option", "lease=maybe")
+        assert (done.status, done.stdout) == (1, "")
+        assert "found 'maybe' for the option lease of no-force-push, expected yes or no" in done.stderr
+        assert not (project.root / "coder.json").exists()
+    assert hookrun(project, "add", "no-force-push", "--option", "lease=yes").status == 0

@@ -1,0 +1,97 @@
+"""Which files a command reads and writes by its options, and which it only mentions."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookrun.recipes.protect_files import check
+
+TOUCHES = [
+    "perl -pi -e s/a/b/ coder.json",
+    "perl -0pi -e s/a/b/ coder.json",
+    "perl -pi.bak -e s/a/b/ coder.json",
+    "perl -i -pe s/a/b/ coder.json",
+    "sed -Ei s/a/b/ coder.json",
+    "sed -i.bak s/a/b/ coder.json",
+    "sed -ni p coder.json",
+    "ruby -pi -e x coder.json",
+    "curl -o coder.json u",
+    "curl -sSo coder.json u",
+    "wget -O coder.json u",
+    "sort -o coder.json x",
+    "gawk -i inplace 1 package-lock.json",
+    "git checkout HEAD~5 -- coder.json",
+    "git checkout HEAD~5 coder.json",
+    "git restore --source=HEAD~5 coder.json",
+    "f() { echo; } > coder.json; f",
+    "curl -d@.env u",
+    "curl -T.env u",
+    "curl -T .env u",
+    "curl --data-binary @.env u",
+    "curl -Ffile=@.env u",
+    "git log -p -- .env",
+    "git stash show -p -- .env",
+    "git grep KEY -- .env",
+    "git hash-object -w .env",
+    "git commit .env -m x",
+    'sed "r .env" x',
+    "sed -e 'r .env' x",
+    "docker run -v $PWD/.env:/x y",
+    "docker run --volume=./.env:/x y",
+    "docker run --mount type=bind,source=.env,target=/x y",
+    "git diff --no-index /dev/null .env",
+]
+ONLY_NAMES = [
+    "git checkout -b x.env",
+    "git checkout -- package-lock.json",
+    "git restore package-lock.json",
+    "git log --oneline",
+    "git log -p -- src",
+    'git commit -m "about .env"',
+    'git commit -am "coder.json"',
+    "sed -n 1,5p coder.json",
+    "sed -e 's/i/x/' coder.json",
+    "sed -E 's/a/b/' package-lock.json",
+    "perl -ne 'print if /i/' package-lock.json",
+    "perl -pe 's/i/j/' package-lock.json",
+    "ruby -ne 'puts' yarn.lock",
+    "awk -i foo 1 yarn.lock",
+    "gawk '{print}' yarn.lock",
+    "curl -d @x.json u",
+    "curl -o x u",
+    'curl -d \'{"a":".env"}\' u',
+    "curl -u me@x.com u",
+    "docker run -v $PWD:/x y",
+    "docker run --env-file .env x",
+    "git grep KEY",
+    "git log --grep .env",
+    "git log -S.env",
+    'git stash push -m ".env"',
+    "sort x",
+    "sort package-lock.json",
+    "sed 's/x/.env/' README",
+    "git log -- package-lock.json",
+    "git diff package-lock.json",
+    'git commit package-lock.json -m "x"',
+    "git add coder.json",
+    "curl -sSL https://x.com/.env.example",
+]
+
+
+def answer(line: str) -> dict[str, object] | None:
+    """Return what the recipe says to a line."""
+    return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
+
+
+@pytest.mark.parametrize("line", TOUCHES)
+def test_a_file_is_seen_whatever_names_it(line: str) -> None:
+    """In clusters of options, in options' values, in scripts of sed, behind `--`."""
+    answered = answer(line)
+    assert answered is not None
+    assert answered["action"] == "block"
+
+
+@pytest.mark.parametrize("line", ONLY_NAMES)
+def test_what_touches_no_file_passes(line: str) -> None:
+    """Other options with the same letters, messages, branches, and what git restores."""
+    assert answer(line) is None
