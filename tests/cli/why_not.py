@@ -161,6 +161,14 @@ def _agent_switched_off(project: Project) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
 
 
+def _matcher_in_the_settings(project: Project) -> None:
+    _wired("claude")(project)
+    path = settings_file(project, "claude")
+    data = json.loads(path.read_text())
+    data["hooks"]["PreToolUse"][0]["matcher"] = "Write"
+    path.write_text(json.dumps(data))
+
+
 def _not_trusted_by_codex(project: Project) -> None:
     declared()(project)
     hookrun(project, "install", "codex")
@@ -396,6 +404,13 @@ WAYS: dict[str, Way] = {
         ("explain", "notification", "--agent", "cline"),
         "Cline CLI has no such event: hooks of it never run there",
         "Declare the hook for an event that the agent has: docs/agents.md.",
+    ),
+    "matcher in the agent's settings": Way(
+        "A matcher in the agent's own settings keeps the tool from hookrun",
+        _matcher_in_the_settings,
+        ("doctor", "claude"),
+        'PreToolUse reaches hookrun only where matcher "Write" fits',
+        "`hookrun install claude` takes it out; which tools a hook is for is said in its declaration.",
     ),
     "switched off in the agent": Way(
         "The agent's own settings switch hooks off",
