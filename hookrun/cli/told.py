@@ -47,10 +47,12 @@ def first_line(told: Explanation) -> str:
     """Return the answer: which hooks would run, or why none does; of a message with several calls for each of them."""
     before = "".join(f"{each}; " for each in _in_the_way(told))
     said = [_call_answer(told, fates) for fates in told.fates]
+    problems = told.where.declarations.problems
+    trouble = f"; {problems[0]}" if problems and all(problems[0] not in each for each in said) else ""
     if len(said) > 1:
         said = [f"call {number} of {len(said)}: {each}" for number, each in enumerate(said, 1)]
     more = f"; {len(said) - MOST} more calls" if len(said) > MOST else ""
-    return f"{told.asked.event}: {before}{'; '.join(said[:MOST])}{more}"
+    return f"{told.asked.event}: {before}{'; '.join(said[:MOST])}{more}{trouble}"
 
 
 def _call_answer(told: Explanation, fates: Sequence[Fate]) -> str:
@@ -61,9 +63,7 @@ def _call_answer(told: Explanation, fates: Sequence[Fate]) -> str:
         return _of_one(told.hook, fates)
     if not fates:
         return f"no hook would run: {told.where.why_nothing(told.asked.event)}"
-    problems = told.where.declarations.problems
-    trouble = f"; {problems[0]}" if problems and not any(fate.state == RUNS for fate in fates) else ""
-    return _of_all(fates) + trouble
+    return _of_all(fates)
 
 
 def _of_one(name: str, fates: Iterable[Fate]) -> str:
