@@ -16,6 +16,7 @@ from hookrun.cli.making import (
     language_option,
     matcher_option,
     next_steps,
+    planned,
     show,
     steps_after,
     told,
@@ -24,7 +25,7 @@ from hookrun.cli.making import (
 from hookrun.cli.wiring import home_option
 from hookrun.events import WITH_TOOL
 from hookrun.scaffold.declaring import ScaffoldError, of_project
-from hookrun.scaffold.hook import Wish, event_named, free_name, plan
+from hookrun.scaffold.hook import Wish, event_named, free_name
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
 
 EXAMPLES = """\b
@@ -68,8 +69,7 @@ def command(
     wish = Wish(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
     if not (yes or dry_run) and at_terminal():
         wish = _asked(wish, directory, home, lang=lang, event=event)
-    with told():
-        made = plan(wish, directory, home)
+    made = planned(wish, directory, home)
     if dry_run:
         show(made.changes)
         return

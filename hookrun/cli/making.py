@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.cli.approving import approve_written
-from hookrun.config.problem import printable
+from hookrun.config.problem import printable, shown
+from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold import writing
 from hookrun.scaffold.declaring import ScaffoldError
+from hookrun.scaffold.hook import event_named, plan
 from hookrun.scaffold.templates import LANGUAGES
 from hookrun.wiring.files import WiringError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from hookrun.scaffold.hook import Plan
+    from hookrun.scaffold.hook import Plan, Wish
     from hookrun.wiring.change import Change
 
 Function = TypeVar("Function", bound="Callable[..., None]")
@@ -38,6 +40,18 @@ dry_run_option = click.option(
 def language_option(*, required: bool) -> Callable[[Function], Function]:
     """Return the option `--lang`."""
     return click.option("--lang", type=click.Choice(list(LANGUAGES)), required=required, help="The hook's language.")
+
+
+def planned(wish: Wish, directory: str, home: str) -> Plan:
+    """Return the plan of a hook. Raises click.ClickException for what cannot be, or could never run."""
+    with told():
+        made = plan(wish, directory, home)
+        event = event_named(wish.event, made.declaring.events)
+    if wish.matcher and event in ALIASES and event not in WITH_TOOL:
+        found = f"found --matcher {shown(wish.matcher)} for {event}, which has no tool: such a hook would never run"
+        msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
+        raise click.ClickException(msg)
+    return made
 
 
 @contextmanager

@@ -13,13 +13,13 @@ from hookrun.cli.making import (
     matcher_option,
     next_steps,
     pairs,
+    planned,
     show,
     steps_after,
-    told,
     yaml_option,
 )
 from hookrun.cli.wiring import home_option
-from hookrun.scaffold.hook import Wish, plan
+from hookrun.scaffold.hook import Wish
 
 EXAMPLES = """\b
 Examples:
@@ -57,8 +57,7 @@ def command(
     directory, home = here(), home_of(home)
     form = "yaml" if as_yaml else None
     wish = Wish(lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form)
-    with told():
-        made = plan(wish, directory, home)
+    made = planned(wish, directory, home)
     if dry_run:
         show(made.changes)
         return
