@@ -10,6 +10,7 @@ import click
 from hookrun.cli.approving import approve_written
 from hookrun.cli.declared import here, home_of, read
 from hookrun.cli.making import next_steps, pairs, show, told, write
+from hookrun.cli.project import not_by_an_agent
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
 from hookrun.scaffold.cases import SUFFIX
@@ -44,8 +45,13 @@ def declared_where(home: str | None) -> dict[str, list[str]]:
     return found
 
 
-def opened(home: str | None, *, user: bool) -> Recipes:
-    """Return the recipes of a person's own file, or of the project's."""
+def opened(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
+    """Return the recipes of a person's own file, or of the project's.
+
+    Raises click.ClickException where an agent would change a person's own hooks, which need no approval.
+    """
+    if user and not dry_run:
+        not_by_an_agent("change your own hooks")
     with told():
         return Recipes(of_user(home_of(home)) if user else of_project(here(), home_of(home)))
 
@@ -56,7 +62,7 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
     if given and len(wanted) > 1:
         raise click.ClickException("found options for several recipes, expected those of one: add them one by one")
     options = pairs(given, "NAME=VALUE, each name once", "--option")
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     where = declared_where(home)
     with told():
         for recipe in wanted:

@@ -22,6 +22,34 @@ Examples:
   hookrun recipes update
   hookrun recipes remove protect-hooks --user
 """
+LIST_EXAMPLES = """\b
+Examples:
+  hookrun recipes list
+  hookrun recipes list --json
+"""
+SHOW_EXAMPLES = """\b
+Examples:
+  hookrun recipes show protect-hooks
+  hookrun recipes show no-force-push --json
+"""
+ADD_EXAMPLES = """\b
+Examples:
+  hookrun recipes add no-force-push --option lease=yes
+  hookrun recipes add protect-hooks --user --dry-run
+"""
+UPDATE_EXAMPLES = """\b
+Examples:
+  hookrun recipes update
+  hookrun recipes update no-force-push --dry-run
+  hookrun recipes update protect-hooks --user --replace
+
+Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.
+"""
+REMOVE_EXAMPLES = """\b
+Examples:
+  hookrun recipes remove no-force-push
+  hookrun recipes remove protect-hooks --user --dry-run
+"""
 json_option = click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 
 
@@ -35,7 +63,7 @@ def command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
         _list(home, as_json=as_json)
 
 
-@command.command(name="list", short_help="List all recipes.")
+@command.command(name="list", epilog=LIST_EXAMPLES, short_help="List all recipes.")
 @json_option
 @home_option
 def list_command(home: str | None, *, as_json: bool) -> None:
@@ -68,7 +96,7 @@ def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     }
 
 
-@command.command(name="show", short_help="Say what a recipe does.")
+@command.command(name="show", epilog=SHOW_EXAMPLES, short_help="Say what a recipe does.")
 @click.argument("name")
 @json_option
 @home_option
@@ -91,7 +119,7 @@ def show_command(name: str, home: str | None, *, as_json: bool) -> None:
         click.echo(printable(f"  {line}"))
 
 
-@command.command(name="add", short_help="Declare recipes: hookrun add.")
+@command.command(name="add", epilog=ADD_EXAMPLES, short_help="Declare recipes: hookrun add.")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @option_option
 @user_option
@@ -104,7 +132,7 @@ def add_command(
     add(names, option, home, user=user, dry_run=dry_run)
 
 
-@command.command(name="update", short_help="Bring declared recipes up to date.")
+@command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Bring declared recipes up to date.")
 @click.argument("name", required=False)
 @click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
 @user_option
@@ -119,7 +147,7 @@ def update_command(
     Options stay, and so does whatever you changed. A hook that both you and hookrun have changed stays as it is, and
     the difference is shown: exit status 1.
     """
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     declared = recipes.declared()
     if name is not None and name not in declared:
         recipe_named(name)
@@ -132,14 +160,14 @@ def update_command(
     ctx.exit(0 if finish(recipes, home, dry_run=dry_run) else FAILED)
 
 
-@command.command(name="remove", short_help="Take a recipe out.")
+@command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Take a recipe out.")
 @click.argument("name")
 @user_option
 @dry_run_option
 @home_option
 def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool) -> None:
     """Take the recipe NAME out of the declarations, with its cases unless you changed them."""
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     with told():
         recipes.remove(name)
     finish(recipes, home, dry_run=dry_run)
