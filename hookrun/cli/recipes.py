@@ -9,6 +9,8 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.making import dry_run_option, told
 from hookrun.cli.recipe_files import add, declared_where, finish, opened, option_option, recipe_named, user_option
+from hookrun.cli.report import Report
+from hookrun.cli.report import json_option as done_option
 from hookrun.cli.wiring import home_option
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
@@ -125,11 +127,12 @@ def show_command(name: str, home: str | None, *, as_json: bool) -> None:
 @user_option
 @dry_run_option
 @home_option
+@done_option
 def add_command(
-    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool
+    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
 ) -> None:
     """Declare recipes here, or for yourself with --user: what hookrun add does."""
-    add(names, option, home, user=user, dry_run=dry_run)
+    add(names, option, home, user=user, dry_run=dry_run, as_json=as_json)
 
 
 @command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Bring declared recipes up to date.")
@@ -138,9 +141,10 @@ def add_command(
 @user_option
 @dry_run_option
 @home_option
+@done_option
 @click.pass_context
 def update_command(
-    ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool
+    ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool, as_json: bool
 ) -> None:
     """Bring the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
 
@@ -155,9 +159,10 @@ def update_command(
     with told():
         for each in [name] if name is not None else list(declared):
             recipes.update(each, replace=replace)
+    report = Report(as_json=as_json, dry_run=dry_run)
     if not declared:
-        click.echo(printable(f"no recipe is declared in {recipes.declaring.path}"))
-    ctx.exit(0 if finish(recipes, home, dry_run=dry_run) else FAILED)
+        report.say(f"no recipe is declared in {recipes.declaring.path}")
+    ctx.exit(0 if finish(recipes, home, report, dry_run=dry_run) else FAILED)
 
 
 @command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Take a recipe out.")
@@ -165,9 +170,10 @@ def update_command(
 @user_option
 @dry_run_option
 @home_option
-def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool) -> None:
+@done_option
+def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool, as_json: bool) -> None:
     """Take the recipe NAME out of the declarations, with its cases unless you changed them."""
     recipes = opened(home, user=user, dry_run=dry_run)
     with told():
         recipes.remove(name)
-    finish(recipes, home, dry_run=dry_run)
+    finish(recipes, home, Report(as_json=as_json, dry_run=dry_run), dry_run=dry_run)
