@@ -8,6 +8,7 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.match import TOOL_NAMES, View, glob, shown, values, why_not
 from hookrun.model import ENDING, STRANGERS, Failure, Hook
 from hookrun.run.prepare import prepare
+from hookrun.startable import cannot_start
 from hookrun.trust.check import Approvals
 from hookrun.verdict import settle
 
@@ -75,7 +76,7 @@ class Foresight:
         refused = self._trust.before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
         if hook.layer in STRANGERS and isinstance(self._trust, Approvals):
-            fate.trust = off if off in ("denied", "disabled") else "not approved" if refused else "approved"
+            fate.trust = _decided(hook, off, refused)
         decidable, fate.depends = _split(hook, context, known)
         not_applying = why(decidable, context)
         if not_applying is not None:
@@ -84,7 +85,7 @@ class Foresight:
         if off is not None:
             fate.state, fate.why = OFF, off
             return fate
-        task = refused or prepare(hook, b"", self._around, locks="/")
+        task = refused or cannot_start(hook, self._around) or prepare(hook, b"", self._around, locks="/")
         if isinstance(task, Failure):
             fate.state, fate.why, fate.failure = FAILS, f"{task.kind}: {task.detail}", task
         elif fate.depends:
@@ -106,6 +107,15 @@ class Foresight:
                     fate.state, fate.why = ENDED, f"{ended_by.name}, which fails before it, ends the chain"
             elif fate.failure is not None and not fate.depends and settle(hook, fate.failure).action in ENDING:
                 ended_by, beside = hook, hook.parallel
+
+
+def _decided(hook: Hook, off: str | None, refused: Failure | None) -> str:
+    """Return what is said of the trust in a project's hook."""
+    if hook.error is not None:
+        return "declared wrongly"
+    if off in ("denied", "disabled"):
+        return str(off)
+    return "not approved" if refused else "approved"
 
 
 def _split(hook: Hook, context: Mapping[str, object], known: Known) -> tuple[Hook, list[str]]:

@@ -6,6 +6,7 @@ import click
 
 from hookrun.cli.making import dry_run_option
 from hookrun.cli.recipe_files import add, option_option, user_option
+from hookrun.cli.report import json_option
 from hookrun.cli.wiring import home_option
 
 EXAMPLES = """\b
@@ -22,10 +23,13 @@ Examples:
 @user_option
 @dry_run_option
 @home_option
-def command(names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool) -> None:
+@json_option
+def command(
+    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
+) -> None:
     """Declare recipes, ready-made hooks, in this project, or for yourself in every project, and write their cases.
 
     hookrun recipes lists them, and hookrun recipes show RECIPE says what each does, which options it takes, and what it
     does not catch. At a terminal what was written is approved as well.
     """
-    add(names, option, home, user=user, dry_run=dry_run)
+    add(names, option, home, user=user, dry_run=dry_run, as_json=as_json)

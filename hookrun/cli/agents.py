@@ -55,6 +55,7 @@ def _data(case: Case) -> dict[str, object]:
         "program": case.installed.program if case.installed is not None else None,
         "version": case.installed.version if case.installed is not None else None,
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,
         "not_wired": _not_wired(case),
@@ -71,5 +72,5 @@ def _row(case: Case) -> list[str]:
     version = "not here" if case.installed is None else case.installed.version or "?"
     scopes = [scope for scope, found in case.wired.items() if found]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(each.event for each in case.all_wired))
+    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
     return [case.agent.NAME, version, wired, events or "-", ", ".join(_not_wired(case)) or "-"]

@@ -20,6 +20,7 @@ from hookrun.trust.files import within
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from hookrun.cli.report import Report
     from hookrun.wiring.change import Change
 
 
@@ -29,7 +30,13 @@ def at_terminal() -> bool:
 
 
 def approve_written(
-    root: str, home: str, names: Collection[str], changes: Iterable[Change], changed: Collection[str] = ()
+    root: str,
+    home: str,
+    names: Collection[str],
+    changes: Iterable[Change],
+    report: Report,
+    *,
+    changed: Collection[str] = (),
 ) -> bool:
     """Approve the hooks of the project at `root` that were just declared; tell whether all of them are approved.
 
@@ -41,9 +48,12 @@ def approve_written(
     project = Project(root, None, home)
     hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
     undecided = [found for found in hooks if found.state in TO_ASK]
+    if report.as_json:
+        approved = [found.hook.name for found in hooks if found.state == "approved"]
+        report.decided(approved, [found.hook.name for found in hooks if found.state != "approved"])
     if not undecided:
         return all(found.state == "approved" for found in hooks)
-    if not at_terminal():
+    if report.as_json or not at_terminal():
         return False
     try:
         not_by_an_agent("approve hooks")

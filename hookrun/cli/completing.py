@@ -79,6 +79,13 @@ def recipes() -> Iterable[tuple[str, str]]:
     return ((str(name).replace("_", "-"), "") for name in getattr(room, "RECIPES", ()))
 
 
+def declared_recipes() -> Iterable[tuple[str, str]]:
+    """Give the recipes that are declared here, each with the layers in which it is."""
+    from hookrun.cli.recipe_files import declared_where
+
+    return ((name, ", ".join(layers)) for name, layers in declared_where(None).items())
+
+
 def commands() -> Iterable[tuple[str, str]]:
     """Give the commands, each with what it does."""
     from hookrun.cli import COMMANDS
@@ -87,6 +94,7 @@ def commands() -> Iterable[tuple[str, str]]:
 
 
 EVENT, HOOK, AGENT, RECIPE = OneOf(events), OneOf(hooks), OneOf(agents), OneOf(recipes)
+DECLARED_RECIPE = OneOf(declared_recipes)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     "agent": AGENT,
@@ -106,7 +114,7 @@ BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("explain", "name"), ("log", "name")), HOOK),
     **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
     **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
-    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), HOOK),
+    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
     ("trust", "what"): DIRECTORY,
 }
 """The same for a parameter whose name says less."""

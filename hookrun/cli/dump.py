@@ -11,7 +11,7 @@ from hookrun.cli import FAILED, painted
 from hookrun.cli.declared import options, read
 from hookrun.cli.listing import to_json
 from hookrun.config import origins
-from hookrun.config.fields import KINDS
+from hookrun.config.fields import KINDS, TRUSTED_SETTINGS
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.problem import printable
 
@@ -52,7 +52,8 @@ def command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml
         click.echo(json.dumps(_to_json(examined, hooks), indent=2))
     else:
         painted.tell(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
-    for problem in examined.declarations.problems:
+    wrong = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
+    for problem in [*examined.declarations.problems, *wrong]:
         click.echo(f"hookrun: {printable(problem)}", err=True)
     ctx.exit(FAILED if examined.declarations.problems else 0)
 
@@ -119,7 +120,13 @@ def _yaml(examined: Examined, hooks: Dumped) -> Iterator[painted.Line]:
 
 
 def _settings_as_yaml(kept: list[Value]) -> Iterator[painted.Line]:
-    """Yield the settings; of one that several files have, lists add up, and of others the last counts."""
+    """Yield the settings; of one that several files have, lists add up, and of others the last counts.
+
+    Those that only managed and user declarations may have are comments: a project's file may not have them.
+    """
+    for each in (each for each in kept if each.name in TRUSTED_SETTINGS):
+        yield f"# hookrun.{each.name} of your own declarations: {_text(each)}  ({each.where})", painted.QUIET
+    kept = [each for each in kept if each.name not in TRUSTED_SETTINGS]
     if kept:
         yield "hookrun:", painted.STRONG
     for name in dict.fromkeys(each.name for each in kept):

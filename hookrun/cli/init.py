@@ -15,16 +15,16 @@ from hookrun.cli.making import (
     event_option,
     language_option,
     matcher_option,
-    next_steps,
-    show,
+    planned,
     steps_after,
     told,
     yaml_option,
 )
+from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import home_option
 from hookrun.events import WITH_TOOL
 from hookrun.scaffold.declaring import ScaffoldError, of_project
-from hookrun.scaffold.hook import Wish, event_named, free_name, plan
+from hookrun.scaffold.hook import Wish, event_named, free_name
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
 
 EXAMPLES = """\b
@@ -48,6 +48,7 @@ OFTEN = "pre_tool_use, post_tool_use, user_prompt_submit, stop, session_start"
 @dry_run_option
 @click.option("--yes", is_flag=True, help="Ask nothing: what no flag says is as proposed.")
 @home_option
+@json_option
 def command(
     lang: str | None,
     event: str | None,
@@ -58,6 +59,7 @@ def command(
     as_yaml: bool,
     dry_run: bool,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Begin: declare a first hook here, in coder.json, and write its script and its cases into hooks/.
 
@@ -66,19 +68,21 @@ def command(
     """
     directory, home = here(), home_of(home)
     wish = Wish(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
-    if not (yes or dry_run) and at_terminal():
+    if not (yes or dry_run or as_json) and at_terminal():
         wish = _asked(wish, directory, home, lang=lang, event=event)
-    with told():
-        made = plan(wish, directory, home)
+    made = planned(wish, directory, home)
+    report = Report(as_json=as_json, dry_run=dry_run)
     if dry_run:
-        show(made.changes)
+        report.show(made.changes)
+        report.end()
         return
-    approved = carry_out(made, home)
+    approved = carry_out(made, home, report)
     program = LANGUAGES[wish.language].program
     if shutil.which(program) is None:
-        click.echo(f"hookrun: warning: there is no {program} on PATH: the hook needs it", err=True)
+        report.warn(f"warning: there is no {program} on PATH: the hook needs it")
     steps = list(steps_after(made, approved=approved, there=directory))
-    next_steps([*steps, ("hookrun install claude", "lets Claude Code run it: hookrun agents names the others")])
+    report.next_steps([*steps, ("hookrun install claude", "lets Claude Code run it: hookrun agents names the others")])
+    report.end()
 
 
 def _asked(wish: Wish, directory: str, home: str, *, lang: str | None, event: str | None) -> Wish:

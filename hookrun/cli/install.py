@@ -10,6 +10,7 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project
+from hookrun.cli.report import Report, json_option
 from hookrun.cli.trust import TO_ASK, go_through
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
 from hookrun.config.problem import printable
@@ -43,6 +44,7 @@ OTHER = {"user": "project", "project": "user"}
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
 @click.option("--trust", is_flag=True, help="Codex: note that its hooks are trusted, without asking.")
 @home_option
+@json_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -53,6 +55,7 @@ def command(
     dry_run: bool,
     all_events: bool,
     trust: bool,
+    as_json: bool,
 ) -> None:
     """Let coding agents fire the hooks that are declared: writes hookrun into their settings.
 
@@ -60,40 +63,43 @@ def command(
     """
     where = spot(home)
     complete = True
+    report = Report(as_json=as_json, dry_run=dry_run)
     for agent in agents(names):
         try:
-            work = Install(agent, scope, where, "every" if all_events else "declared")
+            work = Install(agent, scope, where, "every" if all_events else "declared", report)
             complete &= work.show() if dry_run else work.run(trust=trust)
         except WiringError as error:
-            click.echo(f"hookrun: {agent.NAME}: {printable(str(error))}", err=True)
+            report.warn(f"{agent.NAME}: {error}")
             complete = False
     if not dry_run:
-        _approve(home)
-    ctx.exit(0 if complete else FAILED)
+        _approve(home, report)
+    ctx.exit(0 if report.end(ok=complete) else FAILED)
 
 
-def _approve(home: str | None) -> None:
+def _approve(home: str | None, report: Report) -> None:
     """Ask about the project's hooks that nobody has approved, or say that they do not run before."""
     try:
         project = Project(here(), None, home)
-        undecided = [found for found in project.hooks() if found.state in TO_ASK]
+        hooks = project.hooks()
     except click.ClickException as error:  # what is decided cannot be read: the wiring is done all the same
-        click.echo(f"hookrun: {error.message}", err=True)
+        report.warn(error.message)
         return
-    if undecided and sys.stdin.isatty() and sys.stdout.isatty():
+    undecided = [found for found in hooks if found.state in TO_ASK]
+    approved = [found.hook.name for found in hooks if found.state == "approved"]
+    report.decided(approved, [found.hook.name for found in undecided])
+    if undecided and not report.as_json and sys.stdin.isatty() and sys.stdout.isatty():
         go_through(project, undecided)
     elif undecided:
-        names = printable(", ".join(found.hook.name for found in undecided))
-        click.echo(
-            f"hookrun: nobody has approved {names}: agents do not run them until you run `hookrun trust`", err=True
-        )
+        names = ", ".join(found.hook.name for found in undecided)
+        report.warn(f"nobody has approved {names}: agents do not run them until you run `hookrun trust`")
 
 
 class Install:
     """The wiring of one agent in one scope."""
 
-    def __init__(self, agent: Agent, scope: str, where: Spot, which: str) -> None:
+    def __init__(self, agent: Agent, scope: str, where: Spot, which: str, report: Report) -> None:
         """Find out which events there are to wire. Raises WiringError if there are none."""
+        self.report = report
         self.agent = agent
         self.wish = Wish(agent, scope, where, this_program())
         declared = declared_events(agent, declarations(where))
@@ -129,8 +135,7 @@ class Install:
         changes = install.plan_install(self.wish, self.events, ledger)
         if self.agent.NAME == codex_trust.AGENT:
             changes.append(install.plan_trust(self.wish, changes[0], ledger))
-        shown = [each.diff() for each in changes if each.is_one]
-        click.echo("\n".join(shown) if shown else f"{self.agent.NAME}: nothing to change")
+        self.report.show(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
     def run(self, *, trust: bool) -> bool:
@@ -147,26 +152,30 @@ class Install:
 
     def _tell(self, changes: list[Change]) -> None:
         events = len({each.event for each in install.wired(self.wish)})
+        self.report.files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.is_one for each in changes) else "is wired already, nothing changed"
         count = f"{events} event{'s' if events != 1 else ''}"
-        click.echo(printable(f"{self.agent.NAME}: {state}: {count} in {files}"))
+        self.report.say(f"{self.agent.NAME}: {state}: {count} in {files}")
         if self.unknown:
-            click.echo(f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there")
+            self.report.say(
+                f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
+            )
 
     def _trust(self, needed: Change, ledger: Ledger, *, given: bool) -> bool:
         """Write Codex's trust after asking; tell whether it is there."""
         if not needed.is_one:
             return True
         question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
-        if given or (sys.stdin.isatty() and sys.stdout.isatty() and click.confirm(printable(question))):
+        asks = not self.report.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        if given or (asks and click.confirm(printable(question))):
             _write(needed, ledger)
-            click.echo(printable(f"codex: its hooks are trusted: {needed.path}"))
+            self.report.files([needed])
+            self.report.say(f"codex: its hooks are trusted: {needed.path}")
             return True
-        click.echo(
-            "hookrun: codex: skips these hooks in silence until they are trusted: "
-            "run `hookrun install codex --trust`, or say so in Codex with /hooks",
-            err=True,
+        self.report.warn(
+            "codex: skips these hooks in silence until they are trusted: "
+            "run `hookrun install codex --trust`, or say so in Codex with /hooks"
         )
         return False
 

@@ -15,6 +15,7 @@ from hookrun.cli.project import Project
 from hookrun.config.problem import nearest, printable, shown
 from hookrun.events import EVENTS
 from hookrun.model import STRANGERS
+from hookrun.redact import HIDDEN, redact
 from hookrun.run.prepare import looks_like_credential
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ SAID = {"new": "not approved", "changed": "not approved: changed"}
 NOTHING_DECIDED = {"trust": None, "paused": None}
 MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
+VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
+PLACES = 0xE000
+"""The first of the characters of nobody's that stand for variables while credentials are looked for."""
 LONGEST_COMMAND = 60
 
 
@@ -66,7 +70,7 @@ def command(ctx: click.Context, event: str | None, config: str | None, home: str
         _print_table(hooks, decided)
     else:
         _print_plain(hooks, decided)
-    for problem in problems:
+    for problem in [*problems, *(hook.error for hook in hooks if as_json and hook.error is not None)]:
         click.echo(f"hookrun: {printable(problem)}", err=True)
     ctx.exit(FAILED if problems else 0)
 
@@ -89,27 +93,42 @@ def _event(given: str, declarations: Declarations) -> str:
 
 
 def to_json(hook: Hook) -> dict[str, object]:
-    """Return all fields of a hook, with what may be secret masked: header values, credentials in `env` and `url`."""
+    """Return all fields of a hook, with what may be secret masked: header values, and what looks like a credential."""
     data = hook.to_dict()
     if hook.headers is not None:
         data["headers"] = dict.fromkeys(hook.headers, MASK)
     if hook.env is not None:
         data["env"] = _masked(hook.env)
-    if hook.kind == "url":
-        data["target"] = _runs(hook)
+    before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
+    after = json.dumps(data["target"])
+    for name, words in (("look", hook.look), ("words", hook.words)):
+        data[name] = [MASK if each in before and each not in after else without_credentials(each) for each in words]
     return data
+
+
+def without_credentials(value: object) -> object:
+    """Return what a hook runs, with what looks like a credential masked; a variable's name is none."""
+    if not isinstance(value, str):
+        return list(map(without_credentials, value)) if isinstance(value, (list, tuple)) else value
+    names = VARIABLE.findall(value)
+    for number, name in enumerate(names):
+        value = value.replace(name, chr(PLACES + number), 1)
+    value = redact(USER_INFO.sub(f"{MASK}@", value)).replace(HIDDEN, MASK)
+    for number, name in enumerate(names):
+        value = value.replace(chr(PLACES + number), name)
+    return value
 
 
 def _masked(env: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else value for name, value in env.items()
+        name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else str(without_credentials(value))
+        for name, value in env.items()
     }
 
 
 def _runs(hook: Hook) -> str:
-    if not isinstance(hook.target, str):
-        return json.dumps(list(hook.target), ensure_ascii=False)
-    return USER_INFO.sub(f"{MASK}@", hook.target) if hook.kind == "url" else hook.target
+    safe = without_credentials(hook.target)
+    return safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
 
 
 def _print_json(hooks: list[Hook], declarations: Declarations, decided: Decided) -> None:

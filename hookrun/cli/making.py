@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.cli.approving import approve_written
-from hookrun.config.problem import printable
+from hookrun.cli.report import near
+from hookrun.config.problem import printable, shown
+from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold import writing
 from hookrun.scaffold.declaring import ScaffoldError
+from hookrun.scaffold.hook import event_named, plan
 from hookrun.scaffold.templates import LANGUAGES
 from hookrun.wiring.files import WiringError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from hookrun.scaffold.hook import Plan
+    from hookrun.cli.report import Report
+    from hookrun.scaffold.hook import Plan, Wish
     from hookrun.wiring.change import Change
 
 Function = TypeVar("Function", bound="Callable[..., None]")
@@ -40,6 +44,18 @@ def language_option(*, required: bool) -> Callable[[Function], Function]:
     return click.option("--lang", type=click.Choice(list(LANGUAGES)), required=required, help="The hook's language.")
 
 
+def planned(wish: Wish, directory: str, home: str) -> Plan:
+    """Return the plan of a hook. Raises click.ClickException for what cannot be, or could never run."""
+    with told():
+        made = plan(wish, directory, home)
+        event = event_named(wish.event, made.declaring.events)
+    if wish.matcher and event in ALIASES and event not in WITH_TOOL:
+        found = f"found --matcher {shown(wish.matcher)} for {event}, which has no tool: such a hook would never run"
+        msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
+        raise click.ClickException(msg)
+    return made
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Let what cannot be written end the command with its message."""
@@ -49,26 +65,17 @@ def told() -> Iterator[None]:
         raise click.ClickException(str(error)) from None
 
 
-def show(changes: Iterable[Change]) -> None:
-    """Print what would be written as a diff."""
-    diffs = [each.diff() for each in changes if each.is_one]
-    click.echo("\n".join(diffs) if diffs else "nothing to change")
-
-
-def write(changes: list[Change]) -> None:
+def write(changes: list[Change], report: Report) -> None:
     """Write the files, all or none, and say which. Raises click.ClickException."""
     with told():
         writing.write(changes)
+    report.files(changes)
+    if report.as_json:
+        return
     for said, after in (("wrote", True), ("removed", False)):
-        paths = [_near(each.path) for each in changes if each.is_one and (each.after is not None) is after]
+        paths = [near(each.path) for each in changes if each.is_one and (each.after is not None) is after]
         if paths:
             click.echo(printable(f"{said} {', '.join(paths)}"))
-
-
-def _near(path: str) -> str:
-    """Return a path as it is called from here, unless that is longer."""
-    near = os.path.relpath(path)
-    return near if not near.startswith("..") else path
 
 
 def pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
@@ -85,28 +92,21 @@ def pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
     return found
 
 
-def carry_out(plan: Plan, home: str) -> bool:
+def carry_out(plan: Plan, home: str, report: Report) -> bool:
     """Write a plan for a project's hooks; approve them where a person is there; tell whether they are approved now."""
     for problem in plan.warnings:
-        click.echo(f"hookrun: warning: {problem}", err=True)
-    write(plan.changes)
+        report.warn(f"warning: {problem}")
+    write(plan.changes, report)
     if plan.build:
+        report.decided((), plan.names)
         return False
-    return approve_written(plan.declaring.root, home, plan.names, plan.changes)
-
-
-def next_steps(steps: Iterable[tuple[str, str]]) -> None:
-    """Print what there is to do next: commands, and what each is for."""
-    rows = list(steps)
-    width = max((len(command) for command, _ in rows), default=0)
-    for index, (command, purpose) in enumerate(rows):
-        click.echo(printable(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}"))
+    return approve_written(plan.declaring.root, home, plan.names, plan.changes, report)
 
 
 def steps_after(plan: Plan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
     """Yield what is to be done with a new hook; `there` is the directory of the project."""
     if os.path.realpath(there) != os.path.realpath(plan.declaring.root):
-        yield f"cd {_near(plan.declaring.root)}", "the project's root"
+        yield f"cd {near(plan.declaring.root)}", "the project's root"
     if plan.build:
         yield plan.build, "builds it: until then it fails as missing"
     yield "hookrun test", "runs its cases"

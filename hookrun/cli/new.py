@@ -11,15 +11,14 @@ from hookrun.cli.making import (
     event_option,
     language_option,
     matcher_option,
-    next_steps,
     pairs,
-    show,
+    planned,
     steps_after,
-    told,
     yaml_option,
 )
+from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import home_option
-from hookrun.scaffold.hook import Wish, plan
+from hookrun.scaffold.hook import Wish
 
 EXAMPLES = """\b
 Examples:
@@ -38,6 +37,7 @@ Examples:
 @yaml_option
 @dry_run_option
 @home_option
+@json_option
 def command(
     name: str,
     lang: str,
@@ -48,6 +48,7 @@ def command(
     home: str | None,
     as_yaml: bool,
     dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Write the hook NAME into hooks/, from a template that fits its event, with its cases, and declare it.
 
@@ -57,10 +58,11 @@ def command(
     directory, home = here(), home_of(home)
     form = "yaml" if as_yaml else None
     wish = Wish(lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form)
-    with told():
-        made = plan(wish, directory, home)
+    made = planned(wish, directory, home)
+    report = Report(as_json=as_json, dry_run=dry_run)
     if dry_run:
-        show(made.changes)
-        return
-    approved = carry_out(made, home)
-    next_steps(steps_after(made, approved=approved, there=directory))
+        report.show(made.changes)
+    else:
+        approved = carry_out(made, home, report)
+        report.next_steps(steps_after(made, approved=approved, there=directory))
+    report.end()

@@ -108,13 +108,14 @@ class Project:
         )
 
     def last_approved(self, hook: Hook) -> str | None:
-        """Return the digest under which the hook was approved last, here or in a copy of the project; None if never."""
+        """Return the digest under which the hook was approved last in this project; None if never."""
+        root, source = os.path.realpath(self.root), place(hook.source, self.root, self.home)
         here = [
-            (each["root"] == self.root, each["time"], digest)
+            (each["time"], digest)
             for digest, each in self.store.approved.items()
-            if each["name"] == hook.name and each["source"] == place(hook.source, self.root, self.home)
+            if (each["name"], each["source"]) == (hook.name, source) and os.path.realpath(each["root"]) == root
         ]
-        return max(here)[2] if here else None
+        return max(here)[1] if here else None
 
     def paused(self, hook: Hook) -> str | None:
         """Return until when a hook is paused, as a person's clock shows it; None if it is not."""

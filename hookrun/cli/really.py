@@ -89,17 +89,18 @@ class Ran:
         outcome = run.outcome
         if run.failure is not None:
             yield f"  {run.name} failed: {run.failure.kind}: {run.failure.detail}", painted.BAD
+        if _in_background(run):
+            request = self._request_of(run)
+            yield f"  {run.name} was started in the background: nobody waits for it, and it has no say", painted.GOOD
+            yield from self._input_lines(run)
+            yield f"      how it ends: hookrun why {request}", painted.QUIET
         if not _started(run):
             return
         again = " once more, on the changed arguments," if run.recheck else ""
         style = painted.BAD if run.failure else painted.GOOD
         yield f"  {run.name} ran{again} in {outcome.ms:.1f} ms: {said(run.verdict)}", style
-        texts = (
-            ("input", self.inputs.get(id(outcome), b"")),
-            ("output", outcome.stdout),
-            ("stderr", outcome.stderr),
-        )
-        for title, data in texts:
+        yield from self._input_lines(run)
+        for title, data in (("output", outcome.stdout), ("stderr", outcome.stderr)):
             for line in _shown(data):
                 yield f"      {title}: {line}", painted.QUIET
         if outcome.exit_code is not None:
@@ -108,6 +109,13 @@ class Ran:
             yield f"      changed: {path}", painted.DOUBTFUL
         for note in run.notes:
             yield f"      note: {note}", painted.DOUBTFUL
+
+    def _input_lines(self, run: Run) -> Iterator[painted.Line]:
+        for line in _shown(self.inputs.get(id(run.outcome), b"")):
+            yield f"      input: {line}", painted.QUIET
+
+    def _request_of(self, run: Run) -> str:
+        return next(fire.request_id for fire, _ in self.fires if fire.chain is not None and run in fire.chain.runs)
 
     def _told_lines(self) -> Iterator[painted.Line]:
         agent = self.told.asked.agent
@@ -140,6 +148,7 @@ class Ran:
             "hooks": [
                 {
                     **run.summary(),
+                    "background": _in_background(run),
                     "input": _text(self.inputs.get(id(run.outcome), b"")),
                     "output": _text(run.outcome.stdout),
                     "stderr": _text(run.outcome.stderr),
@@ -228,16 +237,22 @@ def _answer(fire: Fire, verdict: Verdict) -> str:
         return f"{fire.event}: {verdict.action}; no hook ran"
     why = f" ({verdict.message})" if verdict.message else ""
     names = list(dict.fromkeys(run.name for run in chain.runs if _started(run)))
-    ran = f"ran: {', '.join(names)}" if names else "no hook ran"
+    behind = list(dict.fromkeys(run.name for run in chain.runs if _in_background(run)))
+    ran = f"ran: {', '.join(names)}" if names else "" if behind else "no hook ran"
+    began = f"started in the background: {', '.join(behind)}" if behind else ""
     if fire.command.interrupted:
         return f"{fire.event}: interrupted by signal {fire.command.interrupted}: every hook was ended"
     by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
-    parts = [f"{verdict.action}{by}{why}", ran, *_failed(chain.runs, verdict.message or ""), *_not_run(fire)]
-    return f"{fire.event}: {'; '.join(parts)}"
+    parts = [f"{verdict.action}{by}{why}", ran, began, *_failed(chain.runs, verdict.message or ""), *_not_run(fire)]
+    return f"{fire.event}: {'; '.join(filter(None, parts))}"
 
 
 def _started(run: Run) -> bool:
     return run.outcome.exit_code is not None or run.outcome.ms > 0
+
+
+def _in_background(run: Run) -> bool:
+    return run.hook.background and run.failure is None and not run.interrupted
 
 
 def _failed(runs: Sequence[Run], told: str) -> list[str]:

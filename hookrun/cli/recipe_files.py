@@ -9,8 +9,9 @@ import click
 
 from hookrun.cli.approving import approve_written
 from hookrun.cli.declared import here, home_of, read
-from hookrun.cli.making import next_steps, pairs, show, told, write
-from hookrun.config.problem import printable
+from hookrun.cli.making import pairs, told, write
+from hookrun.cli.project import not_by_an_agent
+from hookrun.cli.report import Report
 from hookrun.recipes import registry
 from hookrun.scaffold.cases import SUFFIX
 from hookrun.scaffold.declaring import of_project, of_user
@@ -44,13 +45,20 @@ def declared_where(home: str | None) -> dict[str, list[str]]:
     return found
 
 
-def opened(home: str | None, *, user: bool) -> Recipes:
-    """Return the recipes of a person's own file, or of the project's."""
+def opened(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
+    """Return the recipes of a person's own file, or of the project's.
+
+    Raises click.ClickException where an agent would change a person's own hooks, which need no approval.
+    """
+    if user and not dry_run:
+        not_by_an_agent("change your own hooks")
     with told():
         return Recipes(of_user(home_of(home)) if user else of_project(here(), home_of(home)))
 
 
-def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool) -> None:
+def add(
+    names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
+) -> None:
     """Declare recipes with these options, written NAME=VALUE."""
     wanted = [recipe_named(name) for name in dict.fromkeys(names)]
     if given and len(wanted) > 1:
@@ -62,42 +70,42 @@ def add(names: tuple[str, ...], given: tuple[str, ...], home: str | None, *, use
             raise click.ClickException(
                 f"found {value!r} for the option {name} of {wanted[0].name}, expected {expected}"
             )
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     where = declared_where(home)
+    report = Report(as_json=as_json, dry_run=dry_run)
     with told():
         for recipe in wanted:
             recipes.add(recipe, options)
             others = [layer for layer in where.get(recipe.name, []) if layer != recipes.declaring.layer]
             if others:
                 said = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
-                click.echo(f"hookrun: warning: {said}", err=True)
-    finish(recipes, home, dry_run=dry_run)
+                report.warn(f"warning: {said}")
+    finish(recipes, home, report, dry_run=dry_run)
 
 
-def finish(recipes: Recipes, home: str | None, *, dry_run: bool) -> bool:
+def finish(recipes: Recipes, home: str | None, report: Report, *, dry_run: bool) -> bool:
     """Show or write what was changed, say what became of each hook, approve; tell whether nothing is in conflict."""
     for each in recipes.told:
-        click.echo(printable(f"{each.name}: {each.state}"))
-        for line in each.difference.splitlines():
-            click.echo(printable(f"  {line}"))
+        report.hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
-        click.echo(f"hookrun: warning: {problem}", err=True)
+        report.warn(f"warning: {problem}")
     changes = recipes.changes
     if dry_run:
-        show(changes)
+        report.show(changes)
     elif changes:
-        write(changes)
+        write(changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
-            next_steps(list(_steps(recipes, home)))
-    return not any(each.state == CONFLICT for each in recipes.told)
+            report.next_steps(list(_steps(recipes, home, report)))
+    return report.end(ok=not any(each.state == CONFLICT for each in recipes.told))
 
 
-def _steps(recipes: Recipes, home: str | None) -> Iterator[tuple[str, str]]:
+def _steps(recipes: Recipes, home: str | None, report: Report) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
-    approved = own or approve_written(
-        declaring.root, home_of(home), recipes.names(ADDED), recipes.changes, changed=recipes.names(UPDATED)
-    )
+    added, updated = recipes.names(ADDED), recipes.names(UPDATED)
+    if own:
+        report.decided([*added, *updated])
+    approved = own or approve_written(declaring.root, home_of(home), added, recipes.changes, report, changed=updated)
     if any(each.path.endswith(SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its cases"
     if not approved:

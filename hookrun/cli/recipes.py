@@ -9,6 +9,8 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.making import dry_run_option, told
 from hookrun.cli.recipe_files import add, declared_where, finish, opened, option_option, recipe_named, user_option
+from hookrun.cli.report import Report
+from hookrun.cli.report import json_option as done_option
 from hookrun.cli.wiring import home_option
 from hookrun.config.problem import printable
 from hookrun.recipes import registry
@@ -21,6 +23,34 @@ Examples:
   hookrun recipes add protect-hooks --user
   hookrun recipes update
   hookrun recipes remove protect-hooks --user
+"""
+LIST_EXAMPLES = """\b
+Examples:
+  hookrun recipes list
+  hookrun recipes list --json
+"""
+SHOW_EXAMPLES = """\b
+Examples:
+  hookrun recipes show protect-hooks
+  hookrun recipes show no-force-push --json
+"""
+ADD_EXAMPLES = """\b
+Examples:
+  hookrun recipes add no-force-push --option lease=yes
+  hookrun recipes add protect-hooks --user --dry-run
+"""
+UPDATE_EXAMPLES = """\b
+Examples:
+  hookrun recipes update
+  hookrun recipes update no-force-push --dry-run
+  hookrun recipes update protect-hooks --user --replace
+
+Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.
+"""
+REMOVE_EXAMPLES = """\b
+Examples:
+  hookrun recipes remove no-force-push
+  hookrun recipes remove protect-hooks --user --dry-run
 """
 json_option = click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 
@@ -35,7 +65,7 @@ def command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
         _list(home, as_json=as_json)
 
 
-@command.command(name="list", short_help="List all recipes.")
+@command.command(name="list", epilog=LIST_EXAMPLES, short_help="List all recipes.")
 @json_option
 @home_option
 def list_command(home: str | None, *, as_json: bool) -> None:
@@ -68,7 +98,7 @@ def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     }
 
 
-@command.command(name="show", short_help="Say what a recipe does.")
+@command.command(name="show", epilog=SHOW_EXAMPLES, short_help="Say what a recipe does.")
 @click.argument("name")
 @json_option
 @home_option
@@ -91,35 +121,37 @@ def show_command(name: str, home: str | None, *, as_json: bool) -> None:
         click.echo(printable(f"  {line}"))
 
 
-@command.command(name="add", short_help="Declare recipes: hookrun add.")
+@command.command(name="add", epilog=ADD_EXAMPLES, short_help="Declare recipes: hookrun add.")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @option_option
 @user_option
 @dry_run_option
 @home_option
+@done_option
 def add_command(
-    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool
+    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
 ) -> None:
     """Declare recipes here, or for yourself with --user: what hookrun add does."""
-    add(names, option, home, user=user, dry_run=dry_run)
+    add(names, option, home, user=user, dry_run=dry_run, as_json=as_json)
 
 
-@command.command(name="update", short_help="Bring declared recipes up to date.")
+@command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Bring declared recipes up to date.")
 @click.argument("name", required=False)
 @click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
 @user_option
 @dry_run_option
 @home_option
+@done_option
 @click.pass_context
 def update_command(
-    ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool
+    ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool, as_json: bool
 ) -> None:
     """Bring the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
 
     Options stay, and so does whatever you changed. A hook that both you and hookrun have changed stays as it is, and
     the difference is shown: exit status 1.
     """
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     declared = recipes.declared()
     if name is not None and name not in declared:
         recipe_named(name)
@@ -127,19 +159,21 @@ def update_command(
     with told():
         for each in [name] if name is not None else list(declared):
             recipes.update(each, replace=replace)
+    report = Report(as_json=as_json, dry_run=dry_run)
     if not declared:
-        click.echo(printable(f"no recipe is declared in {recipes.declaring.path}"))
-    ctx.exit(0 if finish(recipes, home, dry_run=dry_run) else FAILED)
+        report.say(f"no recipe is declared in {recipes.declaring.path}")
+    ctx.exit(0 if finish(recipes, home, report, dry_run=dry_run) else FAILED)
 
 
-@command.command(name="remove", short_help="Take a recipe out.")
+@command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Take a recipe out.")
 @click.argument("name")
 @user_option
 @dry_run_option
 @home_option
-def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool) -> None:
+@done_option
+def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool, as_json: bool) -> None:
     """Take the recipe NAME out of the declarations, with its cases unless you changed them."""
-    recipes = opened(home, user=user)
+    recipes = opened(home, user=user, dry_run=dry_run)
     with told():
         recipes.remove(name)
-    finish(recipes, home, dry_run=dry_run)
+    finish(recipes, home, Report(as_json=as_json, dry_run=dry_run), dry_run=dry_run)

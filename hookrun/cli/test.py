@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 FEW_COLLECTIONS = 50_000
 """Objects made between two looks for garbage: what cases leave behind is kept to the end anyway."""
+
+FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
+"""The parameters that go with `--from-log`."""
 
 EXAMPLES = """\b
 Examples:
@@ -92,7 +96,10 @@ def command(
 ) -> None:
     """Run the cases in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     if recorded is not None:
-        _from_log(recorded, into, home)
+        _nothing_to_run(ctx)
+        if into is not None and as_json:
+            raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
+        _from_log(recorded, into, home, as_json=as_json)
         return
     if into is not None or home is not None:
         raise click.UsageError("--into and --home go with --from-log.")
@@ -194,13 +201,24 @@ def _watch(options: Options) -> None:
         watch.until_changed(options.paths, files, begun)
 
 
-def _from_log(recorded: str, into: str | None, home: str | None) -> None:
+def _nothing_to_run(ctx: click.Context) -> None:
+    """Raise click.UsageError for an option about a run: `--from-log` runs nothing."""
+    for param in ctx.command.params:
+        given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if given and param.name not in FOR_RECORDED:
+            what = param.opts[0] if isinstance(param, click.Option) else "a path"
+            raise click.UsageError(f"--from-log runs nothing: leave {what} out.")
+
+
+def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
     """Make a case of a recorded fire and print it, or put it into a file."""
     from hookrun.testing import from_log  # only where somebody asks
 
     try:
         case = from_log.case_of(home_of(home), recorded)
-        if into is None:
+        if as_json:
+            click.echo(json.dumps({"cases": [case]}, indent=2))
+        elif into is None:
             click.echo(from_log.as_text(case), nl=False)
         else:
             from_log.put_into(into, case)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
     from hookrun.cli.explain import Explanation
     from hookrun.foresee import Fate
+    from hookrun.wiring.targets import Wired
 
 STATES = {
     RUNS: ("would run", painted.GOOD),
@@ -46,10 +47,12 @@ def first_line(told: Explanation) -> str:
     """Return the answer: which hooks would run, or why none does; of a message with several calls for each of them."""
     before = "".join(f"{each}; " for each in _in_the_way(told))
     said = [_call_answer(told, fates) for fates in told.fates]
+    problems = told.where.declarations.problems
+    trouble = f"; {problems[0]}" if problems and all(problems[0] not in each for each in said) else ""
     if len(said) > 1:
         said = [f"call {number} of {len(said)}: {each}" for number, each in enumerate(said, 1)]
     more = f"; {len(said) - MOST} more calls" if len(said) > MOST else ""
-    return f"{told.asked.event}: {before}{'; '.join(said[:MOST])}{more}"
+    return f"{told.asked.event}: {before}{'; '.join(said[:MOST])}{more}{trouble}"
 
 
 def _call_answer(told: Explanation, fates: Sequence[Fate]) -> str:
@@ -60,9 +63,7 @@ def _call_answer(told: Explanation, fates: Sequence[Fate]) -> str:
         return _of_one(told.hook, fates)
     if not fates:
         return f"no hook would run: {told.where.why_nothing(told.asked.event)}"
-    problems = told.where.declarations.problems
-    trouble = f"; {problems[0]}" if problems and not any(fate.state == RUNS for fate in fates) else ""
-    return _of_all(fates) + trouble
+    return _of_all(fates)
 
 
 def _of_one(name: str, fates: Iterable[Fate]) -> str:
@@ -111,24 +112,27 @@ def _in_the_way(told: Explanation) -> Iterator[str]:
     if install.unknown_to(agent, [told.asked.event]):
         yield f"{agent.TITLE} has no such event: hooks of it never run there"
         return
-    missing = _not_wired(told, agent)
-    if missing:
-        events = ", ".join(missing)
-        yield f"{agent.TITLE} fires no hook: hookrun is not wired for {events}: run `hookrun install {agent.NAME}`"
-
-
-def _not_wired(told: Explanation, agent: Agent) -> list[str]:
-    """Return the agent's events that would have to be wired, none where one of them is."""
     wanted = install.events_for(agent, [told.asked.event])
+    wired = _wired(told, agent, wanted)
+    remedy = f"run `hookrun install {agent.NAME}`"
+    if wanted and not wired:
+        yield f"{agent.TITLE} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
+    elif wired and all(each.only for each in wired):
+        only = wired[0]
+        where = f"{only.path}:{only.line}"
+        yield f"{agent.TITLE} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
+
+
+def _wired(told: Explanation, agent: Agent, wanted: Sequence[str]) -> list[Wired]:
+    """Return what of hookrun is wired for these events of the agent."""
+    found: list[Wired] = []
     spot = Spot(told.home, told.where.project, dict(os.environ))
     for scope in SCOPES:
         try:
-            found = install.wired(Wish(agent, scope, spot, this_program()))
+            found += install.wired(Wish(agent, scope, spot, this_program()))
         except WiringError:
             continue
-        if any(each.event in wanted for each in found):
-            return []
-    return wanted
+    return [each for each in found if each.event in wanted]
 
 
 def hook_lines(fates: Sequence[Fate]) -> Iterator[painted.Line]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli import FAILED
+from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import agents, home_option, spot
-from hookrun.config.problem import printable
 from hookrun.wiring import change, codex_trust, install
 from hookrun.wiring.command import this_program
 from hookrun.wiring.files import WiringError
@@ -31,30 +31,34 @@ Examples:
 @click.option("--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Out of whose settings.")
 @click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
 @home_option
+@json_option
 @click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...], scope: str, home: str | None, *, dry_run: bool) -> None:
+def command(
+    ctx: click.Context, names: tuple[str, ...], scope: str, home: str | None, *, dry_run: bool, as_json: bool
+) -> None:
     """Take hookrun out of coding agents' settings. What nobody changed since install is given back byte for byte."""
     where = spot(home)
     complete = True
+    report = Report(as_json=as_json, dry_run=dry_run)
     for agent in agents(names):
         try:
-            _uninstall(Wish(agent, scope, where, this_program()), dry_run=dry_run)
+            _uninstall(Wish(agent, scope, where, this_program()), report, dry_run=dry_run)
         except WiringError as error:
-            click.echo(f"hookrun: {agent.NAME}: {printable(str(error))}", err=True)
+            report.warn(f"{agent.NAME}: {error}")
             complete = False
-    ctx.exit(0 if complete else FAILED)
+    ctx.exit(0 if report.end(ok=complete) else FAILED)
 
 
-def _uninstall(wish: Wish, *, dry_run: bool) -> None:
+def _uninstall(wish: Wish, report: Report, *, dry_run: bool) -> None:
     ledger = Ledger(wish.spot.home)
     if dry_run:
-        shown = [each.diff() for each in _plan(wish, ledger) if each.is_one]
-        click.echo("\n".join(shown) if shown else f"{wish.agent.NAME}: nothing to change")
+        report.show(_plan(wish, ledger), f"{wish.agent.NAME}: nothing to change")
         return
     with ledger.locked():  # in the other order than install: the last file in a directory that it made takes that along
         changed = [each for each in reversed(_plan(wish, ledger)) if _taken_out(each, ledger)]
     files = ", ".join(each.path for each in changed)
-    click.echo(printable(f"{wish.agent.NAME}: {f'taken out of {files}' if files else 'is not wired, nothing changed'}"))
+    report.files(changed)
+    report.say(f"{wish.agent.NAME}: {f'taken out of {files}' if files else 'is not wired, nothing changed'}")
 
 
 def _plan(wish: Wish, ledger: Ledger) -> list[Change]:

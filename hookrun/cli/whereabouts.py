@@ -44,7 +44,10 @@ class Whereabouts:
         problems = self.declarations.problems
         if problems:
             return problems[0]
-        beside = self._passed_over()
+        odd = self._mistaken()
+        if odd is not None and not self.files:
+            return odd
+        beside = f"; {odd}" if odd is not None else self._passed_over()
         if not self.files:
             root = self._found.repository
             around = f" or above it up to {root}" if root else " (no git repository: no directory above it counts)"
@@ -52,6 +55,11 @@ class Whereabouts:
         others = ", ".join(f"{each} ({', '.join(names)})" for each, names in self.others(event).items())
         there = f"hooks are declared for {others}" if others else "no hook is declared at all"
         return f"none is declared for it in {', '.join(path for _, path in self.files)}; {there}{beside}"
+
+    def _mistaken(self) -> str | None:
+        """Return what is odd in a file that is there and has no say."""
+        say = {path for _, path in self.files}
+        return next((str(each) for each in self._examined.problems if each.path not in say), None)
 
     def _passed_over(self) -> str:
         """Return, as the end of a sentence, which file has hooks that are not in force because of where it lies."""

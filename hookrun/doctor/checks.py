@@ -40,6 +40,15 @@ def wired(case: Case) -> Iterable[Finding]:
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(case))
 
 
+def narrowed(case: Case) -> Iterable[Finding]:
+    """Does a matcher keep hookrun from a part of an event?"""
+    for each in case.all_wired:
+        if each.only:
+            found = f"{each.path}:{each.line}: {each.event} reaches hookrun only where {each.only} fits"
+            cause = "for everything else no hook runs: which of them are meant is said in their declarations"
+            yield Finding("matcher", PROBLEM, found, cause, _install(case))
+
+
 def behind(case: Case) -> Iterable[Finding]:
     """Is every event wired for which a hook is declared?"""
     have = {each.event for each in case.all_wired}
@@ -166,6 +175,7 @@ CHECKS: tuple[Check, ...] = (
     settings,
     dropped,
     wired,
+    narrowed,
     behind,
     declarations,
     approved,

@@ -258,7 +258,9 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
         try:
             context = contexts.from_file(case.reads[0], NEVER)
         except contexts.ContextError as error:
-            case.place("context_file").report(str(error), "a context that can be read", "correct the file or its path")
+            found, _, expected = str(error).partition(": expected ")
+            wanted = expected.removesuffix(", or - for stdin") or "a context that can be read"
+            case.place("context_file").report(found, wanted, "correct the file or its path")
     if isinstance(given := values.get("context"), dict):
         context = {**context, **given}
     for name, short in (("tool_name", "tool"), ("tool_args", "args")):

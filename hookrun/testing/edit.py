@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,11 +18,15 @@ from hookrun.wiring.json_edit import Spans
 from hookrun.wiring.yaml_edit import end_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.config.parsed import KeyPath
 
 PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ ./-]*[A-Za-z0-9_./-])?")
 NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 """Words that YAML takes for something else than text."""
+
+SHARED = "it is a YAML alias or has one, so that another place would change with it; change it by hand"
 
 ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 """Characters that have a short escape."""
@@ -128,6 +133,7 @@ class YamlForm:
     def __init__(self, text: str) -> None:
         self._text = text
         self._root = yaml.compose(text, Loader=yaml_text.LOADER)
+        self._shared = {number for number, count in Counter(map(id, _walked(self._root))).items() if count > 1}
 
     def span(self, path: KeyPath) -> tuple[int, int] | None:
         """Return where the value at a path stands. Raises CannotEditError for an alias: it stands elsewhere."""
@@ -136,20 +142,29 @@ class YamlForm:
             if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
                 if step >= len(node.value):
                     return None
-                node = node.value[step]
+                node = self._own(node.value[step])
             elif isinstance(node, yaml.MappingNode):
                 pair = next((pair for pair in node.value if pair[0].value == step), None)
                 if pair is None:
                     return None
                 self._not_elsewhere(*pair)
-                node = pair[1]
+                node = self._own(pair[1])
             else:
                 return None
-        return (_start(node), end_of(node, self._text)) if node is not None else None
+        if node is None:
+            return None
+        if any(id(each) in self._shared for each in _walked(node)):
+            raise CannotEditError(SHARED)
+        return _start(node), end_of(node, self._text)
 
     def _not_elsewhere(self, key: yaml.Node, value: yaml.Node) -> None:
         if _start(value) < _start(key) or "*" in self._text[end_of(key, self._text) : _start(value)]:
             raise CannotEditError("it is written as an alias; change it by hand")
+
+    def _own(self, node: yaml.Node) -> yaml.Node:
+        if id(node) in self._shared:
+            raise CannotEditError(SHARED)
+        return node
 
     def addition(self, path: KeyPath, value: object) -> tuple[int, str]:
         """Return a new member or item: within the brackets, or in a line of its own below the last one."""
@@ -176,13 +191,13 @@ class YamlForm:
         node = self._root
         for step in path:
             if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                node = node.value[step]
+                node = self._own(node.value[step])
             elif isinstance(node, yaml.MappingNode):
                 pair = next((pair for pair in node.value if pair[0].value == step), None)
                 if pair is None:
                     raise CannotEditError(f"{step} is not written in this place; change it by hand")
                 self._not_elsewhere(*pair)
-                node = pair[1]
+                node = self._own(pair[1])
         if not isinstance(node, yaml.CollectionNode):
             raise CannotEditError("there is no list or object in this place; change it by hand")
         return node
@@ -198,6 +213,19 @@ class YamlForm:
         if isinstance(value, list):
             return "[" + ", ".join(map(self.written, value)) + "]"
         return json.dumps(value)
+
+
+def _walked(node: yaml.Node | None) -> Iterator[yaml.Node]:
+    """Yield a node and all within it; one that has aliases comes for each of them, what is within it once."""
+    seen: set[int] = set()
+    waiting = [] if node is None else [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each, yaml.CollectionNode) and id(each) not in seen:
+            seen.add(id(each))
+            pairs = each.value if isinstance(each, yaml.MappingNode) else ((item,) for item in each.value)
+            waiting += [part for pair in pairs for part in pair]
 
 
 def _start(node: yaml.Node) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.testing.around import filled
@@ -25,25 +26,32 @@ class Updated:
         self.problems: list[str] = []
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The changes by which a case would hold, and how many of its results that is."""
+
+    case: Case
+    changes: list[Change]
+    results: int
+
+
 def update(results: Iterable[Ran]) -> Updated:
-    """Write what came of each case that did not hold into its file. A file is written whole or not at all."""
+    """Write what came of each case that did not hold into its file. A case that cannot be edited stays as it is."""
     updated = Updated()
     by_file: dict[CaseFile, dict[Case, list[Ran]]] = {}
     for ran in results:
         by_file.setdefault(ran.case.file, {}).setdefault(ran.case, []).append(ran)
     for file, cases in by_file.items():
-        changes: list[Change] = []
-        changed = 0
+        changes: list[Wanted] = []
         for case, runs in cases.items():
             if any(ran.problems for ran in runs) or all(ran.passed for ran in runs):
                 continue
             try:
-                changes += _changes(case, runs)
-                changed += sum(not ran.passed for ran in runs)
+                changes.append(Wanted(case, _changes(case, runs), sum(not ran.passed for ran in runs)))
             except CannotEditError as error:
                 updated.problems.append(f"{case.where}: {case.name}: {error}")
-        if changes and _write(file, changes, updated):
-            updated.results += changed
+        if changes:
+            _write(file, changes, updated)
     return updated
 
 
@@ -75,14 +83,32 @@ def _general(ran: Ran, value: object) -> object:
     return filled(value, {ran.directory: WORKDIR}) if ran.directory is not None else value
 
 
-def _write(file: CaseFile, changes: list[Change], updated: Updated) -> bool:
+def _write(file: CaseFile, wanted: list[Wanted], updated: Updated) -> None:
     try:
         before = existing(file.path)
         _not_changed(file)
-        text = edited(file.path, before.text(), changes)
+        text, possible = _edited(file.path, before.text(), wanted, updated)
         write(before.path, before.encoded(text))
     except (CannotEditError, WiringError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
+        return
+    updated.results += sum(each.results for each in possible)
+
+
+def _edited(path: str, text: str, wanted: list[Wanted], updated: Updated) -> tuple[str, list[Wanted]]:
+    """Return the text with all changes; where that cannot be, with those of the cases that can be changed alone."""
+    try:
+        return edited(path, text, [change for each in wanted for change in each.changes]), wanted
+    except CannotEditError:
+        possible = [each for each in wanted if _can_be(each, path, text, updated)]
+        return edited(path, text, [change for each in possible for change in each.changes]), possible
+
+
+def _can_be(each: Wanted, path: str, text: str, updated: Updated) -> bool:
+    try:
+        edited(path, text, each.changes)
+    except CannotEditError as error:
+        updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
         return False
     return True
 

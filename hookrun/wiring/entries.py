@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 TOP: KeyPath = ("hooks",)
 
+EVERYTHING = ("", "*", ".*")
+"""Matchers that keep nothing away from their hooks."""
+
 
 class FormError(Exception):
     """What stands at `path` has not the form that the agent reads: `found` instead of `expected`."""
@@ -73,8 +76,20 @@ def _handlers(json: Json, path: KeyPath, form: Form) -> list[KeyPath]:
     return paths
 
 
+def only(json: Json, found: Found) -> tuple[KeyPath, object] | None:
+    """Return what keeps a handler from a part of its event, and where it stands: a matcher, or Claude Code's `if`."""
+    matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
+    for path in (matcher, condition):
+        value = json.at(path)
+        if value is not None and value not in EVERYTHING:
+            return path, value
+    return None
+
+
 def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
     """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
+
+    A matcher keeps none of ours from its event: it is taken out, or ours goes out of a group that others are in.
 
     Raises FormError where there is something else than the agent itself would read.
     """
@@ -89,9 +104,21 @@ def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, ob
             json = _without(json, surplus.path, form, None)
         if not present:
             json = _added(json, form, event, handler)
-        elif present[0].handler != handler:
+            continue
+        if present[0].handler != handler:
             json = json.set(present[0].path, handler)
+        narrowed = only(json, present[0])
+        if narrowed is not None:
+            json = _widened(json, form, present[0], narrowed[0], handler)
     return json
+
+
+def _widened(json: Json, form: Form, ours: Found, matcher: KeyPath, handler: dict[str, object]) -> Json:
+    group = json.at(matcher[:-1])
+    handlers = group.get("hooks") if isinstance(group, dict) else None
+    if isinstance(handlers, list) and len(handlers) > 1:
+        return _added(json.remove(ours.path), form, ours.event, handler)
+    return json.remove(matcher)
 
 
 def _added(json: Json, form: Form, event: str, handler: dict[str, object]) -> Json:

@@ -41,7 +41,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """hookrun's part of a file for one event: the command line, the agent's time limit in seconds, and where it is."""
+    """hookrun's part of a file for one event: the command line, the agent's time limit in seconds, and where it is.
+
+    `only` is what keeps it from a part of its event, as it stands there; empty where nothing does.
+    """
 
     event: str
     text: str
@@ -49,6 +52,7 @@ class Wired:
     path: str
     line: int
     handler: dict[str, object] | None = None
+    only: str = ""
 
 
 class Target(Protocol):
@@ -131,7 +135,9 @@ class Settings:
             seconds = limit / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = place(text.text, text.offset(each.path))
             words = str(each.handler[self.form.command])
-            found.append(Wired(each.event, words, seconds, self.path, line, each.handler))
+            narrowed = entries.only(text, each)
+            only = f"{narrowed[0][-1]} {shown(narrowed[1])}" if narrowed is not None else ""
+            found.append(Wired(each.event, words, seconds, self.path, line, each.handler, only))
         return found
 
 

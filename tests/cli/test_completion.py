@@ -76,6 +76,14 @@ def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: li
     assert offered(project, "hookrun", *words) == expected
 
 
+def test_recipes_that_are_declared_are_offered_to_be_removed(project: Project) -> None:
+    """Not those that are not, and no other hook."""
+    project.hooks({"name": "guard", "command": "true"})
+    assert hookrun(project, "add", "no-force-push").status == 0
+    for command in "remove", "update":
+        assert offered(project, "hookrun", "recipes", command, "") == ["no-force-push"]
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_each_shell_has_its_script_and_its_answer(project: Project, shell: str) -> None:
     """Each script asks through the variable that hookrun listens to, and each gets the hook's name."""

@@ -152,6 +152,28 @@ def test_declarations_that_cannot_be_read(project: Project) -> None:
     assert _found(project, "claude", "declarations")["remedy"] == "run `hookrun validate`"
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])
+def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
+    """It is the first that is told, nothing is called proven, and installing again takes it out."""
+    assert hookrun(project, "install", agent, "--trust").status == 0
+    path, event = settings_file(project, agent), BEFORE_TOOL[agent]
+    data = json.loads(path.read_text())
+    data["hooks"][event][0]["matcher"] = "nosuch"
+    path.write_text(json.dumps(data))
+    done = hookrun(project, "doctor", agent, "--prove")
+    assert f'{event} reaches hookrun only where matcher "nosuch" fits' in done.stdout.partition("\n")[0]
+    assert f"note    proof: not tried: {event}" in done.stdout
+    assert "ok      proof" not in done.stdout
+    assert done.status == 1
+    explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
+    assert 'only where matcher "nosuch" fits' in explained.partition("\n")[0]
+    assert f'{event} (matcher "nosuch")' in hookrun(project, "agents").stdout
+    installed = hookrun(project, "install", agent, "--trust")
+    assert "nothing changed" not in installed.stdout
+    assert '"nosuch"' not in path.read_text()
+    assert hookrun(project, "doctor", agent, "--prove").status == 0
+
+
 def test_hooks_that_nobody_has_approved(project: Project) -> None:
     """A hook of the project that is new or was changed does not run: it is named, with what to do."""
     hookrun(project, "install", "claude")

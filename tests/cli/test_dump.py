@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from tests.cli.command import hookrun
@@ -96,6 +97,35 @@ def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Projec
     (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
     assert 'found the unknown key "cmd"' in hookrun(project, "dump").stdout
     assert yaml.safe_load(hookrun(project, "dump", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
+
+
+def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Project) -> None:
+    """By its form or its name, for `list` as well; a variable that holds one is none itself."""
+    key = "ghp_" + "a1" * 18
+    command = f"curl -H 'Authorization: Bearer abc12345678' --token=s3cretvalue --token=$MY_TOKEN {key}"
+    project.hooks({"name": "a", "command": command}, {"name": "b", "args": ["true", f"--password={key}"]})
+    for words in ("dump",), ("dump", "--yaml"), ("dump", "--json"), ("list",), ("list", "--json"):
+        shown = hookrun(project, *words).stdout
+        assert not any(each in shown for each in (key, "s3cretvalue", "abc12345678")), words
+    assert "--token=*** --token=$MY_TOKEN ***" in hookrun(project, "dump").stdout
+
+
+def test_settings_of_the_user_are_no_part_of_one_declaration_file(project: Project) -> None:
+    """A project's file may not have them: they are told as comments, and the file is valid."""
+    project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block", record_context=True)
+    project.hooks({"name": "a", "command": "true"})
+    text = hookrun(project, "dump", "--yaml").stdout
+    assert '# hookrun.on_error of your own declarations: "block"' in text
+    (project.root / "all.yaml").write_text(text)
+    done = hookrun(project, "validate", "--config", "all.yaml")
+    assert done.status == 0, done.stdout
+
+
+@pytest.mark.parametrize("command", ["dump", "list"])
+def test_a_hook_that_is_declared_wrongly_is_told_on_stderr_too(project: Project, command: str) -> None:
+    """Who reads the output as a program sees that it is not as it should be."""
+    project.hooks({"name": "a", "command": "true", "timout": 3})
+    assert 'found the unknown key "timout"' in hookrun(project, command, "--json").stderr
 
 
 def test_a_file_that_cannot_be_read_is_an_error(project: Project) -> None:

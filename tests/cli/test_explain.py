@@ -234,3 +234,57 @@ def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
     project.hooks({"name": "g", "matcher": "\x1b[31mx", "command": "true", "description": "\x1b[2J"})
     done = hookrun(project, "explain", "pre_tool_use", "--tool", "\x1b[2Jbash")
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_background_hook_was_started(project: Project) -> None:
+    """`--run` does not say that no hook ran: it says which was started, and how to learn how it ends."""
+    project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
+    done = hookrun(project, "explain", "stop", "--run")
+    assert first(done) == "stop: continue; started in the background: later"
+    assert "later was started in the background: nobody waits for it" in done.stdout
+    assert "how it ends: hookrun why " in done.stdout
+    told = hookrun(project, "explain", "stop", "--run", "--json").json["run"]
+    assert isinstance(told, dict)
+    assert told["fires"][0]["hooks"][0]["background"] is True
+
+
+def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project) -> None:
+    """Nobody has approved it, and nobody can."""
+    project.hooks({"name": "bad", "event": "stop", "command": "true", "timout": 3})
+    told = fates(hookrun(project, "explain", "stop", "--json"))
+    assert (told["bad"]["state"], told["bad"]["trust"]) == ("fails", "declared wrongly")
+
+
+def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) -> None:
+    """Whatever would run besides: a fire would be in trouble."""
+    project.hooks({"name": "a", "command": "true"})
+    project.approve()
+    path = project.home / ".config" / "hookrun" / "hooks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"hooks": [')
+    assert f"would run: a; {path}:1:" in first(hookrun(project, "explain", *PUSH))
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "fails"),
+    [
+        ("#!/bin/sh\n", {"command": "./g.sh"}, False),
+        ("exit 0\n", {"command": "./g.sh"}, False),
+        ("exit 0\n", {"args": ["sh", "./g.sh"]}, False),
+        ("exit 0\n", {"args": ["./g.sh"]}, True),
+        ("#!/no/such/sh\n", {"args": ["./g.sh"]}, True),
+        ("#!/no/such/sh\n", {"command": "./g.sh"}, True),
+        ("#! /usr/bin/env sh\n", {"command": "./g.sh"}, False),
+        ("", {"python": "json:dumps"}, False),
+        ("", {"python": "sys:exit"}, False),
+        ("", {"python": "nosuch.module:f"}, True),
+    ],
+)
+def test_what_can_be_seen_of_a_program_without_running_it(
+    project: Project, text: str, fields: dict[str, object], fails: object
+) -> None:
+    """A #! line, and the file of a module, are looked at; a shell runs a script without a #! line."""
+    project.script("g.sh", text)
+    project.hooks({"name": "g", **fields})
+    told = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
+    assert told["g"]["state"] == ("fails" if fails else "runs")

@@ -278,3 +278,23 @@ def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> No
     done = recipes.hookrun("add", "say-no")
     assert (done.status, tree(recipes.project.root)) == (1, before)
     assert 'found a hook "say-no-later" of your own' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "protect-hooks"),
+        ("recipes", "add", "protect-hooks"),
+        ("recipes", "update"),
+        ("recipes", "remove", "protect-hooks"),
+    ],
+)
+def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: tuple[str, ...]) -> None:
+    """They need no approval, so that adding one or taking a guard out is for a person; a look is not."""
+    assert run(project, "add", "protect-hooks", "--user").status == 0
+    before = tree(project.home)
+    refused = run(project, *words, "--user", CLAUDECODE="1")
+    assert (refused.status, refused.stdout) == (1, "")
+    assert "found CLAUDECODE in the environment" in refused.stderr
+    assert tree(project.home) == before
+    assert run(project, *words, "--user", "--dry-run", CLAUDECODE="1").status == 0

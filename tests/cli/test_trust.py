@@ -9,9 +9,10 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
+from tests.conftest import Project
 
 if TYPE_CHECKING:
-    from tests.conftest import Project
+    from pathlib import Path
 
 GUARD = "#!/bin/sh\ncat >/dev/null\nexit 0\n"
 
@@ -91,6 +92,18 @@ def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
     path = declared.root / "coder.json"
     path.write_text(path.read_text().replace("--strict", "--lax"))
     assert '-  "target": "./hooks/guard.sh --strict"' in hookrun(declared, "trust").stdout
+
+
+def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Project, tmp_path: Path) -> None:
+    """What was approved there says nothing of the one here: it is new, and shown whole."""
+    declared.approve()
+    other = Project(tmp_path / "other")
+    other.home = declared.home
+    other.hooks({"name": "guard", "command": other.script("hooks/guard.sh", "#!/bin/sh\necho other\n")})
+    assert states(other) == {"guard": "new"}
+    shown = hookrun(other, "trust").stdout
+    assert "echo other" in shown
+    assert "what changed" not in shown
 
 
 def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Project) -> None:

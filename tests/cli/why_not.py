@@ -110,6 +110,25 @@ def _windows_line_ends(project: Project) -> None:
     declared(command="./guard.sh")(project)
 
 
+def _no_interpreter(project: Project) -> None:
+    project.script("guard.sh", "#!/no/such/sh\nexit 0\n")
+    declared(command="./guard.sh")(project)
+
+
+def _no_first_line(project: Project) -> None:
+    project.script("guard.sh", "exit 0\n")
+    project.hooks({"name": "guard", "args": ["./guard.sh"]})
+    project.approve()
+
+
+def _user_unreadable(project: Project) -> None:
+    project.hooks({"name": "other", "command": "true"})
+    project.approve()
+    path = project.home / ".config" / "hookrun" / "hooks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"hooks": [')
+
+
 def _elsewhere(project: Project) -> None:
     project.script("guard.sh", "#!/bin/sh\n")
     (project.root / "web").mkdir()
@@ -159,6 +178,14 @@ def _agent_switched_off(project: Project) -> None:
     _wired("claude")(project)
     path = settings_file(project, "claude")
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
+
+
+def _matcher_in_the_settings(project: Project) -> None:
+    _wired("claude")(project)
+    path = settings_file(project, "claude")
+    data = json.loads(path.read_text())
+    data["hooks"]["PreToolUse"][0]["matcher"] = "Write"
+    path.write_text(json.dumps(data))
 
 
 def _not_trusted_by_codex(project: Project) -> None:
@@ -304,6 +331,34 @@ WAYS: dict[str, Way] = {
         "the file has Windows line ends: save it with LF",
         "Save the script with LF.",
     ),
+    "no interpreter": Way(
+        "The script's first line names an interpreter that is not there",
+        _no_interpreter,
+        BASH,
+        "guard would fail: missing: the interpreter '/no/such/sh'",
+        "Correct the #! line, or install what it names.",
+    ),
+    "no #! line": Way(
+        "The script that `args` names has no #! line",
+        _no_first_line,
+        BASH,
+        "guard would fail: spawn: ",
+        "Give it a #! line, or put the interpreter before it in `args`.",
+    ),
+    "no such directory": Way(
+        "The hook's `cwd` is not there",
+        declared(cwd="nodir"),
+        BASH,
+        "nodir cannot be entered: No such file or directory",
+        "Correct `cwd`, which is taken from the project's root, or leave it out.",
+    ),
+    "no such module": Way(
+        "There is no module as `python` names it",
+        lambda project: project.user_hooks({"name": "guard", "python": "nosuch_module:f", "cwd": "/"}),
+        BASH,
+        "guard would fail: missing: there is no module nosuch_module",
+        "Correct the name; a module is looked for in `cwd` and where the interpreter looks.",
+    ),
     "an earlier block": Way(
         "A hook before it blocks, which ends the chain",
         _both({"name": "first", "command": "echo no >&2; exit 2"}, {"name": "guard", "command": "true"}),
@@ -376,6 +431,20 @@ WAYS: dict[str, Way] = {
         'found the relative path "./guard.sh", expected an absolute path in managed and user declarations',
         "Write the whole path.",
     ),
+    "misspelt key at the top": Way(
+        "The file has `hook` at its top, where `hooks` is meant",
+        _text("coder.json", '{"hook": [{"event": "pre_tool_use", "command": "true"}]}'),
+        BASH,
+        'coder.json:1:10: hook: found the key "hook", expected hooks or hookrun',
+        "Write `hooks`.",
+    ),
+    "unreadable user declarations": Way(
+        "Your own declarations cannot be read, so that nobody knows what they hold",
+        _user_unreadable,
+        BASH,
+        "would run: other; ",
+        "`hookrun validate`",
+    ),
     "not wired": Way(
         "hookrun is not in the agent's settings",
         _not_wired,
@@ -396,6 +465,13 @@ WAYS: dict[str, Way] = {
         ("explain", "notification", "--agent", "cline"),
         "Cline CLI has no such event: hooks of it never run there",
         "Declare the hook for an event that the agent has: docs/agents.md.",
+    ),
+    "matcher in the agent's settings": Way(
+        "A matcher in the agent's own settings keeps the tool from hookrun",
+        _matcher_in_the_settings,
+        ("doctor", "claude"),
+        'PreToolUse reaches hookrun only where matcher "Write" fits',
+        "`hookrun install claude` takes it out; which tools a hook is for is said in its declaration.",
     ),
     "switched off in the agent": Way(
         "The agent's own settings switch hooks off",

@@ -87,7 +87,10 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
         ("cases:\n- {name: a, event: stop, expect: {masage: x}}\n", 'did you mean "message"?'),
         ("cases:\n- {name: a, event: stop, files: {/etc/x: a}}\n", "expected a path within the working directory"),
         ("cases:\n- {name: a, event: stop, files: {../x: a}}\n", "expected a path within the working directory"),
-        ("cases:\n- {name: a, event: stop, context_file: gone.json}\n", "gone.json: No such file"),
+        (
+            "cases:\n- {name: a, event: stop, context_file: gone.json}\n",
+            "gone.json: No such file or directory, expected a file with a JSON context; correct",
+        ),
         (
             "cases:\n- {name: a, event: stop, context: {user_prompt: 1}}\n",
             "cases[0].context.user_prompt: found 1 (an integer), expected a string or null",

@@ -232,6 +232,23 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
     assert done.stdout.startswith("4 cases: 4 passed in ")
 
 
+def test_what_goes_with_a_recorded_fire(project: Project) -> None:
+    """As JSON it is a file of cases too; an option about a run is refused, as nothing is run."""
+    project.hooks(GUARD)
+    project.user_hooks(record_context=True)
+    project.fire()
+    done = hookrun(project, "test", "--from-log", "last", "--json")
+    assert '"event": "pre_tool_use"' in done.stdout
+    (project.root / "a.hooktest.json").write_text(done.stdout)
+    assert hookrun(project, "test", "--no-coverage").status == 0
+    for words in ("--update",), ("--junit", "x.xml"), ("-k", "x"), ("--watch",), ("--fail-under", "1"), ("hooks",):
+        refused = hookrun(project, "test", "--from-log", "last", *words)
+        assert (refused.status, refused.stdout) == (1, "")
+        assert f"--from-log runs nothing: leave {words[0] if words[0] != 'hooks' else 'a path'} out" in refused.stderr
+    both = hookrun(project, "test", "--from-log", "last", "--json", "--into", "b.hooktest.json")
+    assert "give one of the two" in both.stderr
+
+
 def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     """It is said what has to be switched on."""
     project.hooks(GUARD)

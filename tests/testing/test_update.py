@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from hookrun.testing.run import run_cases
 from hookrun.testing.update import update
-from tests.testing.cases import GUARD, LIST, PUSH, run_here
+from tests.testing.cases import GUARD, LIST, PUSH, run_here, text_file
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -68,3 +69,24 @@ def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
     updated = update(done.results)
     assert updated.results == 0
     assert "nothing of it was updated" in updated.problems[0]
+
+
+ANCHORED = """\
+cases:
+  - {name: first, event: pre_tool_use, tool: bash, args: {command: git push --force}, expect: &e {action: ask}}
+  - {name: second, event: pre_tool_use, tool: bash, args: {command: ls}, expect: *e}
+  - {name: third, event: pre_tool_use, tool: bash, args: {command: ls}, expect: {action: ask}}
+"""
+
+
+def test_a_case_with_a_yaml_alias_is_left_as_it_is(project: Project) -> None:
+    """Also the one that has the anchor: the other would change with it. The rest of the file is updated."""
+    project.hooks(GUARD)
+    updated = update(run_cases([text_file(project, ANCHORED)]).results)
+    assert updated.results == 1
+    first, second = updated.problems
+    assert "first: it is a YAML alias or has one" in first
+    assert "second: it is written as an alias" in second
+    assert (project.root / "a.hooktest.yaml").read_text() == ANCHORED.replace(
+        "args: {command: ls}, expect: {action: ask}", "args: {command: ls}, expect: {action: continue}"
+    )

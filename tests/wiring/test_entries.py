@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +55,25 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
         {"hooks": [{"type": "command", "command": "last"}]},
     ]
     assert take_out(put, NESTED, "claude", Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
+
+
+@pytest.mark.parametrize("beside", [[], [{"type": "command", "command": "other"}]])
+def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> None:
+    """Where we are alone in the group the matcher is taken out; foreign handlers keep theirs, and ours gets a group."""
+    new = WANTED["Stop"]
+    text = json.dumps({"hooks": {"Stop": [{"matcher": "Write", "hooks": [new, *beside]}]}})
+    put = put_in(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    left = [{"matcher": "Write", "hooks": beside}] if beside else []
+    assert put.at(("hooks", "Stop")) == [*left, {"hooks": [new]}]
+    assert put_in(put, NESTED, "claude", {"Stop": new}).text == put.text
+
+
+@pytest.mark.parametrize("matcher", ["", "*", ".*"])
+def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
+    """What keeps nothing away is left as somebody has written it."""
+    new = WANTED["Stop"]
+    text = json.dumps({"hooks": {"Stop": [{"matcher": matcher, "hooks": [new]}]}})
+    assert put_in(Json(text, "json"), NESTED, "claude", {"Stop": new}).text == text
 
 
 def test_another_agents_handler_is_foreign() -> None:
