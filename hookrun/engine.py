@@ -271,9 +271,13 @@ class Chain:
         try:
             changes = self._changes(run, before)
             self._make(changes, run, together)
-        except Exception as error:  # too deep, no JSON, or a program's objects that cannot be compared
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # too deep, no JSON, or a program's objects that cannot be compared
+            from hookrun.exception_text import exception_text
+
             self.context, self._encoded, changes = so_far, {}, []
-            run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {error}")
+            run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {exception_text(error)}")
             run.verdict = verdicts.settle(run.hook, run.failure)
         together.append((run, changes))
 

@@ -99,8 +99,12 @@ def returned(
         _check_keys(verdict)
     except BadVerdictError as error:
         return outcome.failure or Failure("bad_verdict", str(error)), notes
-    except Exception as error:  # what a program makes up, JSON may not know
-        why = f"what it returned cannot be read as a verdict ({type(error).__name__}: {error})"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a program makes up, JSON may not know
+        from hookrun.exception_text import exception_text
+
+        why = f"what it returned cannot be read as a verdict ({exception_text(error)})"
         return outcome.failure or Failure("bad_verdict", why), notes
     if outcome.failure is None:
         return verdict, notes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hookrun.agents.forms import ENDS
 from hookrun.agents.said import GOES_ON, Said, approval, lines
 from hookrun.agents.said import said as of_verdict
+from hookrun.exception_text import exception_text
 from hookrun.library.result import Result
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = [
     "fire_sync",
     "lines",
     "log",
-    "named",
     "said",
     "spoken",
     "trouble",
@@ -44,12 +44,6 @@ def spoken(value: object) -> str | None:
         return None
 
 
-def named(error: Exception) -> str:
-    """Return the name of an error and its text, if it has one that can be had."""
-    text = spoken(error)
-    return type(error).__name__ if text is None else f"{type(error).__name__}: {text}"
-
-
 def said(result: Result) -> Said:
     """Return what a result has to say to an agent."""
     return of_verdict(result, result.runs)
@@ -60,7 +54,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, named(error), on_error, error)
+        return trouble(event, exception_text(error), on_error, error)
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -68,7 +62,7 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, named(error), on_error, error)
+        return trouble(event, exception_text(error), on_error, error)
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.agents.message import CHANGES_FILES
 from hookrun.agents.names import Names
-from hookrun.integrations.answers import Said, approval, lines, log, named, said, spoken
+from hookrun.integrations.answers import Said, approval, lines, log, said, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -220,9 +220,10 @@ def _again(result: Result, attempts: int) -> float | None:
 
 def why(error: Exception) -> str:
     """Return what a tool raised as text for hooks and model."""
-    if isinstance(error, ToolFailed) and (text := spoken(error)) is not None:
-        return text
-    return named(error)
+    text = spoken(error)
+    if text is None:
+        return type(error).__name__
+    return text if isinstance(error, ToolFailed) else f"{type(error).__name__}: {text}"
 
 
 def as_text(value: object) -> str:

@@ -12,7 +12,7 @@ from concurrent.futures import wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.exception_text import exception_text
+from hookrun.exception_text import exception_text
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
 from hookrun.run.pool import ClosedError

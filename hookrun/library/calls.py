@@ -8,9 +8,9 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from hookrun.exception_text import exception_text
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.context import own
-from hookrun.library.exception_text import exception_text
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.verdict import NO_OBJECTION

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from hookrun import audit
 from hookrun import context as contexts
 from hookrun.engine import Chain
+from hookrun.exception_text import exception_text
 from hookrun.library import encode
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.calls import Call, as_coroutine, dismiss, to_be_awaited
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
-from hookrun.library.exception_text import exception_text
 from hookrun.library.group import Group
 from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes

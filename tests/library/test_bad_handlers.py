@@ -328,3 +328,21 @@ def test_anything_that_can_be_awaited_is_awaited(engine: Engine, make: Any) -> N
         return (await engine.fire("stop")).action
 
     assert asyncio.run(main()) == ("block" if make is asyncio.Future else "continue")
+
+
+class Exits:
+    """A value that ends the program when it is compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit(3)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def test_a_change_that_ends_the_program_is_a_bad_verdict(engine: Engine, fire: Fire) -> None:
+    """Nothing of it is taken over, and the guard after it is asked."""
+    engine.register("pre_tool_use", answers(Verdict.patch({"a": Exits()})), name="m")
+    engine.register("pre_tool_use", answers(Verdict.block("no")), name="guard")
+    result = within(lambda: fire(engine, "pre_tool_use", tool_name="bash", tool_args={"a": Exits()}))
+    assert (result.action, failure(result, "m").kind) == ("block", "bad_verdict")
