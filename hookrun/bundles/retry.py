@@ -190,7 +190,7 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 
 def _call(ctx: Context) -> bytes:
     """Return what tells one call of one session from another, of one size however large the arguments are."""
-    call = [ctx.session_id, ctx.tool_name, ctx.get("tool_args")]
+    call = [ctx.session_id, ctx.tool_name, ctx.given.get("tool_args")]
     return blake2b(stable(call).encode(), digest_size=16).digest()
 
 

@@ -51,7 +51,11 @@ RECIPE = Recipe(
     ),
     catches=(
         "Files that the tools for writing and editing have changed, in the repository of the working directory.",
-        "A formatter that fails or hangs: the file is left as it was written, and the model is told why.",
+        (
+            "A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, "
+            "for somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is "
+            "told."
+        ),
         "A type of file whose formatter is not on the machine: you are told, once in a session.",
     ),
     misses=(
