@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROBE = """#!/bin/sh
-{ printf '%s\\037' "$PWD" "$@"; printf '\\036'; } >> "$LOG"
+call=$(printf '%s\\037' "$PWD" "$@")
+printf '%s\\036' "$call" >> "$LOG"
 """
-"""A program that writes down where it was called, and with which arguments."""
+"""A program that writes down where it was called, and with which arguments: in one write, others do so meanwhile."""
 
 LINES = [
     "probe a b",
