@@ -90,6 +90,13 @@ class Project:
         """Declare hooks in the user layer."""
         self._declare(self.home / ".config" / "hookrun" / "hooks.json", hooks, settings)
 
+    def broken_user_hooks(self) -> Path:
+        """Leave user declarations that cannot be read, and return their file."""
+        path = self.home / ".config" / "hookrun" / "hooks.json"
+        path.parent.mkdir(parents=True)
+        path.write_text('{"hooks": [')
+        return path
+
     @staticmethod
     def _declare(path: Path, hooks: tuple[dict[str, object], ...], settings: dict[str, object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

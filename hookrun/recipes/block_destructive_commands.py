@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from hookrun.recipes.git import Configuration
     from hookrun.recipes.shell.command import Command
 
 RECIPE = Recipe(
@@ -132,6 +133,7 @@ class Guard:
 
     def __init__(self, home: str, project: str) -> None:
         self._trees = Trees(home, project, option(RECIPE, "protect").split())
+        self._configuration: Configuration | None = None
         self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
 
     def reason(self, command: Command) -> str | None:
@@ -220,7 +222,8 @@ class Guard:
         from hookrun.recipes.git import Configuration
         from hookrun.recipes.shell.git import call
 
-        git = call(command, Configuration())
+        self._configuration = self._configuration or Configuration()
+        git = call(command, self._configuration)
         what = THROWS_AWAY.get(git.command) if git is not None else None
         if git is None or what is None or what[0] not in self._git or not what[1](git.texts):
             return None

@@ -259,9 +259,7 @@ def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) 
     """Whatever would run besides: a fire would be in trouble."""
     project.hooks({"name": "a", "command": "true"})
     project.approve()
-    path = project.home / ".config" / "hookrun" / "hooks.json"
-    path.parent.mkdir(parents=True)
-    path.write_text('{"hooks": [')
+    path = project.broken_user_hooks()
     assert f"would run: a; {path}:1:" in first(hookrun(project, "explain", *PUSH))
 
 

@@ -124,9 +124,7 @@ def _no_first_line(project: Project) -> None:
 def _user_unreadable(project: Project) -> None:
     project.hooks({"name": "other", "command": "true"})
     project.approve()
-    path = project.home / ".config" / "hookrun" / "hooks.json"
-    path.parent.mkdir(parents=True)
-    path.write_text('{"hooks": [')
+    project.broken_user_hooks()
 
 
 def _elsewhere(project: Project) -> None:
