@@ -8,100 +8,40 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
     from hookrun.library.context import Context as Context
-    from hookrun.library.engine import Bundle as Bundle
-    from hookrun.library.engine import DeclarationError as DeclarationError
-    from hookrun.library.engine import Engine as Engine
+    from hookrun.library.engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.event_contexts import (
         AfterInference as AfterInference,
-    )
-    from hookrun.library.event_contexts import (
         AfterRequest as AfterRequest,
-    )
-    from hookrun.library.event_contexts import (
         AssistantResponse as AssistantResponse,
-    )
-    from hookrun.library.event_contexts import (
         BeforeInference as BeforeInference,
-    )
-    from hookrun.library.event_contexts import (
         BeforeRequest as BeforeRequest,
-    )
-    from hookrun.library.event_contexts import (
         ErrorOccurred as ErrorOccurred,
-    )
-    from hookrun.library.event_contexts import (
         FileChanged as FileChanged,
-    )
-    from hookrun.library.event_contexts import (
         Notification as Notification,
-    )
-    from hookrun.library.event_contexts import (
         PermissionRequest as PermissionRequest,
-    )
-    from hookrun.library.event_contexts import (
         PostCheckpoint as PostCheckpoint,
-    )
-    from hookrun.library.event_contexts import (
         PostCompact as PostCompact,
-    )
-    from hookrun.library.event_contexts import (
         PostToolFailure as PostToolFailure,
-    )
-    from hookrun.library.event_contexts import (
         PostToolUse as PostToolUse,
-    )
-    from hookrun.library.event_contexts import (
         PreCheckpoint as PreCheckpoint,
-    )
-    from hookrun.library.event_contexts import (
         PreCompact as PreCompact,
-    )
-    from hookrun.library.event_contexts import (
         PreReflectionStore as PreReflectionStore,
-    )
-    from hookrun.library.event_contexts import (
         PreSearchQuery as PreSearchQuery,
-    )
-    from hookrun.library.event_contexts import (
         PreSessionEnd as PreSessionEnd,
-    )
-    from hookrun.library.event_contexts import (
         PreToolUse as PreToolUse,
-    )
-    from hookrun.library.event_contexts import (
         SessionEnd as SessionEnd,
-    )
-    from hookrun.library.event_contexts import (
         SessionStart as SessionStart,
-    )
-    from hookrun.library.event_contexts import (
         Stop as Stop,
-    )
-    from hookrun.library.event_contexts import (
         SubagentStart as SubagentStart,
-    )
-    from hookrun.library.event_contexts import (
         SubagentStop as SubagentStop,
-    )
-    from hookrun.library.event_contexts import (
         ToolCallAborted as ToolCallAborted,
-    )
-    from hookrun.library.event_contexts import (
         ToolCallRequested as ToolCallRequested,
-    )
-    from hookrun.library.event_contexts import (
         UserPromptSubmit as UserPromptSubmit,
     )
     from hookrun.library.fire import NestedError as NestedError
-    from hookrun.library.handlers import Handler as Handler
-    from hookrun.library.handlers import RegistrationError as RegistrationError
-    from hookrun.library.result import Abort as Abort
-    from hookrun.library.result import Result as Result
-    from hookrun.library.result import Skip as Skip
-    from hookrun.model import Failure as Failure
-    from hookrun.model import Hook as Hook
-    from hookrun.model import Run as Run
-    from hookrun.model import Verdict as Verdict
+    from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
+    from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
+    from hookrun.model import Failure as Failure, Hook as Hook, Run as Run, Verdict as Verdict
     from hookrun.run.pool import ClosedError as ClosedError
 
 PUBLIC = {

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun import agents, audit
-from hookrun import context as contexts
+from hookrun import agents, audit, context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
 from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread

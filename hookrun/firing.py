@@ -9,8 +9,7 @@ import os
 import sys
 from time import monotonic
 
-from hookrun import audit
-from hookrun import context as contexts
+from hookrun import audit, context as contexts
 from hookrun.config import cache
 from hookrun.config.find import claude_directory, find, find_user_layer
 from hookrun.events import EVENTS, canonical

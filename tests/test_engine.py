@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hookrun import match
 from hookrun.engine import Chain

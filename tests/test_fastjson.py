@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Never
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun import fastjson
 

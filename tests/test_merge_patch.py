@@ -6,8 +6,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from hookrun import verdict
 

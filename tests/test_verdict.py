@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from itertools import product
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun import verdict
 from hookrun.model import FAILURES, Failure, Hook, Outcome, Run, Verdict

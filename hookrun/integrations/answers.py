@@ -6,8 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from hookrun.agents.forms import ENDS
-from hookrun.agents.said import GOES_ON, Said, approval, lines
-from hookrun.agents.said import said as of_verdict
+from hookrun.agents.said import GOES_ON, Said, approval, lines, said as of_verdict
 from hookrun.exception_text import exception_text
 from hookrun.library.result import Result
 

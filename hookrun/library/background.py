@@ -7,8 +7,7 @@ import contextvars
 import inspect
 import logging
 import os
-from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
+from concurrent.futures import Future, wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 

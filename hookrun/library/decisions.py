@@ -6,8 +6,7 @@ import os
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from hookrun.trust import directory
-from hookrun.trust import store as stores
+from hookrun.trust import directory, store as stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

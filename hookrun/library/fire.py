@@ -10,8 +10,7 @@ from random import getrandbits
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun import audit
-from hookrun import context as contexts
+from hookrun import audit, context as contexts
 from hookrun.engine import Chain
 from hookrun.exception_text import exception_text
 from hookrun.library import encode

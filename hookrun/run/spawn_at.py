@@ -24,8 +24,7 @@ except ImportError:  # a Python that was built without libffi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Mapping, Set as AbstractSet
 
     from hookrun.run.prepare import Environment, Inherited
 

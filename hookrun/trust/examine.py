@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.trust import digest as digests
-from hookrun.trust import files as local
+from hookrun.trust import digest as digests, files as local
 from hookrun.trust.identities import Identities
 from hookrun.trust.owners import Owners
 

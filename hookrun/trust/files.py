@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from stat import S_IFDIR as DIRECTORY
-from stat import S_IFMT
-from stat import S_IFREG as REGULAR
+from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
 from hookrun.match import glob
 from hookrun.run.prepare import expand

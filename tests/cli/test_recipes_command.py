@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import Done
-from tests.cli.command import hookrun as run
+from tests.cli.command import Done, hookrun as run
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import tree
 from tests.conftest import ROOT

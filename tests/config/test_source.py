@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hookrun.config import json_text, source, yaml_text
 from hookrun.config.parsed import MAX_DEPTH, ParseError

@@ -6,8 +6,7 @@ Where what it does (2.1.329) is not what it documents, what it does counts: see 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.claude.matcher import applies, why_not
 from hookrun.claude.shell_commands import cut

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hookrun import agents
-from hookrun import context as contexts
+from hookrun import agents, context as contexts
 from hookrun.agents.answer import answer
 from hookrun.agents.message import Message, UnreadableError, native_of
 from hookrun.agents.said import Said

@@ -8,8 +8,7 @@ import pytest
 
 from hookrun.library import decisions
 from hookrun.library.decisions import Decisions
-from hookrun.trust import directory
-from hookrun.trust import store as stores
+from hookrun.trust import directory, store as stores
 from hookrun.trust.change import change
 from hookrun.trust.store import NAME, Store, StoreError
 

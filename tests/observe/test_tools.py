@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun.library.event_contexts import PostToolFailure, PostToolUse, PreToolUse
 from hookrun.observe import Store, ToolTimes

@@ -10,8 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.wiring.command import Answer, Fires, Program, is_ours, line, parse, this_program
 from hookrun.wiring.files import WiringError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.wiring.entries import Form, FormError, ours, put_in, take_out
 from hookrun.wiring.json_edit import Json

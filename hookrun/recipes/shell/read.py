@@ -8,8 +8,7 @@ from hookrun.recipes.shell.command import Command, Reading
 from hookrun.recipes.shell.cut import substitutions
 from hookrun.recipes.shell.expand import Expander
 from hookrun.recipes.shell.parse import Source, parse, source_of
-from hookrun.recipes.shell.recover import parts as parts_of
-from hookrun.recipes.shell.recover import plainer
+from hookrun.recipes.shell.recover import parts as parts_of, plainer
 from hookrun.recipes.shell.run import Runner, Streams, TooMuchError
 from hookrun.recipes.shell.scope import Scope
 from hookrun.recipes.shell.simple import assigned, left_out, parts, redirect
