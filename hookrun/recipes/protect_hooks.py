@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
+from hookrun.process.prepare import expand
 from hookrun.recipes.lines import absolute
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell.feeding import narrows
 from hookrun.recipes.shell.files import into
 from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell_words import commands
-from hookrun.run.prepare import expand
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.files import TooManyFilesError, files_of, within
 
