@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
+from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_words import commands
-from hookrun.run.prepare import expand
 from hookrun.shell.find_xargs import has_filter
 from hookrun.shell.named_files import option_targets
 from hookrun.shell.prefilter import may_run

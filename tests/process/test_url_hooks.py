@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.run.http import expand
+from hookrun.process.http_hook import expand
 from tests.conftest import Fired, Project
 
 Act = Callable[["Handler"], None]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run.process import Loop
-from hookrun.run.signals import catch, restore
+from hookrun.process.loop import Loop
+from hookrun.process.spawn import catch, restore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.run.task import Task
+    from hookrun.process.child import Task
 
 
 def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:

@@ -9,8 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
-from hookrun.run.process import Loop
-from hookrun.run.task import NEVER, Task
+from hookrun.process.child import NEVER, Task
+from hookrun.process.loop import Loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Outcome
-from hookrun.run import service as services
-from hookrun.run.pool import Pool
-from tests.run.bench import (
+from hookrun.process import service as services
+from hookrun.process.pool import Pool
+from tests.process.bench import (
     ENOUGH,
     NO,
     SOON,
@@ -30,7 +30,7 @@ from tests.run.bench import (
     submit,
     zombies,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     pass

@@ -6,9 +6,9 @@ from os import fsencode
 from os.path import exists
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run import start
-from hookrun.run.prepare import prepare, resolve
-from hookrun.run.task import Task
+from hookrun.process import spawn
+from hookrun.process.child import Task
+from hookrun.process.prepare import prepare, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from hookrun.model import Hook
-    from hookrun.run.prepare import Surroundings
-    from hookrun.run.process import Loop
+    from hookrun.process.loop import Loop
+    from hookrun.process.prepare import Surroundings
 
     class Trust(Protocol):
         """Who is asked about each hook before it is started and after it has ended."""
@@ -33,7 +33,7 @@ NOT_EXECUTED = (126, 127)
 """The exit statuses of a shell that could not start a program."""
 NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
-"""How `python.py` says that the function is not there; it is not imported here, for it imports `json`."""
+"""How `python_hook.py` says that the function is not there; it is not imported here, for it imports `json`."""
 
 
 class Runner:
@@ -88,7 +88,7 @@ class Runner:
         return self._trust.after(hook, outcome) if self._trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
-        from hookrun.run import background
+        from hookrun.process import background
 
         return background.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
@@ -110,7 +110,7 @@ def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:
 def _no_interpreter(hook: Hook, around: Surroundings) -> Failure | None:
     environment = around.environment(hook, b"")
     path = resolve(hook.look[0], environment, around.directory(hook, environment))
-    interpreter = start.interpreter_of(path) if path is not None else None
+    interpreter = spawn.interpreter_of(path) if path is not None else None
     if path is None or interpreter is None or exists(fsencode(interpreter)):
         return None
-    return start.no_interpreter(path, interpreter)
+    return spawn.no_interpreter(path, interpreter)

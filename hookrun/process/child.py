@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrun.model import Outcome
-    from hookrun.run.strays import Head
+    from hookrun.process.orphans import Head
 
 NEVER = float("inf")
 AT_ONCE = select.PIPE_BUF
@@ -124,9 +124,9 @@ class Process:
         except BaseException as error:
             self.close()
             if self.pid or not isinstance(error, (OSError, CannotStart)):
-                from hookrun.run import strays
+                from hookrun.process import orphans
 
-                strays.end_unknown(self.task.trace)
+                orphans.end_unknown(self.task.trace)
             raise
         finally:
             for fd in (stdin, stdout, stderr):
@@ -255,10 +255,10 @@ class Process:
         except (ProcessLookupError, PermissionError):
             if not held:
                 return 0
-        from hookrun.run import strays
+        from hookrun.process import orphans
 
-        head = strays.Head(self.pid, self.task.trace)
-        strays.find([head])
+        head = orphans.Head(self.pid, self.task.trace)
+        orphans.find([head])
         return len(head.known)
 
     def unlock(self) -> None:

@@ -11,10 +11,10 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
-from hookrun.run import alone
-from hookrun.run.process import MOST_AT_ONCE
-from hookrun.run.service import Batch, ClosedError, Inline, Places, Service
-from hookrun.run.task import Task
+from hookrun.process import alone
+from hookrun.process.child import Task
+from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.service import Batch, ClosedError, Inline, Places, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.run import spawn_at
-from hookrun.run.pool import Pool
-from hookrun.run.prepare import Environment, Inherited
-from hookrun.run.task import Task
-from tests.run.test_processes import Signpost, until
+from hookrun.process import spawn_at
+from hookrun.process.child import Task
+from hookrun.process.pool import Pool
+from hookrun.process.prepare import Environment, Inherited
+from tests.process.test_processes import Signpost, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -6,8 +6,8 @@ import os
 import sys
 
 from hookrun.model import STRANGERS, Failure
-from hookrun.run import start
-from hookrun.run.task import Task
+from hookrun.process import spawn
+from hookrun.process.child import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ POLICIES = ("inherit", "scrub", "clean")
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look for a script without a slash on PATH when it is not in the working directory."""
+
+
+CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
+LAST_RESORT = "/tmp"  # noqa: S108  # a working directory, where even the home directory is gone; nothing is put there
 
 
 class Inherited(dict[bytes, bytes]):
@@ -84,7 +88,7 @@ class Surroundings:
         *,
         project: str,
         request_id: str,
-        program: Callable[[tuple[str, ...], Environment, str], start.Start] = start.program,
+        program: Callable[[tuple[str, ...], Environment, str], spawn.Start] = spawn.program,
         may_fork: bool = True,
         project_env_policy: object = None,
         home: str | None = None,
@@ -149,9 +153,7 @@ class Surroundings:
             if (granted := everything.get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
         if hook.dialect == "claude":
-            from hookrun.run import as_claude
-
-            own.update(as_claude.variables(hook, self.project))
+            own.update(_claude_variables(hook, self.project))
         return own
 
     def env_policy(self, hook: Hook) -> str:
@@ -170,9 +172,7 @@ class Surroundings:
             return self.project
         if hook.cwd == "event":
             if hook.dialect == "claude":
-                from hookrun.run import as_claude
-
-                return as_claude.directory(self.event_directory, self.project, environment)
+                return _existing_directory(self.event_directory, self.project, environment)
             return self.event_directory
         return expand(hook.cwd, environment, self.project)
 
@@ -283,45 +283,43 @@ def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Tas
     )
 
 
-def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start:
+def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start:
     return around.program(("/bin/sh", "-c", str(hook.target)), environment, cwd)
 
 
-def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
+def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
     argv = list(hook.target)
     if hook.dialect == "claude":
-        from hookrun.run import as_claude
-
-        argv = as_claude.arguments(argv, environment)
+        argv = _with_claude_paths(argv, environment)
     program = resolve(argv[0], environment, cwd)
     if program is None:
         return _missing(argv[0])
     return around.program((program, *argv[1:]), environment, cwd)
 
 
-def _start_python(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
-    from hookrun.run import python
+def _start_python(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
+    from hookrun.process import python_hook
 
     target = str(hook.target)
     if hook.interpreter is None and around.may_fork:
-        return start.function(lambda: python.run(target, cwd), environment, cwd)
+        return spawn.function(lambda: python_hook.run(target, cwd), environment, cwd)
     if hook.interpreter is None and not sys.executable:
         return _no_python(hook)
     interpreter = resolve(hook.interpreter or sys.executable, environment, cwd)
     if interpreter is None:
         return _missing(hook.interpreter or sys.executable)
-    return around.program((interpreter, python.__file__, target, cwd), environment, cwd)
+    return around.program((interpreter, python_hook.__file__, target, cwd), environment, cwd)
 
 
-def _start_url(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> start.Start | Failure:
-    from hookrun.run import http
+def _start_url(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
+    from hookrun.process import http_hook
 
     if around.may_fork:
-        return start.function(lambda: http.run(hook), environment, cwd)
+        return spawn.function(lambda: http_hook.run(hook), environment, cwd)
     if not sys.executable:
         return _no_python(hook)
-    environment[http.REQUEST] = http.as_environment(hook)
-    return around.program((sys.executable, "-I", "-S", http.__file__), environment, cwd)
+    environment[http_hook.REQUEST] = http_hook.as_environment(hook)
+    return around.program((sys.executable, "-I", "-S", http_hook.__file__), environment, cwd)
 
 
 def _no_python(hook: Hook) -> Failure:
@@ -408,3 +406,27 @@ def _lock(hook: Hook, project: str, locks: str) -> str:
     from hookrun.private import label
 
     return f"{locks}/{label(project, hook.layer, hook.source, hook.name)}.lock"
+
+
+def _claude_variables(hook: Hook, project: str) -> dict[bytes, bytes]:
+    """Return what a hook in Claude's dialect has in its environment besides what every hook has."""
+    own = {CLAUDE_PROJECT.encode(): os.fsencode(project)}
+    plugin = hook.claude.get("plugin_root") if hook.claude is not None else None
+    if isinstance(plugin, str):
+        own[CLAUDE_PLUGIN.encode()] = os.fsencode(plugin)
+    return own
+
+
+def _with_claude_paths(words: list[str], environment: Mapping[bytes, bytes]) -> list[str]:
+    """Return the words of `args` with `${CLAUDE_PROJECT_DIR}` and `${CLAUDE_PLUGIN_ROOT}` filled in, as plain text."""
+    for name in (CLAUDE_PROJECT, CLAUDE_PLUGIN):
+        value = environment.get(name.encode())
+        if value is not None:
+            words = [word.replace(f"${{{name}}}", os.fsdecode(value)) for word in words]
+    return words
+
+
+def _existing_directory(path: str, project: str, environment: Mapping[bytes, bytes]) -> str:
+    """Return a working directory that is there: where the agent is, else the project, else home, else LAST_RESORT."""
+    home = os.fsdecode(environment.get(b"HOME", b""))
+    return next((each for each in (path, project, home) if os.path.isdir(each)), LAST_RESORT)

@@ -13,7 +13,7 @@ from tests.conftest import Project
 WITHOUT = {
     "pidfd": "del os.pidfd_open",
     "a pidfd to spare": "os.pidfd_open = lambda pid: (_ for _ in ()).throw(OSError(24, 'Too many open files'))",
-    "/proc": "import hookrun.run.strays as s; s._processes = list; del os.pidfd_open",
+    "/proc": "import hookrun.process.orphans as s; s._processes = list; del os.pidfd_open",
     "a session from posix_spawn": """
 spawn = os.posix_spawn
 def without_session(*arguments, setsid=False, **options):

@@ -13,9 +13,8 @@ from errno import ENOENT, ENOEXEC, ENOTDIR
 from struct import pack
 
 from hookrun.model import Failure
-from hookrun.run.signals import RESTORED
-from hookrun.run.start import STANDARD, cannot_enter, diagnosis, interpreter_of, no_interpreter
-from hookrun.run.task import CannotStart
+from hookrun.process.child import CannotStart
+from hookrun.process.spawn import RESTORED, STANDARD, cannot_enter, diagnosis, interpreter_of, no_interpreter
 
 try:
     import ctypes
@@ -26,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Set as AbstractSet
 
-    from hookrun.run.prepare import Environment, Inherited
+    from hookrun.process.prepare import Environment, Inherited
 
     Start = Callable[[int, int, int], int]
 

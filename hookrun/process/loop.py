@@ -8,7 +8,7 @@ from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.run.task import CHUNK, CLOSED, NEVER, NO_PIDFD, NOT_YET, CannotStart, Process, Task, close
+from hookrun.process.child import CHUNK, CLOSED, NEVER, NO_PIDFD, NOT_YET, CannotStart, Process, Task, close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -347,15 +347,15 @@ class Loop:
 
     def _end(self, processes: list[Process], now: float) -> None:
         """Ask these hooks and all they have started to end; note who that is while it can be seen."""
-        from hookrun.run import strays
+        from hookrun.process import orphans
 
         for process in processes:
             if process.pidfd == NOT_YET:
                 self._tell_exit(process)
-            process.family = strays.Head(process.pid, process.task.trace)
+            process.family = orphans.Head(process.pid, process.task.trace)
             process.ending = TERM
             process.closing = now + TERM_GRACE
-        strays.find([process.family for process in processes if process.family is not None])
+        orphans.find([process.family for process in processes if process.family is not None])
         for process in processes:
             process.signal_group(TERM)
 
@@ -369,9 +369,9 @@ class Loop:
             process.signal_group(KILL)
         heads = [process.family for process in processes + gone if process.family is not None]
         if heads:
-            from hookrun.run import strays
+            from hookrun.process import orphans
 
-            strays.kill(heads)
+            orphans.kill(heads)
 
     def _finish(self, process: Process) -> None:
         """Reap the process and close everything of ours."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.run import spawn_at, start
-from hookrun.run.task import CannotStart
-from tests.run.bench import program
+from hookrun.process import spawn, spawn_at
+from hookrun.process.child import CannotStart
+from tests.process.bench import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,8 +69,8 @@ def python(script: str, cwd: Path | str) -> bytes:
 
 
 PROGRAM = """
-from hookrun.run import spawn_at
-from hookrun.run.prepare import Environment, Inherited
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Inherited
 def program(argv, environment, cwd):
     return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
 """
@@ -244,9 +244,9 @@ def failure(
 
 def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Path | str) -> tuple[str, str]:
     """Return the failure, which has to be that of a program that is started by a process with one thread."""
-    monkeypatch.chdir("/")  # and back at the end: start.program leaves it
+    monkeypatch.chdir("/")  # and back at the end: spawn.program leaves it
     told = failure(program, argv, str(cwd), PATH)
-    assert told == failure(start.program, argv, str(cwd), PATH)
+    assert told == failure(spawn.program, argv, str(cwd), PATH)
     return told
 
 
@@ -434,7 +434,7 @@ def test_a_directory_of_ours_that_is_gone_hinders_no_start(way: str, tmp_path: P
     """A process whose own directory was removed starts programs elsewhere."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    fallback = "" if way == "the C library" else "import hookrun.run.spawn_at as s; s.LIBRARY = None\n"
+    fallback = "" if way == "the C library" else "import hookrun.process.spawn_at as s; s.LIBRARY = None\n"
     script = "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\npid = program(('/bin/pwd',), {}, '/')(0, 1, 2)\n"
     assert in_another_python(f"{fallback}{script}os.waitpid(pid, 0)", str(gone)) == "/\n"
 
@@ -444,9 +444,9 @@ def test_a_python_without_ctypes_has_a_shell_change_the_directory(tmp_path: Path
     script = """
 import sys
 sys.modules["_ctypes"] = None
-from hookrun.run import spawn_at
+from hookrun.process import spawn_at
 assert spawn_at.LIBRARY is None
-from hookrun.run.prepare import Environment, Inherited
+from hookrun.process.prepare import Environment, Inherited
 pid = spawn_at.program(("/bin/pwd",), Environment(Inherited({}), {}), sys.argv[1])(0, 1, 2)
 os.waitpid(pid, 0)
 """

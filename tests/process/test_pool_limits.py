@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.run.pool import ClosedError, Pool
-from hookrun.run.task import Task
-from tests.run.bench import (
+from hookrun.process.child import Task
+from hookrun.process.pool import ClosedError, Pool
+from tests.process.bench import (
     ENOUGH,
     NO,
     SOON,
@@ -26,7 +26,7 @@ from tests.run.bench import (
     pytestmark,
     submit,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 __all__ = ["bench", "pytestmark"]
 
@@ -77,10 +77,10 @@ def test_what_cannot_start_while_others_run_is_tried_again(bench: Bench, way: st
 FEW_FILES = """
 import os, resource, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.run import spawn_at
-from hookrun.run.prepare import Environment, Inherited
-from hookrun.run.pool import Pool
-from hookrun.run.task import Task
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Inherited
+from hookrun.process.pool import Pool
+from hookrun.process.child import Task
 resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 def task(n):
     begin = spawn_at.program(("/bin/sh", "-c", f"echo {n}"), Environment(Inherited(os.environb), {}), "/")
@@ -117,8 +117,8 @@ def test_tasks_with_one_lock_never_run_side_by_side(bench: Bench, processes: int
         script = f"""
 import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}]
 from pathlib import Path
-from hookrun.run.pool import Pool
-from tests.run.bench import Bench
+from hookrun.process.pool import Pool
+from tests.process.bench import Bench
 class Same(Bench):
     def __init__(self): self.directory = Path({str(bench.directory)!r})
 pool = Pool(4)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun import private
-from hookrun.run import strays
-from tests.run.bench import (
+from hookrun.process import orphans
+from tests.process.bench import (
     ENOUGH,
     NO,
     SOON,
@@ -30,7 +30,7 @@ from tests.run.bench import (
     submit,
     zombies,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def test_a_second_interrupt_leaves_no_process_either(
 ) -> None:
     """Ctrl-C often comes twice, from the terminal and from a parent: the second while hooks are being ended."""
     with pool_of(2) as pool:
-        monkeypatch.setattr(strays, function, once(getattr(strays, function), interrupts))
+        monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
 
         def interrupt_when_it_runs() -> None:
             until(lambda: bench.inside() == 1)
@@ -211,10 +211,10 @@ def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypat
 IGNORED = """
 import os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.run import spawn_at
-from hookrun.run.prepare import Environment, Inherited
-from hookrun.run.pool import Pool
-from hookrun.run.task import Task
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Inherited
+from hookrun.process.pool import Pool
+from hookrun.process.child import Task
 def task(line, **more):
     begin = spawn_at.program(("/bin/sh", "-c", line), Environment(Inherited(os.environb), {}), "/")
     return Task(begin, b"", max_output=99, **{"timeout": 60, **more})

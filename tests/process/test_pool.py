@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.run.bench import (
+from tests.process.bench import (
     NO,
     SOON,
     Bench,
@@ -20,10 +20,10 @@ from tests.run.bench import (
     submit,
     zombies,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
-    from tests.run.bench import Given
+    from tests.process.bench import Given
 
 __all__ = ["bench", "pytestmark"]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.run import alone
-from hookrun.run.process import MOST_AT_ONCE, Loop
-from hookrun.run.service import Inline, Places
-from hookrun.run.task import AT_ONCE, CannotStart, Process, Task
-from tests.run.bench import SOON, Bench, bench, program, pytestmark, zombies
-from tests.run.test_processes import until
+from hookrun.process import alone
+from hookrun.process.child import AT_ONCE, CannotStart, Process, Task
+from hookrun.process.loop import MOST_AT_ONCE, Loop
+from hookrun.process.service import Inline, Places
+from tests.process.bench import SOON, Bench, bench, program, pytestmark, zombies
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Outcome
-from hookrun.run.process import MOST_INTERRUPTS, PATIENCE, pidfd
-from hookrun.run.task import AT_ONCE, CHUNK, CannotStart, Process
+from hookrun.process.child import AT_ONCE, CHUNK, CannotStart, Process
+from hookrun.process.loop import MOST_INTERRUPTS, PATIENCE, pidfd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.run.process import Loop
-    from hookrun.run.task import Task
+    from hookrun.process.child import Task
+    from hookrun.process.loop import Loop
 
 _RUNNING: set[Process] = set()
 
