@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.engine import Chain
     from hookrun.model import Hook, Outcome
-    from hookrun.run.prepare import Surroundings
+    from hookrun.process.prepare import Surroundings
     from hookrun.trust.switches import Switches
 
 REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
@@ -151,11 +151,10 @@ class Fire:
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
-        from hookrun.run.prepare import DEEPEST, Surroundings, depth, nested
-        from hookrun.run.process import SLOW, Loop
-        from hookrun.run.runner import Runner
-        from hookrun.run.signals import catch, release
-        from hookrun.run.start import keep_to_ourselves
+        from hookrun.process.loop import SLOW, Loop
+        from hookrun.process.prepare import DEEPEST, Surroundings, depth, nested
+        from hookrun.process.runner import Runner
+        from hookrun.process.spawn import catch, keep_to_ourselves, release
 
         command = self.command
         if depth() >= DEEPEST and (command.agent is None or nested()):

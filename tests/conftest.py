@@ -15,7 +15,7 @@ import pytest
 from hookrun.config import cache
 from hookrun.config.find import find
 from hookrun.model import STRANGERS
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner

@@ -15,8 +15,8 @@ from hookrun.cli.project import Project
 from hookrun.config.problem import nearest, printable, shown
 from hookrun.events import EVENTS
 from hookrun.model import STRANGERS
+from hookrun.process.prepare import looks_like_credential
 from hookrun.redact import HIDDEN, redact
-from hookrun.run.prepare import looks_like_credential
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,8 @@ from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
-from hookrun.run.pool import Pool
-from hookrun.run.process import MOST_AT_ONCE
+from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.pool import Pool
 from hookrun.testing import as_agent, declared
 from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
 from hookrun.testing.came import Came, as_told, of_verdict
