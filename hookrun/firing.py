@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit, context as contexts
 from hookrun.config import cache
 from hookrun.config.find import claude_directory, find, find_user_layer
-from hookrun.events import EVENTS, canonical
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
@@ -95,16 +95,10 @@ class Command:
 
     def event(self, given: str) -> str:
         """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
-        own = self.compiled.events if self.compiled is not None else []
-        event = canonical(given) or (given if given in own else None)
-        if event is not None:
-            return event
-        from difflib import get_close_matches
-
-        near = get_close_matches(given, [*EVENTS, *own], 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}."
-        msg = f"unknown event {given!r}: {hint} A program's own events are declared under hookrun.events"
-        raise TroubleError(msg)
+        try:
+            return resolve_event(given, self.compiled.events if self.compiled is not None else ())
+        except UnknownEventError as error:
+            raise TroubleError(f"{error}; a program's own events are declared under hookrun.events") from None
 
     def project(self) -> str:
         """Return the project's root: where its declarations lie, else the repository, else where we are."""

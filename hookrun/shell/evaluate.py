@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.command import Command, name
-from hookrun.recipes.shell.feeding import of_find, of_xargs
-from hookrun.recipes.shell.output import printed
-from hookrun.recipes.shell.parse import source_of
-from hookrun.recipes.shell.words import UNKNOWN, Word
-from hookrun.recipes.shell.wrappers import APART, line_of, unwrapped
+from hookrun.shell.echo_printf import printed
+from hookrun.shell.find_xargs import of_find, of_xargs
+from hookrun.shell.simple_command import SimpleCommand, name
+from hookrun.shell.syntax_tree import source_of
+from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.wrappers import APART, line_of, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_sitter import Node
 
-    from hookrun.recipes.shell.command import Reading, Redirection
-    from hookrun.recipes.shell.parse import Source
-    from hookrun.recipes.shell.scope import Scope
-    from hookrun.recipes.shell.wrappers import Line, Wrapped
+    from hookrun.shell.scope import Scope
+    from hookrun.shell.simple_command import ParsedLine, Redirection
+    from hookrun.shell.syntax_tree import Source
+    from hookrun.shell.wrappers import Line, Wrapped
 
     ReadLine = Callable[[Source, Scope, "Streams"], Word | None]
     Walk = Callable[[Node, Source, Scope, "Streams"], Word | None]
@@ -70,7 +70,7 @@ class Streams:
 class Runner:
     """Notes commands in a reading. `line` reads a line within it, `walk` the body of a function."""
 
-    def __init__(self, reading: Reading, line: ReadLine, walk: Walk) -> None:
+    def __init__(self, reading: ParsedLine, line: ReadLine, walk: Walk) -> None:
         self._reading = reading
         self._line = line
         self._walk = walk
@@ -84,7 +84,7 @@ class Runner:
             "shift": _shift,
         }
 
-    def note(self, command: Command) -> None:
+    def note(self, command: SimpleCommand) -> None:
         """Add a command to the reading."""
         if len(self._reading.commands) >= MOST_COMMANDS:
             raise TooMuchError("too long")
@@ -101,7 +101,7 @@ class Runner:
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
         program = name(words[0].text)
-        command = Command(
+        command = SimpleCommand(
             words,
             redirections=streams.redirections,
             assignments=assignments,
@@ -133,7 +133,7 @@ class Runner:
             return _kept(None if scope.directory is None else Word(scope.directory), streams)
         return _kept(printed(program, words, streams.stdin), streams)
 
-    def _run_wrapped(self, wrapped: Wrapped, command: Command, scope: Scope, streams: Streams) -> Word | None:
+    def _run_wrapped(self, wrapped: Wrapped, command: SimpleCommand, scope: Scope, streams: Streams) -> Word | None:
         """Run what a wrapper runs: it reads and writes what the wrapper does."""
         program = command.program
         inner = scope if program in SAME_SHELL else scope.copy()
@@ -148,7 +148,7 @@ class Runner:
         scope.wrappers = before
         return text
 
-    def _run_line(self, line: Line, command: Command, scope: Scope) -> Word | None:
+    def _run_line(self, line: Line, command: SimpleCommand, scope: Scope) -> Word | None:
         """Read the line that a program gives to a shell: to this one, or to one of its own."""
         if line.text is None:
             return None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.command import Command, Reading
-from hookrun.recipes.shell.cut import substitutions
-from hookrun.recipes.shell.expand import Expander
-from hookrun.recipes.shell.parse import Source, parse, source_of
-from hookrun.recipes.shell.recover import parts as parts_of, plainer
-from hookrun.recipes.shell.run import Runner, Streams, TooMuchError
-from hookrun.recipes.shell.scope import Scope
-from hookrun.recipes.shell.simple import assigned, left_out, parts, redirect
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.command_node import assigned, left_out, parts, redirect
+from hookrun.shell.error_recovery import parts as parts_of, plainer, substitutions
+from hookrun.shell.evaluate import Runner, Streams, TooMuchError
+from hookrun.shell.expand import Expander
+from hookrun.shell.scope import Scope
+from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+from hookrun.shell.syntax_tree import Source, parse, source_of
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,11 +39,11 @@ SEQUENCES = frozenset(
 )
 
 
-def read(line: str, *, directory: str | None = None, variables: Mapping[str, str] | None = None) -> Reading:
+def parse_line(line: str, *, directory: str | None = None, variables: Mapping[str, str] | None = None) -> ParsedLine:
     """Return the simple commands that a shell would run for the line.
 
     `directory` is where it would be run, `variables` are those of its environment that are known, `HOME` among them.
-    Where the line branches, each branch counts as taken. Never raises: see `Reading.problem`.
+    Where the line branches, each branch counts as taken. Never raises: see `ParsedLine.problem`.
     """
     reader = Reader()
     data = line.encode("utf-8", "surrogatepass")
@@ -64,7 +63,7 @@ class Reader:
     """Walks the tree of one line and of the lines within it."""
 
     def __init__(self) -> None:
-        self.reading = Reading()
+        self.reading = ParsedLine()
         self._expand = Expander(self._substitute)
         self._runner = Runner(self.reading, self.line, self._walk)
         self._deep = 0
@@ -106,7 +105,7 @@ class Reader:
             source = source_of(part)
             root = parse(source.data)
             if root.has_error:
-                self.reading.unclear.append(part)
+                self.reading.unparsed.append(part)
                 for line in substitutions(part):
                     if line.strip() != text.strip():
                         self.line_within(line, scope.copy())
@@ -138,7 +137,7 @@ class Reader:
 
     def _note_redirections(self, scope: Scope, streams: Streams) -> None:
         if streams.redirections:
-            self._runner.note(Command([], redirections=streams.redirections, directory=scope.directory))
+            self._runner.note(SimpleCommand([], redirections=streams.redirections, directory=scope.directory))
 
     def _sequence(self, nodes: Iterable[Node], source: Source, scope: Scope, streams: Streams) -> Word | None:
         """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.command import Redirection
-from hookrun.recipes.shell.run import Streams
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.evaluate import Streams
+from hookrun.shell.simple_command import Redirection
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from hookrun.recipes.shell.expand import Expander
-    from hookrun.recipes.shell.parse import Source
-    from hookrun.recipes.shell.scope import Scope
+    from hookrun.shell.expand import Expander
+    from hookrun.shell.scope import Scope
+    from hookrun.shell.syntax_tree import Source
 
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 CHAINING = frozenset({"&&", "||"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.look import READERS
-from hookrun.recipes.shell.words import Word
+from hookrun.shell.prefilter import READERS
+from hookrun.shell.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

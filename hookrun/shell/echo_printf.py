@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.expand import ansi_c
-from hookrun.recipes.shell.feeding import EXECUTING, FILTERS, finds
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.expand import ansi_c
+from hookrun.shell.find_xargs import EXECUTING, FILTERS, finds
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable

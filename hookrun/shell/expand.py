@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.cut import substitutions
-from hookrun.recipes.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, joined, words
+from hookrun.shell.error_recovery import substitutions
+from hookrun.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, joined, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
-    from hookrun.recipes.shell.parse import Source
-    from hookrun.recipes.shell.scope import Scope
+    from hookrun.shell.scope import Scope
+    from hookrun.shell.syntax_tree import Source
 
     Substitute = Callable[[Node, Source, Scope], Word | None]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -165,3 +167,18 @@ def _cuts(chars: list[Piece], start: int) -> list[int]:
             if depth == 0:
                 return [*cuts, index] if cuts else []
     return []
+
+
+def absolute(path: str, directory: str | None) -> str | None:
+    """Return a path from the root, None if a part of it, or the directory it is relative to, is not known."""
+    if UNKNOWN in path or not path:
+        return None
+    if path.startswith("/"):
+        return normal(path)
+    return normal(os.path.join(directory, path)) if directory is not None else None
+
+
+def normal(path: str) -> str:
+    """Return a path without `.`, `..` and double slashes, those at its beginning included."""
+    path = os.path.normpath(path)
+    return path[1:] if path.startswith("//") else path

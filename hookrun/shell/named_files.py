@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.git import call
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.git_call import parse_git_call
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.recipes.shell.command import Command
-    from hookrun.recipes.shell.git import GitCall
+    from hookrun.shell.git_call import GitCall
+    from hookrun.shell.simple_command import SimpleCommand
 
 CHANGING = frozenset(
     {
@@ -119,7 +119,7 @@ NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--
 """Options whose next word is no file that is shown."""
 
 
-class Named:
+class NamedFile:
     """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
 
     `removed` tells that it is gone afterwards, with all that is in it, `restored` that it becomes what it once was.
@@ -135,11 +135,11 @@ class Named:
         self.removed = removed
 
 
-def named(command: Command) -> Iterator[Named]:
+def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that a command names, each time that it does. Of `NAME=FILE` and `@FILE` the file counts too."""
     for redirection in command.redirections:
         if redirection.writes or redirection.reads:
-            yield Named(redirection.target.text, redirection.target, written=redirection.writes)
+            yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
     program = command.program
     if not command.words or program == UNKNOWN or program in NEITHER:
         return
@@ -157,28 +157,28 @@ def named(command: Command) -> Iterator[Named]:
         written = program in CHANGING or in_place
         for path in _paths(word.text):
             onto = written or (program == "dd" and word.text.startswith("of="))
-            yield Named(path, word, written=onto, removed=program in REMOVING)
+            yield NamedFile(path, word, written=onto, removed=program in REMOVING)
 
 
-def _within_words(command: Command) -> Iterator[Named]:
+def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that stand within options, and within scripts of sed."""
     program, arguments = command.program, command.arguments
-    for path in into(program, arguments):
-        yield Named(path, Word(path), written=True)
+    for path in option_targets(program, arguments):
+        yield NamedFile(path, Word(path), written=True)
     for text in arguments if program in {"gsed", "sed"} else ():
         found = SCRIPT_FILE.search(text)
         if found is not None:
-            yield Named(found[2], Word(found[2]), written=found[1] in "wW")
+            yield NamedFile(found[2], Word(found[2]), written=found[1] in "wW")
     for found in MOUNTS.finditer(" ".join(arguments)) if program in MOUNTING else ():
         path = found[1] or found[2]
-        yield Named(path, Word(path), written=False)
+        yield NamedFile(path, Word(path), written=False)
     for start in ATTACHED.get(program, ()):
         for text in arguments:
             if text.startswith(start):
-                yield Named(text[len(start) :], Word(text[len(start) :]), written=False)
+                yield NamedFile(text[len(start) :], Word(text[len(start) :]), written=False)
 
 
-def _operands(command: Command) -> Iterator[Word]:
+def _operands(command: SimpleCommand) -> Iterator[Word]:
     """Yield the words that may name files: no options, no pattern, nothing that an option takes which is no file."""
     givers = PATTERN_FIRST.get(command.program)
     skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
@@ -202,7 +202,7 @@ def _operands(command: Command) -> Iterator[Word]:
             yield word
 
 
-def into(program: str, arguments: list[str]) -> Iterator[str]:
+def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
     """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
     short, long = INTO.get(program, ("", ""))
     for index, text in enumerate(arguments if short else ()):
@@ -218,26 +218,26 @@ def into(program: str, arguments: list[str]) -> Iterator[str]:
         yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
 
 
-def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named]:
+def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[NamedFile]:
     word, last = operands[index], operands[-1]
     if index < len(operands) - 1 or len(operands) == 1:
-        yield Named(word.text, word, written=program == "mv", removed=program == "mv")
+        yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
         if index < len(operands) - 1:
             target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
-            yield Named(target, Word(target, globs=word.globs), written=True)
+            yield NamedFile(target, Word(target, globs=word.globs), written=True)
     else:
-        yield Named(word.text, word, written=True)
+        yield NamedFile(word.text, word, written=True)
 
 
-def _of_git(command: Command) -> Iterator[Named]:
-    git = call(command)
+def _of_git(command: SimpleCommand) -> Iterator[NamedFile]:
+    git = parse_git_call(command)
     does = OF_GIT.get(git.command) if git is not None else None
     if git is None or does is None or "--cached" in git.texts:
         return
     for word in _of_words(git, does):
         path = word.text.rpartition(":")[2]
         written = does in {"restores", "writes"}
-        yield Named(path, word, written=written, removed=does == "writes", restored=does == "restores")
+        yield NamedFile(path, word, written=written, removed=does == "writes", restored=does == "restores")
 
 
 def _of_words(git: GitCall, does: str) -> Iterator[Word]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun.recipes.shell.command import Command
-from hookrun.recipes.shell.look import may_run
-from hookrun.recipes.shell.read import LONGEST, read
-from hookrun.recipes.shell.words import UNKNOWN
+from hookrun.shell.parse_line import LONGEST, parse_line
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.simple_command import SimpleCommand
+from hookrun.shell.words import UNKNOWN
 
 
-def only(line: str, program: str = "rm") -> Command:
+def only(line: str, program: str = "rm") -> SimpleCommand:
     """Return the one command of a line that is a call of this program."""
     found = [
         each
-        for each in read(line, directory="/srv", variables={"HOME": "/home/me"}).commands
+        for each in parse_line(line, directory="/srv", variables={"HOME": "/home/me"}).commands
         if each.program == program
     ]
     assert len(found) == 1, found
@@ -111,7 +111,7 @@ def test_what_wraps_a_command_is_told(line: str, wrappers: tuple[str, ...]) -> N
 )
 def test_what_is_not_run_is_no_command(line: str) -> None:
     """A name, a text, a function that nobody calls."""
-    assert all(each.program != "rm" for each in read(line).commands)
+    assert all(each.program != "rm" for each in parse_line(line).commands)
 
 
 def test_redirections_are_told_with_their_descriptors() -> None:
@@ -133,7 +133,7 @@ def test_redirections_are_told_with_their_descriptors() -> None:
 def test_a_word_knows_where_it_stands_as_it_is() -> None:
     """In bytes; one that a quote or a variable has changed stands nowhere."""
     line = "é; bash -c 'cd x && npm i' \"$y\" n''pm"
-    commands = read(line).commands
+    commands = parse_line(line).commands
     npm = next(each for each in commands if each.program == "npm")
     places = [line.encode().index(word) for word in (b"npm", b"i' ")]
     assert [word.at for word in npm.words] == places
@@ -143,7 +143,7 @@ def test_a_word_knows_where_it_stands_as_it_is() -> None:
 
 def test_a_function_that_calls_itself_is_told_and_ends() -> None:
     """The call within itself is a command like any other, that knows what it is within."""
-    within = [each for each in read(":(){ :|:& };:").commands if each.within]
+    within = [each for each in parse_line(":(){ :|:& };:").commands if each.within]
     assert [(each.program, each.within, each.beside) for each in within] == [(":", (":",), True)] * 2
 
 
@@ -164,12 +164,12 @@ def test_a_function_that_calls_itself_is_told_and_ends() -> None:
 )
 def test_a_line_that_is_not_read_to_its_end_says_why(line: str, problem: str | None) -> None:
     """One that is no shell, that is nested too deep, that is too long or runs too many commands."""
-    assert read(line).problem == problem
+    assert parse_line(line).problem == problem
 
 
 def test_what_doubles_itself_is_unknown_before_it_is_large() -> None:
     """A variable that is put into itself again and again."""
-    command = read("x=ab; " + 'x="$x$x";' * 60 + "rm $x").commands[-1]
+    command = parse_line("x=ab; " + 'x="$x$x";' * 60 + "rm $x").commands[-1]
     assert command.arguments == [UNKNOWN]
 
 
@@ -231,7 +231,7 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, max_size=25), st.sampled_from(["", " "]))
 def test_no_line_makes_it_fail(parts: list[str], between: str) -> None:
     """Whatever an agent writes."""
-    reading = read(between.join(parts), directory="/srv", variables={"HOME": "/home/me"})
+    reading = parse_line(between.join(parts), directory="/srv", variables={"HOME": "/home/me"})
     assert reading.problem in {None, "syntax", "too deep", "too long"}
 
 

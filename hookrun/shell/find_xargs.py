@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
-    from hookrun.recipes.shell.wrappers import Wrapped
+    from hookrun.shell.wrappers import Wrapped
 
     Argv = list[Word]
 
@@ -55,7 +55,7 @@ NAMES = frozenset({"-iname", "-name"})
 OF_PATHS = NAMES | {"-ipath", "-path", "-wholename"}
 
 
-def narrows(texts: list[str]) -> bool:
+def has_filter(texts: list[str]) -> bool:
     """Tell whether these words let find come by only some of what there is: not by `-name '*'`, nor by `! -name x`."""
     for index, text in enumerate(texts):
         named = text in OF_PATHS
@@ -89,10 +89,10 @@ def finds(argv: Argv) -> Argv:
     names = [after for each, after in pairwise(texts) if each in NAMES]
     if not names or any(text in FILTERS and text not in NAMES for text in texts):
         names = [UNKNOWN]
-    return [Word(f"{start.text.rstrip('/')}/{name}", globs=True) for start in roots(argv) for name in names]
+    return [Word(f"{start.text.rstrip('/')}/{name}", globs=True) for start in start_directories(argv) for name in names]
 
 
-def roots(argv: Argv) -> Argv:
+def start_directories(argv: Argv) -> Argv:
     """Return the directories that find begins with."""
     found: Argv = []
     for word in argv[1:]:

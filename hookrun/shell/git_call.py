@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.words import UNKNOWN, Word, absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hookrun.recipes.shell.command import Command
+    from hookrun.shell.simple_command import SimpleCommand
 
     Configured = Callable[[str | None], Mapping[str, str]]
 
@@ -61,7 +61,7 @@ class GitCall:
         return [word.text for word in self.words]
 
 
-def call(command: Command, configured: Configured | None = None) -> GitCall | None:
+def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
     """Return the call that a command is, None if it is none of git's or names no command of it.
 
     A program that is not known counts as git: whoever asks looks for words that only git is given. `configured` returns
@@ -124,8 +124,6 @@ def _past_options(
             name, _, variable = given.rpartition("=")
             settings[name.lower()] = variables.get(variable, UNKNOWN)
         elif option == "-C" and takes:
-            from hookrun.recipes.lines import absolute
-
             directory = absolute(given, directory)
         words = words[1 + takes :]
     return words, directory

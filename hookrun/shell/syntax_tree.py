@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.words import UNKNOWN
+from hookrun.shell.words import UNKNOWN
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

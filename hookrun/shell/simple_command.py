@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.match import glob
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class Redirection:
         return self.operator in READING
 
 
-class Command:
+class SimpleCommand:
     """One simple command: the program and its arguments are `words`, without what wraps it.
 
     `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
@@ -88,19 +88,19 @@ class Command:
         return program if program in names else None
 
 
-class Reading:
+class ParsedLine:
     """All commands of a line, in the order in which they would run, and why it was not read to its end, if it was not.
 
     `problem` is `syntax` where some of it is no shell that is understood, `too long`, or `too deep`: then `commands`
-    are those that were found all the same. `unclear` are the parts of the line that are no shell that is understood.
+    are those that were found all the same. `unparsed` are the parts of the line that are no shell that is understood.
     """
 
-    __slots__ = ("commands", "problem", "unclear")
+    __slots__ = ("commands", "problem", "unparsed")
 
     def __init__(self) -> None:
-        self.commands: list[Command] = []
+        self.commands: list[SimpleCommand] = []
         self.problem: str | None = None
-        self.unclear: list[str] = []
+        self.unparsed: list[str] = []
 
 
 def name(word: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word
+from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tree_sitter import Node
 
-    from hookrun.recipes.shell.parse import Source
+    from hookrun.shell.syntax_tree import Source
 
 
 class Scope:
@@ -110,9 +110,3 @@ class Scope:
             if values:
                 (value,) = values if len(values) == 1 else (UNKNOWN,)
                 self.variables[name] = UNKNOWN if value is None else value
-
-
-def normal(path: str) -> str:
-    """Return a path without `.`, `..` and double slashes, those at its beginning included."""
-    path = os.path.normpath(path)
-    return path[1:] if path.startswith("//") else path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes.shell.command import Command
-from hookrun.recipes.shell.read import read
+from hookrun.shell.parse_line import parse_line
+from hookrun.shell.simple_command import SimpleCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ NOT_TAKEN = {
 """But for these, in which a branch is read that is not taken."""
 
 
-def calls(commands: list[Command]) -> list[list[str]]:
+def calls(commands: list[SimpleCommand]) -> list[list[str]]:
     """Return the calls of probe among the commands, each as its directory and arguments."""
     return [[str(each.directory), *each.arguments] for each in commands if each.program == "probe"]
 
@@ -114,7 +114,7 @@ def test_a_line_is_read_as_bash_runs_it(line: str, tmp_path: Path) -> None:
     environment = {"PATH": path, "HOME": str(tmp_path), "LOG": str(log)}
     subprocess.run(["bash", "-c", line], cwd=work, env=environment, stdin=subprocess.DEVNULL, check=False, timeout=60)
     ran = [call.split("\x1f")[:-1] for call in log.read_text().split("\x1e")[:-1]]
-    reading = read(line, directory=str(work), variables=environment)
+    reading = parse_line(line, directory=str(work), variables=environment)
     found = calls(reading.commands)
     if line in NOT_TAKEN:
         assert all(call in found for call in ran)
