@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from hookrun import audit, records
+from hookrun.testing import is_case_file
 from hookrun.testing.cases import load
 from hookrun.testing.edit import CannotEditError, Change, YamlForm, edited
-from hookrun.testing.names import is_case_file
 from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.testing.around import filled
 from hookrun.testing.cases import WORKDIR, load
 from hookrun.testing.edit import CannotEditError, Change, edited
-from hookrun.testing.judge import NOTHING, accepted, plain
+from hookrun.testing.results import NO_EXPECTATION, actual_expectation, default_expectation
+from hookrun.testing.sandbox import expand_placeholders
 from hookrun.wiring.files import WiringError, existing, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.ran import Ran
+    from hookrun.testing.results import CaseRun
 
 
 class Updated:
@@ -35,10 +35,10 @@ class Wanted:
     results: int
 
 
-def update(results: Iterable[Ran]) -> Updated:
+def update(results: Iterable[CaseRun]) -> Updated:
     """Write what came of each case that did not hold into its file. A case that cannot be edited stays as it is."""
     updated = Updated()
-    by_file: dict[CaseFile, dict[Case, list[Ran]]] = {}
+    by_file: dict[CaseFile, dict[Case, list[CaseRun]]] = {}
     for ran in results:
         by_file.setdefault(ran.case.file, {}).setdefault(ran.case, []).append(ran)
     for file, cases in by_file.items():
@@ -55,21 +55,21 @@ def update(results: Iterable[Ran]) -> Updated:
     return updated
 
 
-def _changes(case: Case, runs: list[Ran]) -> list[Change]:
+def _changes(case: Case, runs: list[CaseRun]) -> list[Change]:
     """Return what has to change for a case to hold. Raises CannotEditError where its agents come to several things."""
     at = ("cases", case.index, "expect")
     keys = list(dict.fromkeys(each.key for ran in runs for each in ran.differences))
-    if NOTHING in keys:
+    if NO_EXPECTATION in keys:
         return [Change(at, _agreed("what comes of it", [_general(ran, _plain(ran)) for ran in runs]))]
     return [Change((*at, key), _agreed(key, [_general(ran, _accepted(key, ran)) for ran in runs])) for key in keys]
 
 
-def _plain(ran: Ran) -> object:
-    return plain(ran.came) if ran.came is not None else None
+def _plain(ran: CaseRun) -> object:
+    return default_expectation(ran.result) if ran.result is not None else None
 
 
-def _accepted(key: str, ran: Ran) -> object:
-    return accepted(key, ran.came) if ran.came is not None else None
+def _accepted(key: str, ran: CaseRun) -> object:
+    return actual_expectation(key, ran.result) if ran.result is not None else None
 
 
 def _agreed(what: str, values: list[object]) -> object:
@@ -78,9 +78,9 @@ def _agreed(what: str, values: list[object]) -> object:
     return values[0]
 
 
-def _general(ran: Ran, value: object) -> object:
+def _general(ran: CaseRun, value: object) -> object:
     """Return a value with the word for the case's directory in the place of its path."""
-    return filled(value, {ran.directory: WORKDIR}) if ran.directory is not None else value
+    return expand_placeholders(value, {ran.directory: WORKDIR}) if ran.directory is not None else value
 
 
 def _write(file: CaseFile, wanted: list[Wanted], updated: Updated) -> None:
