@@ -15,8 +15,8 @@ from hookrun.config.problem import Problem, shown
 from hookrun.config.shapes import Anything, Choice, Field, Many, Table, Text
 from hookrun.config.source import Document, SourceError, read
 from hookrun.config.values import Place, keep
-from hookrun.match import glob
-from hookrun.model import FAILURES, STRENGTH
+from hookrun.globs import glob
+from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = Text("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
 HOOK = Text("the name of a hook", NAME.pattern)
-ACTION = Text("an action", "|".join(STRENGTH), known=tuple(STRENGTH))
+ACTION = Text("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
 AGENT = Text("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
 
 EXPECT_FIELDS = (

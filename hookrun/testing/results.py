@@ -6,15 +6,16 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.match import TOOL_NAMES, glob
-from hookrun.verdict import same
+from hookrun.conditions import TOOL_NAMES
+from hookrun.globs import glob
+from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.agents.answer import Answer
     from hookrun.config.problem import Problem
-    from hookrun.model import Hook, Run, Verdict
+    from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
 
@@ -52,7 +53,7 @@ class CaseResult:
     failures: list[HookFailure] = field(default_factory=list)
     files: dict[str, str | None] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[HookResult] = field(default_factory=list)
     context: dict[str, object] = field(default_factory=dict)
     ms: float = 0.0
 
@@ -71,7 +72,7 @@ class CaseResult:
         return found
 
 
-def result_from_verdict(verdict: Verdict, runs: list[Run], context: dict[str, object]) -> CaseResult:
+def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> CaseResult:
     """Return the result for a combined verdict and the runs it result from."""
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
@@ -196,7 +197,7 @@ def _fits(expected: object, text: str | None) -> bool:
 
 
 def _args_differ(key: str, expected: object, result: CaseResult) -> Difference | None:
-    return None if same(expected, result.args) else Difference(key, expected, result.args)
+    return None if json_equal(expected, result.args) else Difference(key, expected, result.args)
 
 
 def _failure_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
@@ -334,7 +335,7 @@ class Coverage:
             if hook.mode != "off" and _key(hook) not in self._hooks:
                 self._hooks[_key(hook)] = HookCoverage(hook, list(_wanted(hook)))
 
-    def _note(self, run: Run, result: CaseResult) -> None:
+    def _note(self, run: HookResult, result: CaseResult) -> None:
         of = self._hooks.get(_key(run.hook))
         if of is None:
             return

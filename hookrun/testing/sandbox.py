@@ -21,7 +21,7 @@ from hookrun.config.source import Document
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
-from hookrun.model import STRANGERS
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process import spawn_at
 from hookrun.process.prepare import Environment, Surroundings
 from hookrun.testing.cases import WORKDIR
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hookrun.agents.message import Message
     from hookrun.library.registry import Selection
     from hookrun.library.services import Services
-    from hookrun.model import Hook, Outcome, Run, Verdict
+    from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 IN_MEMORY = "declarations in memory"
 """The name of such a configuration in messages."""
@@ -68,7 +68,7 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
     except NoHomeError:
         home = "/"
     found = find(directory, home, config=config)
-    found.files = [each for each in found.files if each[0] in STRANGERS]
+    found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
     declarations = compile_declarations(found)
     problems = list(declarations.problems)
     if not problems and declarations.root is None:
@@ -130,7 +130,7 @@ def agent_message(agent: Agent, event: str, context: Mapping[str, object]) -> Me
     return message_from_context(agent, event, context)
 
 
-def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[Run]) -> Answer:
+def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> Answer:
     """Return the agent's response for a verdict."""
     return answer(agent, message, [said(verdict, runs)])
 
@@ -276,7 +276,7 @@ class CaseFire(Fire):
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Collect the result of a background hook; called in another thread."""
-        record = audit.of_background(hook, outcome, self._data)
+        record = audit.background_record(hook, outcome, self._data)
         kind = record.get("failure")
         failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
         self._ended.put(failed)
