@@ -207,16 +207,16 @@ def _nothing_to_run(ctx: click.Context) -> None:
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
     """Make a case of a recorded fire and print it, or put it into a file."""
-    from hookrun.testing import from_log  # only where somebody asks
+    from hookrun.testing import update as writing  # it needs YAML, and is rare
 
     try:
-        case = from_log.case_of(home_of(home), recorded)
+        case = writing.case_from_log(home_of(home), recorded)
         if as_json:
             click.echo(json.dumps({"cases": [case]}, indent=2))
         elif into is None:
-            click.echo(from_log.as_text(case), nl=False)
+            click.echo(writing.case_as_text(case), nl=False)
         else:
-            from_log.put_into(into, case)
+            writing.append_case(into, case)
             click.echo(f"put the case {case['name']!r} into {into}")
-    except from_log.NoCaseError as error:
+    except writing.NoCaseError as error:
         raise click.ClickException(str(error)) from None

@@ -18,7 +18,7 @@ from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.testing import parallel
 from hookrun.testing.cases import WORKDIR
@@ -72,7 +72,7 @@ def run_cases(
     files = list(files)
     started = monotonic()
     to_run = cases if cases is not None else [case for file in files for case in file.cases]
-    width = at_once or min(MOST_AT_ONCE, HOOKS_PER_CORE * (os.cpu_count() or 1))
+    width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
     with CaseRunner(width, given, directory) as runner:
         runs = [runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,))]
         if (count := parallel.process_count(len(runs), width)) > 1:
@@ -92,7 +92,7 @@ class CaseRunner:
     """
 
     def __init__(
-        self, at_once: int = MOST_AT_ONCE, given: CaseConfig | None = None, directory: str | None = None
+        self, at_once: int = MAX_PROCESSES, given: CaseConfig | None = None, directory: str | None = None
     ) -> None:
         self.at_once = at_once
         self._given = given

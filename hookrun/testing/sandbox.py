@@ -23,7 +23,7 @@ from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, Surroundings
+from hookrun.process.prepare import Environment, HookEnvironment
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
@@ -196,14 +196,14 @@ def account_home() -> str:
         return ""
 
 
-class CaseSurroundings(Surroundings):
+class CaseEnvironment(HookEnvironment):
     """The environment of a real fire, with the case's variables."""
 
     env: Mapping[bytes, bytes] = {}
 
-    def environment(self, hook: Hook, trace: bytes) -> Environment:
+    def variables(self, hook: Hook, marker: bytes) -> Environment:
         """Return the environment of one run: the case's variables override all but those that describe the fire."""
-        environment = super().environment(hook, trace)
+        environment = super().variables(hook, marker)
         declared = {os.fsencode(name) for name in hook.env or {}}
         for name, value in self.env.items():
             if name in declared or name not in environment.own:
@@ -221,9 +221,9 @@ class CaseProcesses(Processes):
         return False
 
     @property
-    def _around(self) -> Surroundings:
+    def _around(self) -> HookEnvironment:
         if self._surroundings is None:
-            self._surroundings = around = CaseSurroundings(
+            self._surroundings = around = CaseEnvironment(
                 self._chain.context,
                 project=self.project or self._services.project,
                 request_id=self._request_id,
