@@ -17,7 +17,7 @@ OLD, NEW = b'{"old": 1}\n' * 400, b'{"new": 1}\n' * 500
 KILLED = 77
 WRITER = """
 import os, sys
-from hookrun.wiring import files
+from hookrun.edit import file_change as files
 
 left = int(sys.argv[2])
 
@@ -34,7 +34,7 @@ real_write = os.write
 for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "close"):
     setattr(os, name, counted(getattr(os, name)))
 files.make_directories(files.missing_directories(sys.argv[1]))
-files.write(sys.argv[1], b'{"new": 1}\\n' * 500)
+files.write_file(sys.argv[1], b'{"new": 1}\\n' * 500)
 """
 """Writes a file, and ends without another word at its N-th call of the system."""
 
