@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from hookrun import audit, records
 from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.span_editor import EditError
 from hookrun.testing.cases import load
 from hookrun.testing.names import is_case_file
-from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
 if TYPE_CHECKING:
     from hookrun.records import Record
@@ -88,7 +88,7 @@ def put_into(path: str, case: dict[str, object]) -> None:
         if before.data is None:
             if missing_directories(before.path):
                 raise NoCaseError(f"{path}: found no directory for it, expected one; make it first")
-            write(before.path, as_text(case, path).encode())
+            write_file(before.path, as_text(case, path).encode())
             return
         file = load(path)
         if file.problems:
@@ -96,6 +96,6 @@ def put_into(path: str, case: dict[str, object]) -> None:
         taken = {each.name for each in file.cases}
         if case["name"] in taken:
             raise NoCaseError(f"{path}: the case {case['name']} is there already")
-        write(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
-    except (EditError, WiringError) as error:
+        write_file(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
+    except (EditError, FileError) as error:
         raise NoCaseError(f"{path}: {error}") from error

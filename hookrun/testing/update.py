@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileError, existing, write_file
 from hookrun.edit.span_editor import EditError
 from hookrun.testing.around import filled
 from hookrun.testing.cases import WORKDIR, load
 from hookrun.testing.judge import NOTHING, accepted, plain
-from hookrun.wiring.files import WiringError, existing, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,8 +102,8 @@ def _write(file: CaseFile, wanted: list[Wanted], updated: Updated) -> None:
             else:
                 document = edited
                 results += each.results
-        write(before.path, before.encoded(document.text))
-    except (EditError, WiringError) as error:
+        write_file(before.path, before.encoded(document.text))
+    except (EditError, FileError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
         return
     updated.results += results
