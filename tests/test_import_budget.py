@@ -211,8 +211,7 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.matched", "hookrun.claude.names"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
-    expressions = {"hookrun.claude.javascript", "hookrun.claude.expression"}
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared | expressions
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:

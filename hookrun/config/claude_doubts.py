@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrun.claude import matched, permission
-from hookrun.claude.javascript import Expression, RegexError
 from hookrun.claude.matcher import EVERYTHING, names_in
+from hookrun.claude.regex import Expression, RegexError
 from hookrun.config.problem import nearest, shown
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _doubt_expression(matcher: str, event: str, at: Place) -> None:
             expected = f"a tool that there is (Claude Code has no {name} any more; {instead} does that)"
             at.warn(shown(name), expected, f"write {instead}")
     known = {*BUILT_IN, *matched.LEGACY}
-    if "__" not in matcher and not any(expression.finds(name) for name in known):
+    if "__" not in matcher and not any(expression.search(name) for name in known):
         near = next((near for word in re.findall(r"\w{3,}", matcher) if (near := nearest(word, BUILT_IN))), None)
         expected = "an expression that fits a tool, letter by letter (this fits none that Claude Code is known to have)"
         at.warn(shown(matcher), expected, "correct it", nearest=near)
