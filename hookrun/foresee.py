@@ -7,7 +7,7 @@ from hookrun.config.problem import nearest
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.match import TOOL_NAMES, View, glob, shown, values, why_not
 from hookrun.model import ENDING, STRANGERS, Failure, Hook
-from hookrun.run.prepare import prepare
+from hookrun.process.prepare import prepare
 from hookrun.startable import cannot_start
 from hookrun.trust.check import Approvals
 from hookrun.verdict import settle
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.run.prepare import Surroundings
+    from hookrun.process.prepare import Surroundings
     from hookrun.trust.switches import Switches
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"

@@ -19,10 +19,10 @@ from hookrun import context as contexts
 from hookrun.engine import Chain
 from hookrun.match import applies
 from hookrun.model import Failure, Hook
-from hookrun.run.prepare import Surroundings
-from hookrun.run.process import Loop
-from hookrun.run.runner import Runner
-from hookrun.run.signals import catch, release
+from hookrun.process.loop import Loop
+from hookrun.process.prepare import Surroundings
+from hookrun.process.runner import Runner
+from hookrun.process.spawn import catch, release
 from hookrun.verdict import in_its_dialect
 
 if TYPE_CHECKING:

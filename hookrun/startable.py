@@ -8,13 +8,13 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.model import Failure
-from hookrun.run.prepare import expand, resolve
-from hookrun.run.start import cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.process.prepare import expand, resolve
+from hookrun.process.spawn import cannot_enter, diagnosis, interpreter_of, no_interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.model import Hook
-    from hookrun.run.prepare import Environment, Surroundings
+    from hookrun.process.prepare import Environment, Surroundings
 
 
 def cannot_start(hook: Hook, around: Surroundings) -> Failure | None:

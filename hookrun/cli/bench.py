@@ -19,7 +19,7 @@ from hookrun.config.find import claude_directory
 from hookrun.config.problem import printable
 from hookrun.measure import Bench, Cost, Times
 from hookrun.model import Interrupted
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust.switches import Switches
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answe
 from hookrun.cli.whereabouts import Whereabouts
 from hookrun.config.find import claude_directory
 from hookrun.foresee import Foresight
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 

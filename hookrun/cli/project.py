@@ -13,7 +13,7 @@ import click
 from hookrun.cli.declared import home_of, read
 from hookrun.config.problem import nearest, printable, shown
 from hookrun.model import STRANGERS
-from hookrun.run.prepare import NESTING, Surroundings
+from hookrun.process.prepare import NESTING, Surroundings
 from hookrun.trust import store as stores
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examined, Examiner

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.problem import printable
 from hookrun.model import Hook
-from hookrun.run.prepare import resolve
+from hookrun.process.prepare import resolve
 from hookrun.trust import kept
 from hookrun.trust.digest import LABELS
 

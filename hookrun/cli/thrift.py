@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hookrun.measure import of_a_condition
-from hookrun.run.prepare import Surroundings, resolve
+from hookrun.process.prepare import Surroundings, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options, read
 from hookrun.config.problem import Problem, shown
-from hookrun.run.prepare import Surroundings, look_up
+from hookrun.process.prepare import Surroundings, look_up
 
 if TYPE_CHECKING:
     from hookrun.config.compile import Examined
