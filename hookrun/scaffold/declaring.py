@@ -14,10 +14,9 @@ from hookrun.config.find import LAYER_FILES, PROJECT_FILES, config_directory, fi
 from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
 from hookrun.config.source import YAML_SUFFIXES, Document
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
-from hookrun.wiring.json_edit import Json, OtherError
-from hookrun.wiring.yaml_edit import Yaml
+from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileChange, existing
+from hookrun.edit.span_editor import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from hookrun.config.file import File
     from hookrun.config.parsed import KeyPath
     from hookrun.config.problem import Problem
+    from hookrun.edit.json_edit import Json
+    from hookrun.edit.yaml_edit import Yaml
 
 NEW = {"json": 0, "yaml": 1}
 """Form -> which of a layer's names a new file gets."""
@@ -41,7 +42,7 @@ class Declaring:
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError where it cannot be edited, WiringError where it cannot be read."""
+        """Read the file. Raises ScaffoldError where it cannot be edited, FileError where it cannot be read."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -52,7 +53,7 @@ class Declaring:
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
         text = self._now.text() if file is not None else ""
-        self._text: Json | Yaml = Yaml(text) if path.endswith(YAML_SUFFIXES) else Json(text, "json")
+        self._text = editor_for(path, text)
 
     @property
     def is_new(self) -> bool:
@@ -75,9 +76,7 @@ class Declaring:
     def add(self, entry: Mapping[str, object]) -> list[Problem]:
         """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
         whole = self._text.data
-        if self.is_new and not whole and isinstance(self._text, Json):
-            self._text = Json(json.dumps({"hooks": [entry]}, indent=2, ensure_ascii=False) + "\n", "json")
-        elif not isinstance(whole, dict) or self._entries_path[0] not in whole:
+        if not isinstance(whole, dict) or self._entries_path[0] not in whole:
             self._edit(lambda text: text.add((), [entry], "hooks"), entry)
         else:
             self._edit(lambda text: text.add(self._entries_path, entry), entry)
@@ -92,14 +91,14 @@ class Declaring:
         """Take an entry out. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
-    def change(self) -> Change:
+    def change(self) -> FileChange:
         """Return the file's change, to be shown or written."""
-        return Change(self.path, self._now, self._now.encoded(self._text.text))
+        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
             self._text = edit(self._text)
-        except OtherError:
+        except EditError:
             what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
             raise ScaffoldError(
                 f"{self.path}: found hooks that cannot be edited in their place, expected a plain list under hooks; "
@@ -107,7 +106,7 @@ class Declaring:
             ) from None
 
     def _document(self) -> Document:
-        parse = yaml_text.parse if isinstance(self._text, Yaml) else json_text.parse
+        parse = yaml_text.parse if self.path.endswith(YAML_SUFFIXES) else json_text.parse
         return Document(self.path, self._text.text, parse(self._text.text))
 
     def _checked(self, index: int) -> list[Problem]:
@@ -141,7 +140,7 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
     """Return the file that declares the hooks of the project around a directory; `form` is json or yaml, if either.
 
     It is the one that has hooks, or else one that is there already, or a new one at the root of the repository, or in
-    the directory itself where there is none. Raises ScaffoldError and WiringError.
+    the directory itself where there is none. Raises ScaffoldError and FileError.
     """
     found = find(directory, home)
     declared = examine(found).declarations
@@ -151,7 +150,7 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
 
 
 def of_user(home: str, form: str | None = None) -> Declaring:
-    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and WiringError."""
+    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
     return Declaring(_chosen(paths, "user", form), "user", [])
 
