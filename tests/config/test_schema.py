@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrun.config.fields import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS
-from hookrun.config.schema import schema
+from hookrun.config.json_schema import schema
 from hookrun.config.shapes import Field, wording
 from hookrun.events import EVENTS
 from tests.config.declared import errors, examined
