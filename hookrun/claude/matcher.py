@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude import matched
+from hookrun.claude import tables
 from hookrun.conditions import format_value
 from hookrun.globs import glob
 
@@ -31,8 +31,8 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
     event = str(claude.get("event"))
     matcher = str(claude.get("matcher", ""))
     if not matches(matcher, event, context):
-        value = matched.value(event, context)
-        what = "the tool" if event in matched.TOOL_EVENTS else f"the {_called(event)}"
+        value = matcher_subject(event, context)
+        what = "the tool" if event in TOOL_EVENTS else f"the {_called(event)}"
         named = format_value(value) if value else "of nothing"
         return f"matcher: {format_value(matcher)} {_reason(matcher, event)} {what} {named}"
     twins = claude.get("twins")
@@ -41,9 +41,9 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
             return "the same handler is declared before and applies: Claude Code runs it once"
     rule = claude.get("if")
     if isinstance(rule, str):
-        from hookrun.claude import permission
+        from hookrun.claude import permissions
 
-        return permission.why_not(rule, event, claude, context)
+        return permissions.rule_mismatch(rule, event, claude, context)
     return None
 
 
@@ -60,11 +60,9 @@ def _runs_it(own: object, context: Mapping[str, object]) -> bool:
 
 def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
     """Tell whether a matcher fits what its event is about."""
-    if event == matched.WATCHED:
-        return _is_watched(matcher, context) and fits(matcher, event, matched.value(event, context))
-    return (
-        matcher in EVERYTHING or event in matched.WITHOUT_MATCHER or fits(matcher, event, matched.value(event, context))
-    )
+    if event == WATCHED:
+        return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
+    return matcher in EVERYTHING or event in WITHOUT_MATCHER or fits(matcher, event, matcher_subject(event, context))
 
 
 def fits(matcher: str, event: str, value: str) -> bool:
@@ -76,9 +74,9 @@ def fits(matcher: str, event: str, value: str) -> bool:
         return True
     listed = names_in(matcher, event)
     if listed is not None:
-        now = matched.LEGACY.get(value, value)
-        return any(matched.LEGACY.get(name, name) == now for name in listed)
-    older = (name for name, now in matched.LEGACY.items() if now == value)
+        now = LEGACY.get(value, value)
+        return any(LEGACY.get(name, name) == now for name in listed)
+    older = (name for name, now in LEGACY.items() if now == value)
     globs = globs_of(matcher)
     if globs is not None:
         return any(glob(pattern, each) for each in (value, *older) for pattern in globs)
@@ -93,7 +91,7 @@ def fits(matcher: str, event: str, value: str) -> bool:
 
 def names_in(matcher: str, event: str) -> list[str] | None:
     """Return the names that a matcher lists; None for one that is a regular expression."""
-    narrow = event in matched.NARROW
+    narrow = event in NARROW
     if not (WORD if narrow else LIST).issuperset(matcher):
         return None
     listed = matcher if narrow else matcher.replace(",", "|")
@@ -133,11 +131,11 @@ def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
 
 
 def _called(event: str) -> str:
-    return "file" if event == matched.WATCHED else matched.VALUES.get(event, "value")
+    return "file" if event == WATCHED else VALUES.get(event, "value")
 
 
 def _reason(matcher: str, event: str) -> str:
-    if event == matched.WATCHED or names_in(matcher, event) is not None:
+    if event == WATCHED or names_in(matcher, event) is not None:
         return "does not list"
     if globs_of(matcher) is not None:
         return "does not match"
@@ -148,3 +146,70 @@ def _reason(matcher: str, event: str) -> str:
     except RegexError as error:
         return f"matches nothing ({error}), so not"
     return "does not match"
+
+
+LEGACY = {
+    "Brief": "SendUserMessage",
+    "KillBash": "TaskStop",
+    "KillShell": "TaskStop",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ListPeers": "ListAgents",
+    "ProposeGoal": "SetGoal",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+    "Task": "Agent",
+}
+"""Names that tools had in older versions, which matchers may still use -> their names now."""
+
+TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+"""The events of a tool call: their matchers are tested on the tool's name, and only here is an `if` looked at."""
+
+VALUES = {
+    "SessionStart": "source",
+    "SessionEnd": "reason",
+    "PreCompact": "trigger",
+    "PostCompact": "trigger",
+    "Notification": "notification_type",
+    "SubagentStart": "agent_type",
+    "SubagentStop": "agent_type",
+    "StopFailure": "error",
+}
+"""An event -> the field, of what its hooks read, that its matcher is tested on."""
+
+WITHOUT_MATCHER = frozenset(
+    {
+        "CwdChanged",
+        "MessageDisplay",
+        "PostToolBatch",
+        "Stop",
+        "TaskCompleted",
+        "TaskCreated",
+        "TeammateIdle",
+        "UserPromptSubmit",
+        "WorktreeCreate",
+        "WorktreeRemove",
+    }
+)
+"""The events on which a matcher is ignored."""
+
+WATCHED = "FileChanged"
+"""The event whose matcher also lists the files that are watched."""
+
+NARROW = frozenset({WATCHED, "StopFailure"})
+"""The events whose matchers are lists only if they are of letters, digits, `_` and `|`."""
+
+
+def matcher_subject(event: str, context: Mapping[str, object]) -> str:
+    """Return what the matcher of an event is tested on in a context; empty where there is no such thing."""
+    if event in TOOL_EVENTS:
+        return tables.native_tool(context) or ""
+    if event == WATCHED:
+        path = context.get("file_path")
+        return path.rpartition("/")[2] if isinstance(path, str) else ""
+    if event not in VALUES:
+        return ""
+    from hookrun.claude import payload
+
+    canonical = next(ours for ours, theirs in tables.EVENTS.items() if theirs == event)
+    found = payload.build_payload(canonical, context).get(VALUES[event])
+    return found if isinstance(found, str) else ""

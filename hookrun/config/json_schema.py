@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from hookrun.config.claude import NATIVE
 from hookrun.config.claude_handler import NEEDED, NOT_RUN
-from hookrun.config.fields import BELONGS, HOOK_FIELDS, KINDS, SETTINGS
-from hookrun.config.shapes import (
-    Anything,
+from hookrun.config.claude_settings import NATIVE
+from hookrun.config.schema import (
+    HOOK_FIELDS,
+    KINDS,
+    REQUIRES,
+    SETTINGS,
+    AnyObject,
+    Bool,
+    BoolOr,
     Choice,
     Field,
-    Flag,
-    FlagOr,
     Integer,
-    Many,
+    ListOf,
+    MapOf,
     Number,
     Record,
     Scalar,
     Shape,
-    Table,
-    Text,
+    Str,
 )
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -83,7 +86,7 @@ def _hook() -> Schema:
         "description": "One hook.",
         "required": ["event"],
         "oneOf": [{"required": [kind]} for kind in KINDS],
-        "dependentRequired": {name: [kind] for name, kind in BELONGS.items()},
+        "dependentRequired": {name: [kind] for name, kind in REQUIRES.items()},
         "not": {
             "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
             "required": ["background", "on_failure"],
@@ -107,31 +110,31 @@ def _field(field: Field) -> Schema:
 def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
     """Return the schema of the values that have this shape."""
     match shape:
-        case Flag():
+        case Bool():
             return {"type": "boolean"}
         case Number(above):
             return {"type": "number", "exclusiveMinimum": above}
         case Integer(low, high):
             return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
-        case Text():
+        case Str():
             return _text(shape)
         case Choice(values):
             return {"enum": list(values)}
         case Scalar():
             return {"type": ["string", "number", "boolean"]}
-        case Many():
+        case ListOf():
             return _many(shape)
-        case Table():
+        case MapOf():
             return _table(shape)
-        case Anything():
+        case AnyObject():
             return {"type": "object"}
         case Record(fields):
             return _object(fields)
-        case FlagOr(record):
+        case BoolOr(record):
             return {"anyOf": [{"type": "boolean"}, _object(record.fields)]}
 
 
-def _text(shape: Text) -> Schema:
+def _text(shape: Str) -> Schema:
     result: Schema = {"type": "string"}
     if shape.known:
         known: Schema = {"enum": list(shape.known)}
@@ -141,12 +144,12 @@ def _text(shape: Text) -> Schema:
     return {**result, **_pattern(shape)}
 
 
-def _pattern(shape: Text) -> Schema:
+def _pattern(shape: Str) -> Schema:
     """Return the pattern, made one for the whole string. Python's `$` also stands before a line break at the end."""
     return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
 
 
-def _many(shape: Many) -> Schema:
+def _many(shape: ListOf) -> Schema:
     several: Schema = {"type": "array", "items": of_shape(shape.item)}
     if shape.least:
         several["minItems"] = shape.least
@@ -157,7 +160,7 @@ def _many(shape: Many) -> Schema:
     return several if shape.alone is None else {"anyOf": [of_shape(shape.alone), several]}
 
 
-def _table(shape: Table) -> Schema:
+def _table(shape: MapOf) -> Schema:
     result: Schema = {
         "type": "object",
         "propertyNames": of_shape(shape.key),

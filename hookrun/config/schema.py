@@ -1,22 +1,134 @@
-"""The one table of everything that can be declared: all fields of a hook and all settings, with their limits."""
+"""The shapes a declared value can have: what the checker checks and what the JSON Schema is made from."""
 
 from __future__ import annotations
 
-from hookrun.config.shapes import (
-    Anything,
-    Choice,
-    Field,
-    Flag,
-    FlagOr,
-    Integer,
-    Many,
-    Number,
-    Record,
-    Scalar,
-    Table,
-    Text,
-)
+from dataclasses import dataclass
+
 from hookrun.events import EVENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """`true` or `false`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number greater than `above`."""
+
+    above: float
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number from `low` to `high`."""
+
+    low: int
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Str:
+    """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
+
+    `says` is how messages call it. `known` are the values that are proposed, `but_not` those that are refused.
+    """
+
+    says: str
+    pattern: str | None = None
+    known: tuple[str, ...] = ()
+    but_not: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One string out of `values`."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A string, a number or a boolean; numbers and booleans stand for their JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of `item`, of at least `least`; or `alone`: one value in the place of a list of one."""
+
+    item: Str | Scalar
+    says: str
+    alone: Str | Scalar | None = None
+    first: Str | None = None
+    least: int = 1
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """An object whose keys fit `key` and whose values fit `value`, with at least `least` of them."""
+
+    key: Str
+    value: Str | ListOf
+    says: str
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnyObject:
+    """Any object: what is in it is nobody's business here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An object with these fields and no others, none of them required."""
+
+    fields: tuple[Field, ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOr:
+    """`true`, `false`, or a record."""
+
+    record: Record
+
+
+Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyObject | Record | BoolOr
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: its name, the shape of its value, what it is for in a sentence, its default (None: it has none)."""
+
+    name: str
+    shape: Shape
+    description: str
+    default: object = None
+
+
+def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
+    """Return what a value of this shape is called in messages and in the reference."""
+    match shape:
+        case Bool():
+            return "true or false"
+        case Number(above):
+            return f"a number greater than {above:g}"
+        case Integer(low, None):
+            return f"an integer of at least {low}"
+        case Integer(low, high):
+            return f"an integer from {low} to {high}"
+        case Choice(values):
+            return " or ".join(f'"{value}"' for value in values)
+        case Scalar():
+            return "a string, number or boolean"
+        case AnyObject():
+            return "an object"
+        case BoolOr(record):
+            return f"true, false or {record.says}"
+        case Str() | ListOf() | MapOf() | Record():
+            return shape.says
+
 
 NO_NUL = r"[^\u0000]*"
 SOME_NO_NUL = r"[^\u0000]+"
@@ -29,7 +141,7 @@ ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 KINDS = ("command", "args", "python", "url")
 """The fields of which a hook has exactly one: it says what is run."""
 
-BELONGS = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
+REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
 """Fields that make sense beside one of KINDS only."""
 
 SYNONYMS = {
@@ -88,17 +200,17 @@ CONTEXT_FIELDS = (
 )
 """The fields of a context: `when` and `unless` look at one of them or at something inside of one."""
 
-OWN_EVENT = Text("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
-EVENT = Text("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
-WORD = Text("a string without NUL", NO_NUL)
-PATH = Text("a path", SOME_NO_NUL)
-DIGEST = Text("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
-ACCOUNT = Text("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
-PATTERN = Text('names or globs with "|" between them', ALTERNATIVES)
-PATTERN_OR_EMPTY = Text('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
-CONDITIONS = Table(
-    Text("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
-    Many(Scalar(), "a glob or a list of globs", alone=Scalar()),
+OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
+EVENT = Str("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
+WORD = Str("a string without NUL", NO_NUL)
+PATH = Str("a path", SOME_NO_NUL)
+DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
+ACCOUNT = Str("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+PATTERN = Str('names or globs with "|" between them', ALTERNATIVES)
+PATTERN_OR_EMPTY = Str('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
+CONDITIONS = MapOf(
+    Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
+    ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
     "an object of dotted context path and glob",
     least=1,
 )
@@ -106,52 +218,52 @@ CONDITIONS = Table(
 HOOK_FIELDS = (
     Field(
         "event",
-        Many(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
+        ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
         "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
     ),
-    Field("command", Text("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs."),
+    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs."),
     Field(
         "args",
-        Many(WORD, "a list of a program and its arguments", first=PATH),
+        ListOf(WORD, "a list of a program and its arguments", first=PATH),
         "A program and its arguments, run without a shell.",
     ),
     Field(
         "python",
-        Text('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
+        Str('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
         "A Python function that is called with the context.",
     ),
     Field(
         "url",
-        Text("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
+        Str("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
         "An address that the context is posted to.",
     ),
     Field("interpreter", PATH, "The Python that runs a `python` hook, instead of hookrun's own."),
     Field(
         "headers",
-        Table(
-            Text("the name of an HTTP header", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
-            Text("a string without control characters", f"{NO_CONTROLS}*"),
+        MapOf(
+            Str("the name of an HTTP header", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
+            Str("a string without control characters", f"{NO_CONTROLS}*"),
             "an object of header name and value",
         ),
         "Headers of the request to `url`; `$NAME` stands for a variable named in `allowed_env`.",
     ),
     Field(
         "allowed_env",
-        Many(Text("the name of a variable", IDENTIFIER), "a list of names of variables", least=0),
+        ListOf(Str("the name of a variable", IDENTIFIER), "a list of names of variables", least=0),
         "The environment variables that `headers` may use.",
     ),
     Field(
         "matcher",
-        Many(PATTERN, "a glob on the tool's name or a list of globs, none of them empty", alone=PATTERN_OR_EMPTY),
+        ListOf(PATTERN, "a glob on the tool's name or a list of globs, none of them empty", alone=PATTERN_OR_EMPTY),
         "Only for these tools: globs, `|` between alternatives or a list, case-sensitive.",
     ),
     Field("when", CONDITIONS, "Only if all of these places in the context look like this."),
     Field("unless", CONDITIONS, "Not if all of these places in the context look like this."),
     Field("timeout", Number(0), "How many seconds the hook may take.", default=30),
     Field("priority", Integer(0, 1000), "Lower runs first; equal ones run as declared.", default=500),
-    Field("parallel", Flag(), "Neighbours in order that all say true run side by side.", default=False),
-    Field("always", Flag(), "Run even when an earlier hook has ended the chain.", default=False),
-    Field("exclusive", Flag(), "Never run two at once in one project on one machine.", default=False),
+    Field("parallel", Bool(), "Neighbours in order that all say true run side by side.", default=False),
+    Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
+    Field("exclusive", Bool(), "Never run two at once in one project on one machine.", default=False),
     Field("on_failure", Choice(("continue", "block")), "What it means when this hook fails.", default="continue"),
     Field(
         "mode",
@@ -159,18 +271,18 @@ HOOK_FIELDS = (
         "`advise` turns a block into a message and tells a change without making it; `off` never runs.",
         default="enforce",
     ),
-    Field("background", Flag(), "Start the hook and do not wait for it: it has no say.", default=False),
+    Field("background", Bool(), "Start the hook and do not wait for it: it has no say.", default=False),
     Field("dialect", Choice(("hookrun", "claude")), "Which JSON the hook reads and writes.", default="hookrun"),
     Field(
         "agents",
-        Many(
-            Text("the name of an agent", f"{NO_CONTROLS}+"), "an agent or a list of agents", Text("", f"{NO_CONTROLS}+")
+        ListOf(
+            Str("the name of an agent", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
         ),
         "Only for these agents.",
     ),
     Field(
         "env",
-        Table(Text("the name of a variable", r"[^=\u0000]+"), WORD, "an object of variable and value"),
+        MapOf(Str("the name of a variable", r"[^=\u0000]+"), WORD, "an object of variable and value"),
         "Variables that are added to the hook's environment.",
     ),
     Field(
@@ -181,20 +293,20 @@ HOOK_FIELDS = (
     ),
     Field(
         "cwd",
-        Text('"project", "event" or a path', SOME_NO_NUL),
+        Str('"project", "event" or a path', SOME_NO_NUL),
         "Where the hook runs: at the project's root, where the agent is, or in this directory (relative to the root).",
         default="project",
     ),
-    Field("files", Many(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
-    Field("payload", Flag(), "Put the agent's whole message into the context.", default=False),
+    Field("files", ListOf(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
+    Field("payload", Bool(), "Put the agent's whole message into the context.", default=False),
     Field("max_output", Integer(1, 64 << 20), "How many bytes of each output stream are kept.", default=1 << 20),
     Field(
         "name",
-        Text("a name without control characters", f"{NO_CONTROLS}+"),
+        Str("a name without control characters", f"{NO_CONTROLS}+"),
         "What the hook is called, once in a file; made from the command when absent.",
     ),
-    Field("description", Text("a string"), "What the hook is for, for people."),
-    Field("metadata", Anything(), "Anything, for tools."),
+    Field("description", Str("a string"), "What the hook is for, for people."),
+    Field("metadata", AnyObject(), "Anything, for tools."),
 )
 """Every field of a hook."""
 
@@ -221,13 +333,13 @@ SETTINGS = (
     ),
     Field(
         "audit",
-        FlagOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
+        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
         "Whether the audit log is kept, and how much of it (managed and user layer only).",
         default=True,
     ),
     Field(
         "record_context",
-        Flag(),
+        Bool(),
         "Whether the whole context, up to 1 MiB, goes into the audit log too (managed and user layer only).",
         default=False,
     ),
@@ -238,31 +350,31 @@ SETTINGS = (
     ),
     Field(
         "trusted",
-        Many(
-            Text("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
+        ListOf(
+            Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
         ),
         "Digests of projects' hooks that are approved, besides those that `hookrun trust` approved (managed and user "
         "layer only).",
     ),
     Field(
         "trusted_owners",
-        Many(ACCOUNT, "a list of accounts", least=0),
+        ListOf(ACCOUNT, "a list of accounts", least=0),
         "Accounts whose files a project's hook may be, besides yours and root (managed and user layer only).",
     ),
     Field(
         "include",
-        Many(PATH, "a list of paths", least=0),
+        ListOf(PATH, "a list of paths", least=0),
         "Further files of the same layer, relative to this file.",
     ),
-    Field("include_claude", Flag(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
+    Field("include_claude", Bool(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
     Field(
         "events",
-        Many(OWN_EVENT, "a list of different names of your own events", least=0, unique=True),
+        ListOf(OWN_EVENT, "a list of different names of your own events", least=0, unique=True),
         "Events of the program that fires them, beyond those that are known.",
     ),
     Field(
         "min_version",
-        Text('a version such as "1.2.3"', r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"),
+        Str('a version such as "1.2.3"', r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"),
         "The oldest hookrun that these declarations are written for.",
     ),
 )
