@@ -12,7 +12,7 @@ from hookrun.cli.declared import here, home_of, read
 from hookrun.cli.making import pairs, told, write
 from hookrun.cli.project import not_by_an_agent
 from hookrun.cli.report import Report
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.scaffold.cases import SUFFIX
 from hookrun.scaffold.declaring import of_project, of_user
 from hookrun.scaffold.recipes import ADDED, CONFLICT, UPDATED, Recipes, mark_of
@@ -29,8 +29,8 @@ option_option = click.option("--option", metavar="NAME=VALUE", multiple=True, he
 def recipe_named(name: str) -> Recipe:
     """Return a recipe. Raises click.ClickException for one that there is not."""
     try:
-        return registry.find(name)
-    except registry.UnknownRecipeError as error:
+        return catalog.find(name)
+    except catalog.UnknownRecipeError as error:
         raise click.ClickException(str(error)) from None
 
 

@@ -12,7 +12,7 @@ from hookrun.cli.recipe_files import add, declared_where, finish, opened, option
 from hookrun.cli.report import Report, json_option as done_option
 from hookrun.cli.wiring import home_option
 from hookrun.config.problem import printable
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.recipes.recipe import Recipe
 
 EXAMPLES = """\b
@@ -74,7 +74,7 @@ def list_command(home: str | None, *, as_json: bool) -> None:
 
 def _list(home: str | None, *, as_json: bool) -> None:
     declared = declared_where(home)
-    recipes = [registry.find(name) for name in registry.names()]
+    recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
         click.echo(json.dumps([_data(each, declared.get(each.name, [])) for each in recipes], indent=2))
         return

@@ -335,6 +335,7 @@ def register_observers(
     priority: int = 500,
     always: bool = True,
     thread: bool = True,
+    description: str | None = None,
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures refuse nothing."""
     for name, (event, handler) in handlers.items():
@@ -347,6 +348,7 @@ def register_observers(
             always=always,
             thread=thread,
             on_failure="continue",
+            description=description,
         )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hookrun.match import glob
-from hookrun.recipes.options import among, one_of, yes
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of, option, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +51,14 @@ RECIPE = Recipe(
             "prompt",
             "block",
             "What a credential in a prompt means: `block`, `tell` (only the person) or `off`.",
-            among(*DOES),
+            choice_of(*DOES),
         ),
-        Option("arguments", "block", "The same for the arguments of a tool.", among(*DOES)),
+        Option("arguments", "block", "The same for the arguments of a tool.", choice_of(*DOES)),
         Option(
             "output",
             "block",
             "The same for what a tool has given; `block` tells the model not to repeat it.",
-            among(*DOES),
+            choice_of(*DOES),
         ),
         Option(
             "places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`.", yes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from hookrun import __version__
 from hookrun.config.problem import nearest, shown
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold import cases as case_files
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, within
@@ -102,8 +102,8 @@ class Recipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Bring a declared recipe to its present form, a person's changes kept unless they are to be replaced."""
         try:
-            recipe = registry.find(name)
-        except registry.UnknownRecipeError:
+            recipe = catalog.find(name)
+        except catalog.UnknownRecipeError:
             self.told.append(Told(name, GONE))
             return
         hooks = {str(hook["name"]): hook for hook in recipe.hooks}
@@ -165,7 +165,7 @@ class Recipes:
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
-        text = registry.cases(recipe.name)
+        text = catalog.cases(recipe.name)
         if text is None:
             return
         path, now = self._cases_of(recipe.name)

@@ -11,7 +11,7 @@ import pytest
 
 from hookrun.config.compile import examine
 from hookrun.config.find import find
-from hookrun.recipes import RECIPES, options
+from hookrun.recipes import RECIPES, recipe as options
 from hookrun.recipes.recipe import PREFIX, Option, Recipe, option
 
 if TYPE_CHECKING:

@@ -1,0 +1,27 @@
+"""Cuts a program's output to the lines that a model needs, without credentials."""
+
+from __future__ import annotations
+
+from hookrun.bundles.plain_text import cut
+from hookrun.redact import redact
+
+MAX_LINE = 300
+"""Characters."""
+
+
+def first_lines(text: str, most: int) -> str:
+    """Return the first lines, and how many more there are."""
+    found = _lines(text)
+    more = f"\n... ({len(found) - most} more lines)" if len(found) > most else ""
+    return "\n".join(found[:most]) + more
+
+
+def last_lines(text: str, most: int) -> str:
+    """Return the last lines, and how many there were before them."""
+    found = _lines(text)
+    before = f"({len(found) - most} lines before) ...\n" if len(found) > most else ""
+    return before + "\n".join(found[max(len(found) - most, 0) :])
+
+
+def _lines(text: str) -> list[str]:
+    return [cut(line.rstrip(), MAX_LINE) for line in redact(text).strip("\n").split("\n")]
