@@ -15,10 +15,10 @@ from tempfile import mkstemp
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
-from hookrun.bundles.plain_text import visible
 from hookrun.observe.database import register_observers
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
 from hookrun.recipes.validate_json import Rule, ValidateJSON
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -250,11 +250,11 @@ class AgentLog:
 
         Line ends and control characters are escaped: no message can look like two. Raises OSError.
         """
-        level = visible(level).upper()
+        level = escape(level).upper()
         with self._lock:
             self._messages += 1
             self._errors += level in ERRORS
-        append_line(self.log_file, f"{_now()} [{level}] {visible(self._sanitizer.text(message))}\n")
+        append_line(self.log_file, f"{_now()} [{level}] {escape(self._sanitizer.text(message))}\n")
 
     def log_tool_call(self, entry: Mapping[str, object]) -> None:
         """Append an entry to the log of tool calls, with a `timestamp` if it has none. Raises OSError.

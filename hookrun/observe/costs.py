@@ -9,11 +9,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.config.problem import nearest, shown
+from hookrun.config.problem import shown
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import session_of
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.timestamps import fired_at
+from hookrun.text import closest
 
 if TYPE_CHECKING:
     import sqlite3
@@ -280,7 +281,7 @@ def _price(model: str, given: Price | Mapping[str, float]) -> Price:
     known = [each.name for each in fields(Price)]
     for name in amounts:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else ""
             raise ValueError(f"prices[{shown(model)}] has {shown(name)}, expected {', '.join(known)}{hint}")
     for name in ("input", "output"):

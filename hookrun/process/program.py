@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from hookrun.process import spawn_at
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
+from hookrun.process.prepare import Environment, Inherited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,8 @@ async def run_program(
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[Outcome] = loop.create_future()
     path = shutil.which(argv[0]) or argv[0]
-    environment = {**os.environb, **{os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}}
+    own = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
+    environment = Environment(Inherited(os.environb), own)
     start = spawn_at.program((path, *argv[1:]), environment, cwd or os.getcwd())
 
     def start_merged(stdin: int, stdout: int, stderr: int) -> int:

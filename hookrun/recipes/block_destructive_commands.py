@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, known_words, option, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run

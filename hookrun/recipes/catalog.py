@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from hookrun.config.problem import nearest, shown
+from hookrun.config.problem import shown
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
+from hookrun.text import closest
 
 CASES = "cases/{module}.hooktest.yaml"
 """The path of a recipe's cases, relative to its module's directory."""
@@ -25,7 +26,7 @@ def names() -> list[str]:
 def find(name: str) -> Recipe:
     """Return a recipe by its name. Raises UnknownRecipeError."""
     if name not in names():
-        near = nearest(name, names())
+        near = closest(name, names())
         hint = f"did you mean {near}?" if near else "hookrun recipes shows all of them"
         raise UnknownRecipeError(f"found no recipe {shown(name)}; {hint}")
     recipe = import_module(_module(name)).RECIPE

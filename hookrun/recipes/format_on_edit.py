@@ -14,11 +14,12 @@ from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun import Context, Verdict
-from hookrun.bundles.plain_text import lines, visible
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
+from hookrun.recipes.output_excerpt import printable_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, words_from, yes
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -240,7 +241,7 @@ class FormatOnEdit:
             if saved is None and (state := _state(file.path)) is not None:
                 self._remember(file.path, state[0])
         if saved is not None:
-            where = visible(os.path.basename(saved))
+            where = escape(os.path.basename(saved))
             return Verdict.tell(
                 f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
                 f" what it held before is beside it, in {where}: {problem}"
@@ -260,7 +261,7 @@ class FormatOnEdit:
                 result = await run_program(command, timeout=left, cwd=file.root, max_output=MAX_STDERR)
             except ProgramError as error:
                 return f"{command[0]} could not be started: {error}"
-            output = lines(result.output).strip()
+            output = printable_lines(result.output).strip()
             if result.exit_code is None:
                 return f"it had not ended after {self.timeout:g} s and was killed\n{output}".rstrip()
             if result.exit_code != 0:

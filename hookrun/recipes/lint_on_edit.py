@@ -8,7 +8,6 @@ import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun import Context
-from hookrun.bundles.plain_text import lines
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
 from hookrun.recipes.output_excerpt import first_lines
@@ -134,7 +133,7 @@ def _checked(context: Mapping[str, object], file: EditedFile, linter: Linter, pr
         return None
     if result.exit_code is None:
         return _broken(context, linter, f"it had not ended after {seconds:g} s and was killed")
-    output = first_lines(lines(result.output).strip(), count(RECIPE, "lines"))
+    output = first_lines(result.output, count(RECIPE, "lines"))
     if result.exit_code not in linter.found:
         return _broken(context, linter, f"exit status {result.exit_code}\n{output}".rstrip())
     message = f"{linter.name} finds this in {file.shown}, correct it:\n{output}"

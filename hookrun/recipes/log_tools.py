@@ -8,10 +8,11 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hookrun import audit, private
+from hookrun import audit
+from hookrun.credentials import HIDDEN, redact
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
-from hookrun.redact import HIDDEN, redact
+from hookrun.state import make_private_dir
 
 NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
@@ -174,7 +175,7 @@ def check(context: Mapping[str, object]) -> None:
         entry["error"] = context.get("tool_result_error")
     try:
         if path.startswith(recipe_state.directory(NAME)):
-            private.make(os.path.dirname(path))
+            make_private_dir(os.path.dirname(path))
         append_entry(path, entry, LogSanitizer(longest, redact=yes(RECIPE, "redact")))
         if os.path.getsize(path) > max_bytes:
             audit.rotate(path, max_bytes, keep)

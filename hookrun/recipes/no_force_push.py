@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
 from hookrun.shell.prefilter import may_run

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
-from hookrun.bundles.plain_text import one_line
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import (
     Bell,
@@ -22,6 +21,7 @@ from hookrun.recipes.notify_channels import (
     Webhook,
     terminal_device,
 )
+from hookrun.recipes.output_excerpt import one_line
 from hookrun.recipes.recipe import Option, Recipe, choice_of, fail_option, known_words, one_of, option, words_from
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from hookrun.bundles.plain_text import lines
 from hookrun.process.program import ProgramError, run_program
+from hookrun.recipes.output_excerpt import printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -210,7 +210,7 @@ async def _run(argv: Sequence[str], stdin: bytes, seconds: float) -> None:
     if result.exit_code is None:
         raise ChannelError(f"{argv[0]} had not ended after {seconds:g} s and was killed")
     if result.exit_code != 0:
-        output = lines(result.output).strip()
+        output = printable_lines(result.output).strip()
         raise ChannelError(f"{argv[0]} ended with exit status {result.exit_code}: {output}".rstrip(": "))
 
 

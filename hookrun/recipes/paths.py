@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from hookrun.bundles.plain_text import visible
 from hookrun.config.find import config_directory, home_directory
 from hookrun.recipes.recipe import Option, choice_of, one_of
+from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class EditedFile:
         inside = is_within(path, working_directory)
         self.path = path
         self.root = root
-        self.shown = visible(os.path.relpath(path, working_directory if inside else root))
+        self.shown = escape(os.path.relpath(path, working_directory if inside else root))
         around = (*upwards(os.path.dirname(path), root), *upwards(working_directory, root))
         self._directories = tuple(dict.fromkeys(around))
 

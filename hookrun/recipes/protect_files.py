@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, line_directory, parse, shell_line, unreadable
 from hookrun.shell.prefilter import ENDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import recipe_state
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, number, words
 

@@ -7,8 +7,8 @@ import json
 import os
 from contextlib import contextmanager
 
-from hookrun import audit, private, session
 from hookrun.config.find import NoHomeError, home_directory
+from hookrun.state import file_name_for, mark_notice_shown, open_private, remove_oldest, state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_ATTEMPTS = 100
 def directory(recipe: str) -> str:
     """Return the directory of a recipe's files. Ends the hook as failed if the account has no home directory."""
     try:
-        return f"{audit.directory(home_directory())}/recipes/{recipe}"
+        return f"{state_dir(home_directory())}/recipes/{recipe}"
     except NoHomeError as error:
         raise SystemExit(f"{recipe}: {error}") from None
 
@@ -38,7 +38,7 @@ def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
     exception is raised. Ends the hook as failed, with the reason, if the file cannot be used.
     """
     where = directory(recipe)
-    path = f"{where}/{private.label(*key)}"
+    path = f"{where}/{file_name_for(*key)}"
     try:
         fd = _open_locked(path)
     except OSError as error:
@@ -57,13 +57,13 @@ def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
     finally:
         os.close(fd)
     if not before:
-        private.prune(where, MAX_FILES)
+        remove_oldest(where, MAX_FILES)
 
 
 def first_time(context: Mapping[str, object], cause: str) -> bool:
     """Return whether this is the first time in the session, and remember it."""
     session_id = context.get("session_id")
-    return session.first_time(home_directory(), session_id if isinstance(session_id, str) else None, f"recipe {cause}")
+    return mark_notice_shown(home_directory(), session_id if isinstance(session_id, str) else None, f"recipe {cause}")
 
 
 def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:
@@ -78,7 +78,7 @@ def _unusable(recipe: str, path: str, error: OSError) -> SystemExit:
 
 def _open_locked(path: str) -> int:
     for _ in range(MAX_ATTEMPTS):
-        fd = private.open_file(path, os.O_RDWR | os.O_CREAT)
+        fd = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             # Another process may have removed the file, as one of the oldest, while we waited for the lock.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.paths import is_within
 from hookrun.recipes.recipe import Option, Recipe, words

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Verdict
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.observe.canonical_json import canonical_json
 
 if TYPE_CHECKING:

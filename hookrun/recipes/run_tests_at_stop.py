@@ -8,7 +8,6 @@ import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from hookrun.bundles.plain_text import lines
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import git_repository, paths, recipe_state, test_commands
 from hookrun.recipes.output_excerpt import last_lines
@@ -149,7 +148,7 @@ def _run(chosen: list[Suite], root: str) -> str | None:
         if result.exit_code is None:
             raise SystemExit(f"{NAME}: {suite.name} had not ended after {seconds:g} s and was killed")
         if result.exit_code not in suite.green:
-            output = last_lines(lines(result.output).strip(), count(RECIPE, "lines"))
+            output = last_lines(result.output, count(RECIPE, "lines"))
             return f"{suite.name} fails (exit status {result.exit_code}). Correct what is wrong, then end:\n{output}"
     return None
 

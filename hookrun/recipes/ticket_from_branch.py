@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun.bundles.plain_text import cut, visible
-from hookrun.recipes import git, paths, recipe_state
+from hookrun.recipes import git_repository, paths, recipe_state
+from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, option, pattern
+from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ RECIPE = Recipe(
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer with the ticket when a session begins, and when it is another one at a prompt."""
-    branch = git.branch(paths.working_directory(context))
+    branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None
     ticket = _ticket(branch[:LONGEST_BRANCH])
@@ -62,7 +63,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     url = option(RECIPE, "url").strip()
     where = f" ({url.replace('{ticket}', ticket)})" if url else ""
-    told = f"The branch {cut(visible(branch), LONGEST_BRANCH)} is for the ticket {visible(ticket)}{where}."
+    told = f"The branch {cut(escape(branch), LONGEST_BRANCH)} is for the ticket {escape(ticket)}{where}."
     return {"action": "continue", "additional_context": told}
 
 

@@ -10,9 +10,9 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.bundles.plain_text import visible
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes.paths import WRITING_TOOLS, is_within, named_file
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,7 +99,7 @@ class Rule:
         except ValueError as error:
             return [f"it is not JSON: {error}"]
         found = list(islice(self._check(value, text), MAX_COUNTED + 1))
-        shown = [visible(each) for each in found[:MAX_SHOWN]]
+        shown = [escape(each) for each in found[:MAX_SHOWN]]
         if len(found) > MAX_COUNTED:
             shown.append(f"and more than {MAX_COUNTED - MAX_SHOWN} more")
         elif len(found) > MAX_SHOWN:
@@ -302,10 +302,10 @@ class ValidateJSON:
         rule = next((rule for rule in self.rules if rule.matches(named) or rule.matches(path)), None)
         if rule is None:
             return None
-        shown = visible(os.path.basename(named))
+        shown = escape(os.path.basename(named))
         if (place := self._right_place(path)) is not None:
             return Verdict.block(
-                f"{shown} does not belong into {visible(os.path.dirname(path))}. Write it to {visible(place)}"
+                f"{shown} does not belong into {escape(os.path.dirname(path))}. Write it to {escape(place)}"
             )
         try:
             text = _text_after(ctx.tool_args, path)
