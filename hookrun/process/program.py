@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from errno import ENOENT
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -51,7 +52,9 @@ async def run_program(
     """
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[Outcome] = loop.create_future()
-    path = shutil.which(argv[0]) or argv[0]
+    path = shutil.which(argv[0])
+    if path is None:
+        raise ProgramError(os.strerror(ENOENT))
     own = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
     environment = Environment(Inherited(os.environb), own)
     start = spawn_at.program((path, *argv[1:]), environment, cwd or os.getcwd())

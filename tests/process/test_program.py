@@ -69,6 +69,6 @@ def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     """With the reason."""
     (tmp_path / "script").write_text("#!/nowhere/sh\n")
     (tmp_path / "script").chmod(0o755)
-    for argv, why in (([str(tmp_path / "script")], "/nowhere/sh"), ([str(tmp_path / "none")], "none")):
+    for argv, why in (([str(tmp_path / "script")], "/nowhere/sh"), ([str(tmp_path / "none")], "No such file")):
         with pytest.raises(ProgramError, match=why):
             asyncio.run(run_program(argv, timeout=ENOUGH, max_output=100))
