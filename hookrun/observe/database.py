@@ -9,8 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun.config.find import NoHomeError, home_directory
-from hookrun.state import make_private_dir
+from hookrun.state import NoHomeError, home_directory, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -7,10 +7,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config.problem import shown
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.metrics_report import collect
-from hookrun.text import closest
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,7 +57,7 @@ class MetricsExport:
         if format not in FORMATS:
             near = closest(format, FORMATS)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"format is {shown(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
+            raise ValueError(f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
         self._path = os.path.abspath(path)
         self._store = store or Store()
         self._format = FORMATS[format]

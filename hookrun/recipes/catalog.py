@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from hookrun.config.problem import shown
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
-from hookrun.text import closest
+from hookrun.text import closest, quote
 
 CASES = "cases/{module}.hooktest.yaml"
 """The path of a recipe's cases, relative to its module's directory."""
@@ -28,7 +27,7 @@ def find(name: str) -> Recipe:
     if name not in names():
         near = closest(name, names())
         hint = f"did you mean {near}?" if near else "hookrun recipes shows all of them"
-        raise UnknownRecipeError(f"found no recipe {shown(name)}; {hint}")
+        raise UnknownRecipeError(f"found no recipe {quote(name)}; {hint}")
     recipe = import_module(_module(name)).RECIPE
     if not isinstance(recipe, Recipe):
         raise TypeError(f"{_module(name)}.RECIPE is not a Recipe")

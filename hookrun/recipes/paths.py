@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.config.find import config_directory, home_directory
 from hookrun.recipes.recipe import Option, choice_of, one_of
+from hookrun.state import config_directory, home_directory
 from hookrun.text import escape
 
 TYPE_CHECKING = False

@@ -7,8 +7,15 @@ import json
 import os
 from contextlib import contextmanager
 
-from hookrun.config.find import NoHomeError, home_directory
-from hookrun.state import file_name_for, mark_notice_shown, open_private, remove_oldest, state_dir
+from hookrun.state import (
+    NoHomeError,
+    file_name_for,
+    home_directory,
+    mark_notice_shown,
+    open_private,
+    remove_oldest,
+    state_dir,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

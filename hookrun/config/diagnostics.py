@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from hookrun import text
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from hookrun.config.parse import KeyPath
 
-    from hookrun.config.parsed import KeyPath
-
-SHOWN = 60
-"""How many characters of a value a message shows."""
+closest, quote = text.closest, text.quote
 
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """Something wrong (`severity` error) or doubtful (warning) at one place of a file; lines and columns are from 1."""
 
     path: str
@@ -46,7 +43,7 @@ class Problem:
     def what(self) -> str:
         """All but where it is, on one line that is safe to print."""
         key = f"{self.key}: " if self.key else ""
-        meant = f"; did you mean {shown(self.nearest)}?" if self.nearest is not None else ""
+        meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
         return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
 
     def to_dict(self) -> dict[str, object]:
@@ -72,15 +69,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def shown(value: object) -> str:
-    """Return the value as JSON on one line, made printable and cut to SHOWN characters."""
-    if isinstance(value, str):
-        value = value[: SHOWN + 1]
-    text = printable(json.dumps(value, ensure_ascii=False, default=repr))
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
-def kind(value: object) -> str:
+def type_name(value: object) -> str:
     """Return what sort of JSON value this is, with its article."""
     names: dict[type, str] = {
         bool: "a boolean",
@@ -102,13 +91,5 @@ def key_text(path: KeyPath) -> str:
         elif PLAIN_KEY.fullmatch(step):
             text += f".{step}" if text else step
         else:
-            text += f"[{shown(step)}]"
+            text += f"[{quote(step)}]"
     return text
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of the valid names that comes nearest to what was written, None when none is near."""
-    names = list(names)
-    by_lower = {valid.lower(): valid for valid in names}
-    near = get_close_matches(name[:SHOWN].lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[near[0]] if near else None
