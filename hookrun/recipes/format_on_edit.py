@@ -242,15 +242,17 @@ class FormatOnEdit:
                 self._remember(file.path, state[0])
         if saved is not None:
             where = escape(os.path.basename(saved))
-            return Verdict.tell(
+            return Verdict.with_context(
                 f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
                 f" what it held before is beside it, in {where}: {problem}"
             )
         if problem is not None:
-            return Verdict.tell(f"{name} could not format {file.shown}, which is left as it was written: {problem}")
+            return Verdict.with_context(
+                f"{name} could not format {file.shown}, which is left as it was written: {problem}"
+            )
         if state is None or state[1] == before:
             return None
-        return Verdict.tell(f"formatted {file.shown} with {name}")
+        return Verdict.with_context(f"formatted {file.shown} with {name}")
 
     async def _run_all(self, commands: list[list[str]], file: EditedFile) -> str | None:
         """Run the commands; return the error of the first one that fails."""

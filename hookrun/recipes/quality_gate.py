@@ -97,7 +97,7 @@ class QualityGate:
         if score < self.threshold:
             reached = f"score: {_shown(score)}/{MAX_SCORE}, at least {self.threshold:g} is needed"
             return Verdict.block(f"Quality too low for checkpoint ({reached})")
-        return Verdict.pass_on(validated_quality=score if isinstance(score, int) else float(score))
+        return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))
 
 
 def _is_score(value: object) -> TypeGuard[float]:
