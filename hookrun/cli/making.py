@@ -12,17 +12,16 @@ from hookrun.cli.approving import approve_written
 from hookrun.cli.report import near
 from hookrun.config.problem import printable, shown
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.scaffold import writing
-from hookrun.scaffold.declaring import ScaffoldError
-from hookrun.scaffold.hook import event_named, plan
-from hookrun.scaffold.templates import LANGUAGES
+from hookrun.scaffold import declaration_file
+from hookrun.scaffold.declaration_file import ScaffoldError
+from hookrun.scaffold.new_hook import LANGUAGES, canonical_event, plan_hook
 from hookrun.wiring.files import WiringError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hookrun.cli.report import Report
-    from hookrun.scaffold.hook import Plan, Wish
+    from hookrun.scaffold.new_hook import HookPlan, HookTemplateRequest
     from hookrun.wiring.change import Change
 
 Function = TypeVar("Function", bound="Callable[..., None]")
@@ -44,11 +43,11 @@ def language_option(*, required: bool) -> Callable[[Function], Function]:
     return click.option("--lang", type=click.Choice(list(LANGUAGES)), required=required, help="The hook's language.")
 
 
-def planned(wish: Wish, directory: str, home: str) -> Plan:
+def planned(wish: HookTemplateRequest, directory: str, home: str) -> HookPlan:
     """Return the plan of a hook. Raises click.ClickException for what cannot be, or could never run."""
     with told():
-        made = plan(wish, directory, home)
-        event = event_named(wish.event, made.declaring.events)
+        made = plan_hook(wish, directory, home)
+        event = canonical_event(wish.event, made.declaring.events)
     if wish.matcher and event in ALIASES and event not in WITH_TOOL:
         found = f"found --matcher {shown(wish.matcher)} for {event}, which has no tool: such a hook would never run"
         msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
@@ -68,7 +67,7 @@ def told() -> Iterator[None]:
 def write(changes: list[Change], report: Report) -> None:
     """Write the files, all or none, and say which. Raises click.ClickException."""
     with told():
-        writing.write(changes)
+        declaration_file.write_changes(changes)
     report.files(changes)
     if report.as_json:
         return
@@ -92,7 +91,7 @@ def pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
     return found
 
 
-def carry_out(plan: Plan, home: str, report: Report) -> bool:
+def carry_out(plan: HookPlan, home: str, report: Report) -> bool:
     """Write a plan for a project's hooks; approve them where a person is there; tell whether they are approved now."""
     for problem in plan.warnings:
         report.warn(f"warning: {problem}")
@@ -103,7 +102,7 @@ def carry_out(plan: Plan, home: str, report: Report) -> bool:
     return approve_written(plan.declaring.root, home, plan.names, plan.changes, report)
 
 
-def steps_after(plan: Plan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
+def steps_after(plan: HookPlan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
     """Yield what is to be done with a new hook; `there` is the directory of the project."""
     if os.path.realpath(there) != os.path.realpath(plan.declaring.root):
         yield f"cd {near(plan.declaring.root)}", "the project's root"

@@ -20,7 +20,7 @@ from hookrun.config.migrate import Migrated, migrate
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import printable, shown
 from hookrun.edit.json_edit import Json
-from hookrun.scaffold import writing
+from hookrun.scaffold import declaration_file
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import WiringError, existing
 
@@ -199,7 +199,7 @@ def _write(changes: list[Change], *, yes: bool) -> bool:
         if not click.confirm(printable(question)):
             return False
     with told():
-        writing.write(changes)
+        declaration_file.write_changes(changes)
     for change in changes:
         click.echo(printable(f"written: {change.path}"), err=True)
     return True

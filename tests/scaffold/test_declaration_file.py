@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from hookrun.scaffold import writing
-from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, of_user, within
+from hookrun.scaffold import declaration_file
+from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file, user_file
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import WiringError, existing
 
@@ -30,16 +30,16 @@ hooks:
 """
 
 
-def opened(project: Project, directory: Path | None = None, form: str | None = None) -> Declaring:
+def opened(project: Project, directory: Path | None = None, form: str | None = None) -> DeclarationFile:
     """Return the project's file."""
-    return of_project(str(directory or project.root), str(project.home), form)
+    return project_file(str(directory or project.root), str(project.home), form)
 
 
 def added(project: Project, form: str | None = None) -> str:
     """Declare one more hook in the project; return what the file says then."""
     declaring = opened(project, form=form)
     declaring.add(ENTRY)
-    writing.write([declaring.change()])
+    declaration_file.write_changes([declaring.change()])
     with open(declaring.path, encoding="utf-8", newline="") as file:
         return file.read()
 
@@ -95,10 +95,10 @@ def test_the_file_is_the_nearest_one_with_hooks_or_the_repositorys(project: Proj
 def test_a_persons_own_file_is_found(project: Project) -> None:
     """The one that is there, or a new hooks.json."""
     own = project.home / ".config" / "hookrun"
-    assert of_user(str(project.home)).path == str(own / "hooks.json")
+    assert user_file(str(project.home)).path == str(own / "hooks.json")
     own.mkdir(parents=True)
     (own / "hooks.yml").write_text(YAML)
-    declaring = of_user(str(project.home))
+    declaring = user_file(str(project.home))
     assert (declaring.path, declaring.layer) == (str(own / "hooks.yml"), "user")
     with pytest.raises(ScaffoldError, match="absolute path in managed and user declarations"):
         declaring.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
@@ -152,8 +152,8 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
     """A stranger's repository cannot have hooks written elsewhere."""
     (project.root / "hooks").symlink_to(project.home)
     with pytest.raises(ScaffoldError, match="found a link out of"):
-        within(str(project.root / "hooks"), str(project.root))
-    within(str(project.root / "other"), str(project.root))
+        check_within(str(project.root / "hooks"), str(project.root))
+    check_within(str(project.root / "other"), str(project.root))
 
 
 def test_all_files_are_written_or_none(project: Project) -> None:
@@ -164,10 +164,10 @@ def test_all_files_are_written_or_none(project: Project) -> None:
     changes = [Change(path, existing(path), b"after") for path in paths]
     bad = str(project.root / "file" / "below")
     with pytest.raises(WiringError, match=r"file in the place of a directory|Not a directory"):
-        writing.write([*changes, Change(bad, existing(str(project.root / "none")), b"x")])
+        declaration_file.write_changes([*changes, Change(bad, existing(str(project.root / "none")), b"x")])
     assert sorted(each.name for each in project.root.iterdir()) == [".git", "file", "there"]
     assert (project.root / "there").read_text() == "before"
-    writing.write(changes)
+    declaration_file.write_changes(changes)
     assert (project.root / "new" / "deep" / "one").read_text() == "after"
 
 
@@ -177,5 +177,5 @@ def test_what_somebody_else_wrote_meanwhile_stays(project: Project) -> None:
     changes = [Change(str(each), existing(str(each)), b"ours") for each in (first, path)]
     path.write_text("theirs")
     with pytest.raises(WiringError, match="somebody has changed it"):
-        writing.write(changes)
+        declaration_file.write_changes(changes)
     assert (path.read_text(), first.exists()) == ("theirs", False)
