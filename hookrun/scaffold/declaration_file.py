@@ -15,14 +15,12 @@ from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
 from hookrun.config.source import YAML_SUFFIXES, Document
 from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
 from hookrun.files import is_within
-from hookrun.wiring import change, files
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import WiringError, existing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun.config.file import File
     from hookrun.config.parsed import KeyPath
@@ -45,7 +43,7 @@ class DeclarationFile:
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError if it cannot be edited, WiringError if it cannot be read."""
+        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if it cannot be read."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -94,9 +92,9 @@ class DeclarationFile:
         """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
-    def change(self) -> Change:
+    def change(self) -> FileChange:
         """Return the change of the file, to show or to write."""
-        return Change(self.path, self._now, self._now.encoded(self._text.text))
+        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
@@ -143,7 +141,7 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
     """Return the file that declares the hooks of the project around a directory; `form` is json, yaml or None.
 
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
-    directory itself if there is no repository. Raises ScaffoldError and WiringError.
+    directory itself if there is no repository. Raises ScaffoldError and FileError.
     """
     found = find(directory, home)
     declared = examine(found).declarations
@@ -153,7 +151,7 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
 
 
 def user_file(home: str, form: str | None = None) -> DeclarationFile:
-    """Return the file that declares the user's own hooks. Raises ScaffoldError and WiringError."""
+    """Return the file that declares the user's own hooks. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
     return DeclarationFile(_chosen(paths, "user", form), "user", [])
 
@@ -181,32 +179,3 @@ def check_within(path: str, root: str) -> None:
         raise ScaffoldError(
             f"{path}: found a link out of {root}, to {real}, expected a place in it; put a directory in its place"
         )
-
-
-def write_changes(changes: Iterable[Change]) -> None:
-    """Write every file or, if one cannot be written, none. Raises WiringError."""
-    begun: list[tuple[Change, list[str]]] = []
-    try:
-        for each in changes:
-            begun.append((each, files.missing_directories(each.path)))
-            change.write(each)
-    except BaseException as error:
-        back = [(each, _undo(each, directories)) for each, directories in reversed(begun)]
-        left = [each.path for each, is_back in back[1:] if not is_back]  # the last one begun is whole or unwritten
-        if left:
-            raise WiringError(f"{error}; {', '.join(left)} could not be taken back: look at it") from error
-        raise
-
-
-def _undo(each: Change, directories: list[str]) -> bool:
-    """Restore a file unless another program has changed it since; return whether that was possible."""
-    try:
-        now = existing(each.path)
-        if each.now.data is None:
-            if now.data in (None, each.after):
-                files.remove(each.path, directories)
-        elif now.data == each.after:
-            change.write(Change(each.path, now, each.now.data))
-    except WiringError:
-        return False
-    return True

@@ -10,10 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hookrun.config.problem import shown
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +105,7 @@ class HookPlan:
 
     declaring: DeclarationFile
     names: list[str]
-    changes: list[Change]
+    changes: list[FileChange]
     warnings: list[Problem] = field(default_factory=list)
     build: str = ""
 
@@ -122,7 +121,7 @@ def canonical_event(name: str, own: list[str]) -> str:
 def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPlan:
     """Return the plan for a hook in the project around a directory.
 
-    Raises ScaffoldError if it cannot be made, for example because its script exists, and WiringError for a file that
+    Raises ScaffoldError if it cannot be made, for example because its script exists, and FileError for a file that
     cannot be read.
     """
     declaring = project_file(directory, home, request.form)
@@ -143,8 +142,8 @@ def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPl
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
     changes = [
-        Change(script, existing(script), render_script(request.language, purpose, values).encode(), mode=0o755),
-        Change(tests, existing(tests), render_cases(purpose, entry, config).encode()),
+        FileChange(script, existing(script), render_script(request.language, purpose, values).encode(), mode=0o755),
+        FileChange(tests, existing(tests), render_cases(purpose, entry, config).encode()),
         declaring.change(),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)

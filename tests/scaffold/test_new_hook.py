@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from hookrun.edit.file_change import apply_all
 from hookrun.globs import glob
-from hookrun.scaffold import declaration_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,
     PURPOSES,
@@ -60,7 +60,7 @@ def languages() -> list[object]:
 def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
     made = plan_hook(wish, str(project.root), str(project.home))
-    declaration_file.write_changes(made.changes)
+    apply_all(made.changes)
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
     return made.names[0]
