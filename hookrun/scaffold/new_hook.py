@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file
@@ -17,7 +17,7 @@ from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, ch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
 
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "
@@ -106,7 +106,7 @@ class HookPlan:
     declaring: DeclarationFile
     names: list[str]
     changes: list[FileChange]
-    warnings: list[Problem] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
     build: str = ""
 
 
@@ -155,10 +155,10 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: De
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
     name = request.name or unused_name(template.name, declaring)
     if not HOOK_NAME.fullmatch(name):
-        raise ScaffoldError(f"found the name {shown(name)}, expected letters, digits, -, _ and . (it names files too)")
+        raise ScaffoldError(f"found the name {quote(name)}, expected letters, digits, -, _ and . (it names files too)")
     if declaring.named(name):
         raise ScaffoldError(
-            f"{declaring.path}: found a hook {shown(name)} already, expected a new name; choose another"
+            f"{declaring.path}: found a hook {quote(name)} already, expected a new name; choose another"
         )
     matcher = request.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{HOOKS_DIRECTORY}/{name}{'' if language.build else language.suffix}"
