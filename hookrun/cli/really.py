@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.agent_fire import ForAgent
-from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.reply import DEGRADATIONS
 from hookrun.cli import painted
 from hookrun.explain import said
 from hookrun.fire import Options
@@ -16,7 +16,7 @@ from hookrun.firing import Command, Fire, TroubleError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
     from hookrun.cli.asked import Asked
     from hookrun.cli.explain import Explanation
     from hookrun.model import Hook, Outcome, Run, Verdict
@@ -123,7 +123,7 @@ class Ran:
             return
         for name in self.degraded:
             yield f"  degraded: {name}: {DEGRADATIONS[name]}", painted.DOUBTFUL
-        yield f"  told to {agent.TITLE}, with exit status {self.status}:", painted.STRONG
+        yield f"  told to {agent.DISPLAY_NAME}, with exit status {self.status}:", painted.STRONG
         for line in _shown(self.stdout) or ["nothing"]:
             yield f"    {line}", ""
 

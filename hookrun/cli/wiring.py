@@ -17,7 +17,7 @@ from hookrun.wiring.places import Spot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.config.declarations import Declarations
 
 Function = TypeVar("Function", bound="Callable[..., None]")

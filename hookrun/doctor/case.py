@@ -16,7 +16,7 @@ from hookrun.wiring.places import SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.command import Program
     from hookrun.wiring.installed import Installed
     from hookrun.wiring.places import Spot
@@ -77,7 +77,7 @@ class Case:
 
 def look(agent: Agent, spot: Spot, program: Program, declared: list[str], problems: list[str]) -> Case:
     """Return the case of an agent; nothing of its own is run but, where nothing else tells its version, `--version`."""
-    case = Case(agent, spot, program, declared, problems, installed.find(agent.WIRING["program"]))
+    case = Case(agent, spot, program, declared, problems, installed.find(agent.INSTALL["program"]))
     for scope in SCOPES:
         try:
             case.wired[scope] = install.wired(case.wish(scope))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def settings(case: Case) -> Iterable[Finding]:
     """Are the files in which the agent reads its hooks valid?"""
     for message in case.unreadable.values():
-        cause = f"what {case.agent.TITLE} cannot read, it does not obey"
+        cause = f"what {case.agent.DISPLAY_NAME} cannot read, it does not obey"
         yield Finding("settings", PROBLEM, message, cause, "correct the file")
 
 
@@ -36,7 +36,7 @@ def wired(case: Case) -> Iterable[Finding]:
             files = ", ".join(dict.fromkeys(each.path for each in found))
             yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
     if not case.all_wired and not case.unreadable:
-        cause = f"{case.agent.TITLE} fires hooks only through what stands in its settings"
+        cause = f"{case.agent.DISPLAY_NAME} fires hooks only through what stands in its settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(case))
 
 
@@ -59,7 +59,7 @@ def behind(case: Case) -> Iterable[Finding]:
     unknown = install.unknown_to(case.agent, case.declared)
     if unknown:
         found = f"hooks are declared for {', '.join(unknown)}"
-        cause = f"{case.agent.TITLE} has no such event: these hooks never run there"
+        cause = f"{case.agent.DISPLAY_NAME} has no such event: these hooks never run there"
         yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
 
 

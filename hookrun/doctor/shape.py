@@ -24,7 +24,7 @@ CODEX_KEYS = ("hooks", "description")
 
 def dropped(case: Case) -> Iterable[Finding]:
     """Look through the files in which hookrun is wired for what its agent is known to drop a file for."""
-    drops = DROPS.get(case.agent.WIRING.get("drops", ""))
+    drops = DROPS.get(case.agent.INSTALL.get("drops", ""))
     if drops is None:
         return
     for path in dict.fromkeys(each.path for each in case.all_wired):
@@ -37,7 +37,7 @@ def dropped(case: Case) -> Iterable[Finding]:
             line, column = place(text.text, text.offset(where))
             at = key_text(where) or "the file"
             found = f"{path}:{line}:{column}: {at} is {shown(text.at(where))}, expected {expected}"
-            cause = f"{case.agent.TITLE} drops the whole file for that, hookrun's hooks with it"
+            cause = f"{case.agent.DISPLAY_NAME} drops the whole file for that, hookrun's hooks with it"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
 

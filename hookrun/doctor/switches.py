@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def switched_off(case: Case) -> Iterable[Finding]:
     """Look for each setting that switches hooks off in the file that counts most of those that have it."""
-    wiring = case.agent.WIRING
+    wiring = case.agent.INSTALL
     paths = [written_as(each, wiring, case.spot) for each in wiring.get("settings", ())]
     for key, off in wiring.get("off", {}).items():
         found = next(((path, value) for path in paths if (value := setting(path, key)) is not None), None)
         if found is not None and _switches_off(found[1], off):
             where = f"{found[0]}: {key} is {shown(found[1])}"
-            cause = f"{case.agent.TITLE} runs no hook of hookrun's then"
+            cause = f"{case.agent.DISPLAY_NAME} runs no hook of hookrun's then"
             yield Finding("switched off", PROBLEM, where, cause, "take that setting out")
 
 

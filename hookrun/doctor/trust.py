@@ -28,13 +28,13 @@ TRUSTED, DISTRUSTED = ("TRUST_FOLDER", "TRUST_PARENT"), "DO_NOT_TRUST"
 
 def trusted(case: Case) -> Iterable[Finding]:
     """Ask in the agent's own way, if it has one."""
-    kind = KINDS.get(case.agent.WIRING.get("trust", ""))
+    kind = KINDS.get(case.agent.INSTALL.get("trust", ""))
     return kind(case) if kind is not None and case.all_wired else ()
 
 
 def codex(case: Case) -> Iterable[Finding]:
     """Every hook needs its digest in the user's config.toml; a project's besides a project that is trusted."""
-    where = os.path.join(directory(case.agent.WIRING, case.spot), codex_trust.CONFIG)
+    where = os.path.join(directory(case.agent.INSTALL, case.spot), codex_trust.CONFIG)
     try:
         config = Toml(existing(where).text())
     except (WiringError, ParseError) as error:
@@ -75,7 +75,7 @@ def folders_if_asked(case: Case) -> Iterable[Finding]:
 
 
 def _folders(case: Case, *, unset: bool) -> Iterable[Finding]:
-    wiring = case.agent.WIRING
+    wiring = case.agent.INSTALL
     paths = [written_as(each, wiring, case.spot) for each in wiring.get("settings", ())]
     values = [value for path in paths if (value := setting(path, "security.folderTrust.enabled")) is not None]
     if not (values[0] if values else unset):
@@ -86,7 +86,7 @@ def _folders(case: Case, *, unset: bool) -> Iterable[Finding]:
         return
     found = f"{case.spot.project} is {'not trusted' if level == DISTRUSTED else 'not yet trusted'} in {where}"
     level_of = PROBLEM if case.wired.get("project") or level == DISTRUSTED else NOTE
-    cause = f"without a terminal {case.agent.TITLE} does not start there, and it leaves out a project's hooks"
+    cause = f"without a terminal {case.agent.DISPLAY_NAME} does not start there, and it leaves out a project's hooks"
     remedy = f"start {case.agent.NAME} in it once and trust the folder"
     yield Finding("trust", level_of, found, cause, remedy)
 
@@ -117,7 +117,7 @@ def copilot(case: Case) -> Iterable[Finding]:
     """Copilot CLI: a project's hooks are skipped in silence where the folder is not trusted; a person's are not."""
     if not case.wired.get("project"):
         return
-    where = os.path.join(directory(case.agent.WIRING, case.spot), "config.json")
+    where = os.path.join(directory(case.agent.INSTALL, case.spot), "config.json")
     config = setting_map(where)
     listed = [folder for key in ("trusted_folders", "trustedFolders") for folder in _texts(config.get(key))]
     if not any((case.spot.project + "/").startswith(folder.rstrip("/") + "/") for folder in listed):

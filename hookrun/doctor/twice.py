@@ -38,7 +38,7 @@ def twice(case: Case) -> Iterable[Finding]:
 def _in_another_file(case: Case, path: str, agent: str) -> Finding:
     if agent == case.agent.NAME:
         return Finding("twice", PROBLEM, f"{path} fires hookrun too", CAUSE, "take hookrun out of that file")
-    found = f"{case.agent.TITLE} reads {path} too, where hookrun is wired for {agent}"
+    found = f"{case.agent.DISPLAY_NAME} reads {path} too, where hookrun is wired for {agent}"
     cause = f"hookrun sees who is calling, and is silent there while {case.agent.NAME} itself is wired"
     return Finding("twice", NOTE, found, cause, "nothing")
 
@@ -46,8 +46,8 @@ def _in_another_file(case: Case, path: str, agent: str) -> Finding:
 def _others(case: Case) -> list[str]:
     written = {os.path.realpath(each.path) for each in case.all_wired}
     paths = [
-        written_as(each.replace(EVENT, event), case.agent.WIRING, case.spot)
-        for each in case.agent.WIRING.get("elsewhere", ())
+        written_as(each.replace(EVENT, event), case.agent.INSTALL, case.spot)
+        for each in case.agent.INSTALL.get("elsewhere", ())
         for event in (case.agent.EVENTS if EVENT in each else ("",))
     ]
     return [path for path in paths if os.path.realpath(path) not in written]

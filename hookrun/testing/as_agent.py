@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.agents.answer import answer
-from hookrun.agents.message import message_from_context
-from hookrun.agents.said import said
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import build_response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
     from hookrun.model import Run, Verdict
 
 
@@ -23,12 +23,12 @@ class NoEventError(LookupError):
 
 def message_of(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
     """Return the message that an agent would have sent of an event. Raises NoEventError."""
-    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     if event not in known:
-        raise NoEventError(f"{agent.TITLE} has no event {event}: it has {', '.join(sorted(known))}")
+        raise NoEventError(f"{agent.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}")
     return message_from_context(agent, event, context)
 
 
-def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[Run]) -> Answer:
+def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[Run]) -> AgentResponse:
     """Return what the agent is told of a verdict."""
-    return answer(agent, message, [said(verdict, runs)])
+    return build_response(agent, message, [reply_from_verdict(verdict, runs)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hookrun.agents.answer import Answer
+    from hookrun.agents.reply import AgentResponse
     from hookrun.model import Run, Verdict
 
 MOST_LINES = 10
@@ -72,20 +72,20 @@ def of_verdict(verdict: Verdict, runs: list[Run], context: dict[str, object]) ->
     return came
 
 
-def as_told(came: Came, answer: Answer) -> Came:
+def as_told(came: Came, answer: AgentResponse) -> Came:
     """Change what came of a fire to what an agent is told of it; return it.
 
     A message beside an action that goes on is told as context: it is still the message here if it is in there.
     """
-    said = answer.said
+    said = answer.reply
     came.action, came.degraded = said.action, list(dict.fromkeys(answer.degraded))
-    if said.goes_on:
+    if said.allows:
         came.message = came.message if came.message and came.message in (said.context or "") else None
     else:
         came.message = said.reason
     if not (came.additional_context and said.context and came.additional_context in said.context):
         came.additional_context = said.context if said.context != came.message else None
-    came.system_message = said.person
+    came.system_message = said.user_message
     if said.args is None:
         came.args = _given(came.context)
     return came

@@ -16,7 +16,7 @@ from hookrun.wiring.targets import Line, Settings, read_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.command import Program
     from hookrun.wiring.ledger import Ledger
     from hookrun.wiring.places import Spot
@@ -31,7 +31,7 @@ MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
 
 def limit(agent: Agent, event: str) -> float:
     """Return the seconds that an agent is told to wait at an event: as many as it can be told, up to LONGEST."""
-    return min(LONGEST, agent.MOST.get(event, agent.MOST.get("", LONGEST)))
+    return min(LONGEST, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", LONGEST)))
 
 
 def deadline(seconds: float) -> float:
@@ -42,11 +42,11 @@ def deadline(seconds: float) -> float:
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
     """Return the agent's events, by its names, that have to be wired for hookrun's events `declared`."""
     wanted = set(declared)
-    made = {native for event, natives in agent.MADE_FROM.items() if event in wanted for native in natives}
+    made = {native for event, natives in agent.SYNTHESIZED_FROM.items() if event in wanted for native in natives}
     return [
         native
         for native, event in agent.EVENTS.items()
-        if native in made or (event in wanted and event not in agent.MADE_FROM)
+        if native in made or (event in wanted and event not in agent.SYNTHESIZED_FROM)
     ]
 
 
@@ -57,7 +57,7 @@ def every_event(agent: Agent) -> list[str]:
 
 def unknown_to(agent: Agent, declared: Iterable[str]) -> list[str]:
     """Return those of hookrun's events that the agent has nothing for."""
-    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     return sorted(set(declared) - known)
 
 
@@ -89,18 +89,18 @@ class Wish:
 
     def targets(self, events: Iterable[str]) -> list[Target]:
         """Return the files that these events are wired in."""
-        return targets(self.agent.NAME, self.agent.WIRING, self.scope, self.spot, events)
+        return targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
 
 
 def gone(agent: Agent, event: str, program: Program) -> Answer:
     """Return what an agent is told at an event when hookrun is not where it was: go on, and tell the person."""
-    from hookrun.agents.answer import answer
-    from hookrun.agents.message import unread
-    from hookrun.agents.said import Said
+    from hookrun.agents.base import placeholder_message
+    from hookrun.agents.formats import Reply
+    from hookrun.agents.reply import build_response
 
     mend = f"put it back, or run `hookrun install {agent.NAME}`"
     text = f"hookrun is not at {program.main} any more, no hook has run: {mend}"
-    told = answer(agent, unread(agent, event), [Said(person=text)]).stdout().decode()
+    told = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
     return Answer(told) if told else Answer(stderr=text)
 
 
@@ -135,7 +135,7 @@ def codex_config(wish: Wish, hooks: Change) -> codex_trust.Config:
         codex_trust.wanted(target.path, read_json(target.path, _text(data), "json"), target.form)
         for data in (hooks.now.data, hooks.after)
     )
-    where = os.path.join(directory(wish.agent.WIRING, wish.spot), codex_trust.CONFIG)
+    where = os.path.join(directory(wish.agent.INSTALL, wish.spot), codex_trust.CONFIG)
     return codex_trust.Config(where, after, before)
 
 

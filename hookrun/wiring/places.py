@@ -12,7 +12,7 @@ from hookrun.wiring.targets import Plugin, Script, Settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.types import InstallSpec
     from hookrun.wiring.targets import Target
 
 SCOPES = ("user", "project")
@@ -36,20 +36,20 @@ class Spot:
             return self.home
 
 
-def directory(wiring: Wiring, spot: Spot) -> str:
+def directory(wiring: InstallSpec, spot: Spot) -> str:
     """Return an agent's directory: where its variable says, else in the home."""
     named = spot.variables.get(wiring.get("variable", ""), "")
     return named.rstrip("/") if os.path.isabs(named) else os.path.join(spot.home, wiring["directory"])
 
 
-def path(wiring: Wiring, scope: str, spot: Spot) -> str:
+def path(wiring: InstallSpec, scope: str, spot: Spot) -> str:
     """Return the file with hooks of a scope, with `{event}` in it where there are several."""
     if scope == "user":
         return os.path.join(directory(wiring, spot), wiring["user"])
     return os.path.join(spot.project, wiring["project"])
 
 
-def targets(agent: str, wiring: Wiring, scope: str, spot: Spot, events: Iterable[str]) -> list[Target]:
+def targets(agent: str, wiring: InstallSpec, scope: str, spot: Spot, events: Iterable[str]) -> list[Target]:
     """Return the files that are written for these events, or that may have been."""
     where = path(wiring, scope, spot)
     if wiring["form"] == "script":
@@ -59,7 +59,7 @@ def targets(agent: str, wiring: Wiring, scope: str, spot: Spot, events: Iterable
     return [Settings(agent, where, wiring)]
 
 
-def written_as(each: str, wiring: Wiring, spot: Spot) -> str:
+def written_as(each: str, wiring: InstallSpec, spot: Spot) -> str:
     """Return the path that a wiring means: `~/` is the home, `{directory}/` the agent's, else it is from the root."""
     if each.startswith("~/"):
         return os.path.join(spot.home, each[2:])

@@ -17,7 +17,7 @@ from hookrun.wiring.json_edit import Json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.types import InstallSpec
     from hookrun.wiring.files import Existing
 
 MARK = "Written by `hookrun install "
@@ -79,7 +79,7 @@ class Settings:
 
     mode = 0o644
 
-    def __init__(self, agent: str, path: str, wiring: Wiring) -> None:
+    def __init__(self, agent: str, path: str, wiring: InstallSpec) -> None:
         """Take what the agent's module says of the form."""
         self.path = path
         self._agent = agent
@@ -184,12 +184,12 @@ class Plugin(OursAlone):
 
     mode = 0o644
 
-    def __init__(self, agent: str, path: str, wiring: Wiring) -> None:
+    def __init__(self, agent: str, path: str, wiring: InstallSpec) -> None:
         """Take for whom it is, and what makes its text and reads it."""
         self.path = path
         self._agent = agent
         self._made = wiring["plugin"]
-        self._says = wiring["plugin_says"]
+        self._says = wiring["parse_plugin"]
 
     def put_in(self, now: Existing, lines: Mapping[str, Line]) -> str:
         """Return the plugin for these events."""

@@ -29,7 +29,7 @@ class Machine:
         self.home = Path(directory) / "home"
         self.home.mkdir()
         self.wish = Wish(load(agent), "user", Spot(str(self.home), directory, {}), this_program())
-        self.settings = Path(path(self.wish.agent.WIRING, "user", self.wish.spot))
+        self.settings = Path(path(self.wish.agent.INSTALL, "user", self.wish.spot))
         self.settings.parent.mkdir(parents=True)
 
     def install(self, events: list[str]) -> list[change.Change]:
