@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
-    from hookrun.firing import Fire
+    from hookrun.fire.invocation import EventFire
     from hookrun.model import Hook, Run, Verdict
 
 
-def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
+def explain(fire: EventFire, verdict: Verdict) -> Iterator[str]:
     """Yield the lines of the explanation of a fire that is over."""
     yield f"{fire.event}: request {fire.request_id}"
     yield from _files(fire)
@@ -43,7 +43,11 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
 
 
 def explain_answer(
-    agent: Agent, message: Message, fires: Sequence[tuple[Fire, Verdict]], answer: AgentResponse | None, stdout: bytes
+    agent: Agent,
+    message: Message,
+    fires: Sequence[tuple[EventFire, Verdict]],
+    answer: AgentResponse | None,
+    stdout: bytes,
 ) -> Iterator[str]:
     """Yield the lines of the explanation of an agent's message that has been answered."""
     yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
@@ -54,8 +58,8 @@ def explain_answer(
     yield f"  told to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'nothing'}"
 
 
-def _files(fire: Fire) -> Iterator[str]:
-    found = fire.command.found
+def _files(fire: EventFire) -> Iterator[str]:
+    found = fire.invocation.config_files
     files = found.files if found is not None else []
     if not files:
         where = found.cwd if found is not None else None

@@ -50,7 +50,8 @@ WITHOUT_HOOKS = {
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
-    "hookrun.firing",
+    "hookrun.fire.command",
+    "hookrun.fire.invocation",
     "hookrun.match",
     "hookrun.model",
     "hookrun.streams",
@@ -83,7 +84,7 @@ FOR_CLAUDE_S_DIALECT = {
 """What it adds that a hook reads and answers as Claude Code's do."""
 
 FOR_AN_AGENT = {
-    "hookrun.agent_fire",
+    "hookrun.fire.agent",
     "hookrun.agents",
     "hookrun.agents.base",
     "hookrun.agents.detect",

@@ -13,7 +13,7 @@ from hookrun import agents
 from hookrun.agents.formats import CAPABILITIES
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.config.fields import AGENTS
-from hookrun.fire import HELP
+from hookrun.fire.command import HELP
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says
 

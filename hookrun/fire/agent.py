@@ -12,7 +12,7 @@ from hookrun.agents.base import UnreadableMessageError, native_event, placeholde
 from hookrun.agents.detect import detect_agent, has_own_wiring
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.config.find import NoHomeError, account_home
-from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.streams import say, write
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.agents.formats import Reply
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
-    from hookrun.fire import Options
+    from hookrun.fire.command import FireOptions
     from hookrun.model import Verdict
 
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
@@ -33,7 +33,7 @@ MARGIN = 0.5
 """Seconds of an agent's limit that are kept for ending hooks and saying so: hookrun decides about a late one."""
 
 
-def answer(name: str, options: Options, trouble: str) -> int:
+def run(name: str, options: FireOptions, trouble: str) -> int:
     """Answer the agent and return the exit status; `trouble` is what is wrong with the command line. Raises nothing."""
     try:
         agent = agents.load(name)
@@ -45,7 +45,7 @@ def answer(name: str, options: Options, trouble: str) -> int:
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
     try:
-        return ForAgent(agent, options, trouble).run()
+        return AgentFire(agent, options, trouble).run()
     except KeyboardInterrupt:
         return GO_ON if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # nothing of ours ever refuses
@@ -62,18 +62,18 @@ def _end_with_zero() -> None:
             _signal.signal(number, lambda _number, _frame: os._exit(GO_ON))
 
 
-class ForAgent:
+class AgentFire:
     """One message of an agent, from its bytes to the exit status."""
 
-    def __init__(self, agent: Agent, options: Options, trouble: str) -> None:
+    def __init__(self, agent: Agent, options: FireOptions, trouble: str) -> None:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
         self.trouble = [trouble] if trouble else []
-        self.command: Command | None = None
+        self.invocation: FireInvocation | None = None
         self.event = native_event(agent, options.event)
         self.message = placeholder_message(agent, self.event)
-        self.fires: list[tuple[Fire, Verdict]] = []
+        self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
         self.answer: AgentResponse | None = None
 
@@ -85,7 +85,7 @@ class ForAgent:
                 contexts.drain_stdin()
             else:
                 self._fire()
-        except (TroubleError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
+        except (FireError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
             self.trouble.append(str(error))
         except RecursionError:
             self.trouble.append("the message is nested too deeply to be worked on")
@@ -97,8 +97,8 @@ class ForAgent:
         options = self.options
         named = options.probe or options.home
         home = named_home(named) if named else account_home()
-        self.command = Command(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
-        self.command.trusted = options.trust
+        self.invocation = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+        self.invocation.trusted = options.trust
 
     def _limit(self) -> float:
         """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
@@ -134,20 +134,20 @@ class ForAgent:
 
         return kept_from_ending(self._command().home, self.message.session_id, _which(event, call.fields))
 
-    def _read(self, command: Command) -> Message:
-        payload = command.read(self.options.ctx)
+    def _read(self, command: FireInvocation) -> Message:
+        payload = command.read_context(self.options.ctx)
         name = detect_agent(self.agent.NAME, payload)
         if name != self.agent.NAME:
             self._answer_instead(name)
         return self.agent.read(payload, self.event)
 
-    def _load(self, command: Command) -> None:
+    def _load(self, command: FireInvocation) -> None:
         if self.options.probe is not None:
             command.load_user_layer()
         else:
             command.load(self._start(), self.options.config)
 
-    def _left_to(self, command: Command) -> str | None:
+    def _left_to(self, command: FireInvocation) -> str | None:
         """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
         if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
             return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
@@ -158,9 +158,9 @@ class ForAgent:
                 return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through the person's own wiring"
         return None
 
-    def _has_own_wiring(self, command: Command) -> bool:
-        repository = command.found.repository if command.found is not None else None
-        project = repository or command.project()
+    def _has_own_wiring(self, command: FireInvocation) -> bool:
+        repository = command.config_files.repository if command.config_files is not None else None
+        project = repository or command.project_root()
         return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
 
     def _answer_instead(self, name: str) -> None:
@@ -170,17 +170,17 @@ class ForAgent:
         self.event = native_event(self.agent, self.event)
         self.message = placeholder_message(self.agent, self.event)
 
-    def _command(self) -> Command:
-        if self.command is None:
-            raise TroubleError("there is no home directory to look for declarations in")
-        return self.command
+    def _command(self) -> FireInvocation:
+        if self.invocation is None:
+            raise FireError("there is no home directory to look for declarations in")
+        return self.invocation
 
-    def _prepared(self, command: Command, call: CanonicalCall) -> Fire | None:
+    def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call; None of one that we made up and nobody waits for."""
-        event = call.event or command.event(self.message.native)
+        event = call.event or command.resolve_event(self.message.native)
         if call.synthesized and (command.compiled is None or not len(command.compiled.candidates(event))):
             return None
-        return Fire(command, event)
+        return EventFire(command, event)
 
     def _start(self) -> str | None:
         """Return where to look for the project: the agent's variable, else its message's word, else where we are.
@@ -200,8 +200,8 @@ class ForAgent:
 
     def _answer(self) -> int:
         """Print the answer, keep the records, return the exit status."""
-        command = self.command
-        if command is not None and command.found is None:
+        command = self.invocation
+        if command is not None and command.config_files is None:
             self._load_settings(command)
         interrupted = command.interrupted if command is not None else 0
         answer, stdout = self._said()
@@ -242,7 +242,7 @@ class ForAgent:
         return plain, plain.stdout()
 
     def _has_something_to_say(self) -> bool:
-        problems = self.command.problems if self.command is not None else []
+        problems = self.invocation.problems if self.invocation is not None else []
         return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
 
     def _made(self) -> AgentResponse:
@@ -257,7 +257,7 @@ class ForAgent:
         saids = [self._bounded(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
         return build_response(self.agent, self.message, [*saids, self._troubled()], self._notice)
 
-    def _bounded(self, fire: Fire, said: Reply) -> Reply:
+    def _bounded(self, fire: EventFire, said: Reply) -> Reply:
         """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
         from hookrun.agents.formats import Reply, join_paragraphs
 
@@ -265,7 +265,7 @@ class ForAgent:
             return said
         from hookrun import session
 
-        home, which = fire.command.home, _which(fire.event, fire.context)
+        home, which = fire.invocation.home, _which(fire.event, fire.context)
         if said.action != "block":
             session.may_end(home, self.message.session_id, which)
             return said
@@ -278,7 +278,7 @@ class ForAgent:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
         from hookrun.agents.formats import Reply
 
-        command = self.command
+        command = self.invocation
         texts = [*self.trouble, *(command.problems if command is not None else ())]
         if not texts:
             return Reply()
@@ -306,10 +306,10 @@ class ForAgent:
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import first_time
 
-        home = self.command.home if self.command is not None else None
+        home = self.invocation.home if self.invocation is not None else None
         return home is None or first_time(home, self.message.session_id, cause)
 
-    def _load_settings(self, command: Command) -> None:
+    def _load_settings(self, command: FireInvocation) -> None:
         """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
         try:
             self._load(command)
@@ -321,7 +321,7 @@ class ForAgent:
         from hookrun.streams import say_plain
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        problems = self.command.problems if self.command is not None else []
+        problems = self.invocation.problems if self.invocation is not None else []
         lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
         lines += [f"  left to another: {self.skipped}"] if self.skipped else []
         say_plain("\n".join(lines))
@@ -330,13 +330,13 @@ class ForAgent:
 
     def _audit(self, status: int, answer: AgentResponse | None) -> None:
         """Keep a record of each fire. Nothing that goes wrong here changes the answer."""
-        command = self.command
+        command = self.invocation
         if command is None:
             return
         degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
         error = audit.safe("; ".join(self.trouble)) if self.trouble else None
         try:
-            fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
+            fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
             records: list[dict[str, object]] = []
@@ -344,13 +344,13 @@ class ForAgent:
                 records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
                 error, degraded = None, []
             if records:
-                command.keep(records)
+                command.write_audit(records)
         except Exception as failed:
             command.warnings.append(internal_error(failed))
 
-    def _unfired(self, command: Command) -> Fire:
+    def _unfired(self, command: FireInvocation) -> EventFire:
         """Return a fire that did not come to pass, for the record."""
-        fire = Fire(command, self.message.event)
+        fire = EventFire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
 
@@ -360,7 +360,7 @@ def _which(event: str, context: Mapping[str, object]) -> str:
     return f"{event} {context.get('agent_id') or ''}"
 
 
-def _matters(fire: Fire, verdict: Verdict) -> bool:
+def _matters(fire: EventFire, verdict: Verdict) -> bool:
     """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
     if fire.chain is None:
         return False
