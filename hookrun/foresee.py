@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.switches import Switches
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -60,7 +60,7 @@ class Fate:
 class Foresight:
     """Looks ahead: `trust` and `around` are those of the fire, `off` says why a hook is switched off besides."""
 
-    def __init__(self, trust: Switches, around: Surroundings, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: Switches, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
         self._around = around
         self._off = off

@@ -20,9 +20,9 @@ from hookrun.engine import Chain
 from hookrun.match import applies
 from hookrun.model import Failure, Hook
 from hookrun.process.loop import Loop
-from hookrun.process.prepare import Surroundings
-from hookrun.process.runner import Runner
-from hookrun.process.spawn import catch, release
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.runner import ProcessRunner
+from hookrun.process.spawn import catch_signals, release_signals
 from hookrun.verdict import in_its_dialect
 
 if TYPE_CHECKING:
@@ -168,14 +168,15 @@ class Bench:
         return contexts.complete(fields, event, "bench", self._project)
 
     def _run(self, hooks: Sequence[Hook], context: dict[str, object]) -> list[Outcome]:
-        around = Surroundings(context, project=self._project, request_id="bench", project_env_policy=self._policy)
+        around = HookEnvironment(context, project=self._project, request_id="bench", project_env_policy=self._policy)
         with tempfile.TemporaryDirectory() as locks:
-            runner = Runner(around, Loop(wake=catch()), locks=locks, on_background_end=lambda _hook, _outcome: None)
+            loop = Loop(wake=catch_signals())
+            runner = ProcessRunner(around, loop, locks=locks, on_background_end=lambda _hook, _outcome: None)
             chain = Chain(str(context["event"]), context, [], off=lambda _hook: None)  # type: ignore[arg-type]  # no candidates: it only says what a hook reads
             try:
                 return runner([(hook, chain.stdin(hook)) for hook in hooks])
             finally:
-                release()
+                release_signals()
 
     def hookrun_itself(self) -> Times:
         """Return what `hookrun fire` takes beside the one hook that it runs, which does nothing."""

@@ -17,7 +17,7 @@ from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.testing import as_agent, declared
 from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
@@ -52,7 +52,7 @@ class Runner:
     """
 
     def __init__(
-        self, at_once: int = MOST_AT_ONCE, given: Declared | None = None, directory: str | None = None
+        self, at_once: int = MAX_PROCESSES, given: Declared | None = None, directory: str | None = None
     ) -> None:
         self.at_once = at_once
         self._given = given
