@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hookrun.model import STRENGTH
+from hookrun.model import PRECEDENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.agents.base import Message
-    from hookrun.model import Run, Verdict
+    from hookrun.model import HookResult, Verdict
 
     Json = dict[str, object]
     Render = Callable[["Reply", Message], Json]
@@ -59,7 +59,7 @@ class Reply:
 
     def merged_with(self, other: Reply) -> Reply:
         """Return both as one: the stronger action with its reason, the weaker's reason and all other texts kept."""
-        strong, weak = (self, other) if STRENGTH[self.action] >= STRENGTH[other.action] else (other, self)
+        strong, weak = (self, other) if PRECEDENCE[self.action] >= PRECEDENCE[other.action] else (other, self)
         if strong.action == weak.action:
             reason, beside = join_paragraphs(self.reason, other.reason), None
         else:
@@ -86,12 +86,12 @@ class Reply:
         return f"Reply({self.action!r}, {self.reason!r}, {self.context!r}, {self.user_message!r}, {self.args!r})"
 
 
-def reply_from_verdict(verdict: Verdict, runs: Sequence[Run] = ()) -> Reply:
+def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
     """Return what a combined verdict has to say. An action that is not known here counts as a block.
 
     The message of an action that goes on (a change that was made, an advice) is for the model too: it is context.
     """
-    action = verdict.action if verdict.action in STRENGTH else "block"
+    action = verdict.action if verdict.action in PRECEDENCE else "block"
     context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
     if action in ALLOWING_ACTIONS:
         return Reply(action, None, join_paragraphs(verdict.message, context), person, args)

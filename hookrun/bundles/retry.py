@@ -10,7 +10,7 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.model import Verdict
 from hookrun.observe.canonical_json import canonical_json
 

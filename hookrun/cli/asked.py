@@ -100,7 +100,7 @@ def _take_context(question: Asked, source: str) -> None:
         contexts.check(data, where)
     except (contexts.ContextError, UnreadableMessageError) as error:
         raise click.ClickException(str(error)) from None
-    question.notes += contexts.doubts(data, question.event)
+    question.notes += contexts.suspicious_fields(data, question.event)
     question.known = Known(but=BY_AGENT - set(data))
     question.fields = [data]
     if agent is not None:

@@ -110,7 +110,7 @@ class Explanation:
         return name
 
     def _fates(self, fields: dict[str, object]) -> list[Fate]:
-        context = contexts.complete(fields, self.asked.event, "", self.where.cwd)
+        context = contexts.with_defaults(fields, self.asked.event, "", self.where.cwd)
         settings = self.where.declarations.settings
         around = HookEnvironment(
             context,

@@ -13,10 +13,9 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options
 from hookrun.cli.project import Project
 from hookrun.config.problem import printable
+from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.model import STRANGERS
-from hookrun.process.prepare import looks_like_credential
-from hookrun.redact import HIDDEN, redact
+from hookrun.model import UNTRUSTED_LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +76,7 @@ def command(ctx: click.Context, event: str | None, config: str | None, home: str
 
 def _decided(hook: Hook, project: Project) -> dict[str, str]:
     """Return what a person has decided about a hook: `trust` for those of the project, `paused` until when."""
-    decided = {"trust": project.look(hook).state} if hook.layer in STRANGERS else {}
+    decided = {"trust": project.look(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused(hook)
     return decided if paused is None else {**decided, "paused": f"paused until {paused}"}
 

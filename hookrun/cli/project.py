@@ -12,7 +12,7 @@ import click
 
 from hookrun.cli.declared import home_of, read
 from hookrun.config.problem import nearest, printable, shown
-from hookrun.model import STRANGERS
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.trust import store as stores
 from hookrun.trust.digest import place
@@ -66,7 +66,7 @@ class Project:
     @property
     def strangers(self) -> list[Hook]:
         """The hooks that a person has to approve."""
-        return [hook for hook in self.declarations.hooks if hook.layer in STRANGERS]
+        return [hook for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
 
     def hooks(self) -> list[ProjectHook]:
         """Return the project's hooks, each looked at."""

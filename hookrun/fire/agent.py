@@ -13,7 +13,7 @@ from hookrun.agents.detect import detect_agent, has_own_wiring
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
-from hookrun.streams import say, write
+from hookrun.text import print_error, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except Exception as error:
         contexts.drain_stdin()
         unknown = isinstance(error, agents.UnknownAgentError)
-        say(trouble or (str(error) if unknown else internal_error(error)))
+        print_error(trouble or (str(error) if unknown else internal_error(error)))
         return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
@@ -49,7 +49,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except KeyboardInterrupt:
         return GO_ON if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # nothing of ours ever refuses
-        say(internal_error(error))
+        print_error(internal_error(error))
         return GO_ON
 
 
@@ -130,9 +130,9 @@ class AgentFire:
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
             return False
-        from hookrun.session import kept_from_ending
+        from hookrun.state import stop_was_blocked
 
-        return kept_from_ending(self._command().home, self.message.session_id, _which(event, call.fields))
+        return stop_was_blocked(self._command().home, self.message.session_id, _which(event, call.fields))
 
     def _read(self, command: FireInvocation) -> Message:
         payload = command.read_context(self.options.ctx)
@@ -210,9 +210,9 @@ class AgentFire:
         refused = answer is not None and not answer.reply.allows
         status = GO_ON
         if error is not None:
-            say(f"the answer could not be written to stdout: {error}")
+            print_error(f"the answer could not be written to stdout: {error}")
             if answer is not None and refused:
-                say(answer.reply.reason or "refused")
+                print_error(answer.reply.reason or "refused")
                 status = REFUSED
         elif interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
             status = 128 + interrupted
@@ -222,7 +222,7 @@ class AgentFire:
         return status
 
     def _print(self, stdout: bytes) -> str | None:
-        return write(1, stdout)
+        return write_all(1, stdout)
 
     def _said(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
@@ -263,15 +263,15 @@ class AgentFire:
 
         if fire.event not in STOP_EVENTS:
             return said
-        from hookrun import session
+        from hookrun import state
 
         home, which = fire.invocation.home, _which(fire.event, fire.context)
         if said.action != "block":
-            session.may_end(home, self.message.session_id, which)
+            state.reset_stop_blocks(home, self.message.session_id, which)
             return said
-        if session.may_block(home, self.message.session_id, which):
+        if state.count_stop_block(home, self.message.session_id, which):
             return said
-        told = f"it was kept from ending {session.MOST_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        told = f"it was kept from ending {state.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
         return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
 
     def _troubled(self) -> Reply:
@@ -304,10 +304,10 @@ class AgentFire:
         return f"hookrun: {self.agent.DISPLAY_NAME} cannot say all of this at {self.message.native}: {told}"
 
     def _first_time(self, cause: str) -> bool:
-        from hookrun.session import first_time
+        from hookrun.state import mark_notice_shown
 
         home = self.invocation.home if self.invocation is not None else None
-        return home is None or first_time(home, self.message.session_id, cause)
+        return home is None or mark_notice_shown(home, self.message.session_id, cause)
 
     def _load_settings(self, command: FireInvocation) -> None:
         """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
@@ -318,13 +318,13 @@ class AgentFire:
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
         from hookrun.explain import explain_answer
-        from hookrun.streams import say_plain
+        from hookrun.text import write_stderr
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.invocation.problems if self.invocation is not None else []
         lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
         lines += [f"  left to another: {self.skipped}"] if self.skipped else []
-        say_plain("\n".join(lines))
+        write_stderr("\n".join(lines))
 
     # --- what is kept
 
@@ -334,7 +334,7 @@ class AgentFire:
         if command is None:
             return
         degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
-        error = audit.safe("; ".join(self.trouble)) if self.trouble else None
+        error = audit.redacted("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):

@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.exception_text import exception_text
 from hookrun.library.result import Result
+from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
-        return internal_failure(event, exception_text(error), on_error, error)
+        return internal_failure(event, describe_exception(error), on_error, error)
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -46,7 +46,7 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
-        return internal_failure(event, exception_text(error), on_error, error)
+        return internal_failure(event, describe_exception(error), on_error, error)
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:

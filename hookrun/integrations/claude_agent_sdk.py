@@ -17,10 +17,10 @@ from hookrun.agents.base import placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
-from hookrun.exception_text import exception_text
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, internal_failure, log, reply_of
 from hookrun.library.bounded import CANCEL_GRACE
+from hookrun.text import describe_exception
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -133,7 +133,7 @@ class _Callback:
             message = claude.read(payload, "")
             saids = await self._saids(message)
         except Exception as error:
-            saids = [reply_of(internal_failure(message.event, exception_text(error), self._on_error, error))]
+            saids = [reply_of(internal_failure(message.event, describe_exception(error), self._on_error, error))]
         found = build_response(claude, message, saids)
         for name in found.degraded:
             if name.endswith("-> nothing"):

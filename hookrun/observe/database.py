@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun import private
 from hookrun.config.find import NoHomeError, home_directory
+from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -239,7 +239,7 @@ class Store:
             return
         directory = os.path.dirname(self.path)
         try:
-            private.make(directory)
+            make_private_dir(directory)
             # Linked into place when closed: closing a file drops every POSIX lock of this process on it, also those
             # that SQLite holds in another thread.
             fd, fresh = tempfile.mkstemp(prefix=".observe-", dir=directory)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
-    from hookrun.model import Run, Verdict
+    from hookrun.model import HookResult, Verdict
 
 
 class NoEventError(LookupError):
@@ -29,6 +29,6 @@ def message_of(agent: Agent, event: str, context: Mapping[str, object]) -> Messa
     return message_from_context(agent, event, context)
 
 
-def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[Run]) -> AgentResponse:
+def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> AgentResponse:
     """Return what the agent is told of a verdict."""
     return build_response(agent, message, [reply_from_verdict(verdict, runs)])

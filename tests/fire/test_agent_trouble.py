@@ -202,11 +202,11 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """What cannot be said well is said plainly."""
     program = (
-        "import sys, hookrun.session\n"
+        "import sys, hookrun.state\n"
         "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.session.may_block = hookrun.session.first_time = broken\n"
+        "hookrun.state.count_stop_block = hookrun.state.mark_notice_shown = broken\n"
         "import hookrun.agents.formats\n"
-        "hookrun.agents.formats.said = broken\n"
+        "hookrun.agents.formats.reply_from_verdict = broken\n"
         "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"
         "import hookrun.__main__\nhookrun.__main__.main()"
     )
