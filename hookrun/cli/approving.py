@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from hookrun.cli.report import Report
-    from hookrun.wiring.change import Change
+    from hookrun.edit.file_change import FileChange
 
 
 def at_terminal() -> bool:
@@ -33,7 +33,7 @@ def approve_written(
     root: str,
     home: str,
     names: Collection[str],
-    changes: Iterable[Change],
+    changes: Iterable[FileChange],
     report: Report,
     *,
     changed: Collection[str] = (),

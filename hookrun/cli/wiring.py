@@ -12,7 +12,7 @@ from hookrun.cli.declared import home_of
 from hookrun.config.compile import examine
 from hookrun.config.find import find
 from hookrun.config.problem import nearest, shown
-from hookrun.wiring.places import Spot
+from hookrun.wiring.targets import InstallLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ def agents(names: Iterable[str]) -> list[Agent]:
     return found
 
 
-def spot(home: str | None) -> Spot:
+def spot(home: str | None) -> InstallLocation:
     """Return whose home and which project it is about. An agent's variables count unless a home is named."""
     try:
         cwd = os.getcwd()
@@ -50,10 +50,10 @@ def spot(home: str | None) -> Spot:
         raise click.ClickException(message) from None
     named = home_of(home)
     found = find(cwd, named)
-    return Spot(named, found.repository or cwd, {} if home is not None else dict(os.environ))
+    return InstallLocation(named, found.repository or cwd, {} if home is not None else dict(os.environ))
 
 
-def declarations(where: Spot) -> Declarations:
+def declarations(where: InstallLocation) -> Declarations:
     """Return what is declared in the working directory."""
     return examine(find(os.getcwd(), where.home)).declarations
 
