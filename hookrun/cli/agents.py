@@ -10,7 +10,7 @@ import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.wiring import plan
 from hookrun.wiring.wired_command import this_program

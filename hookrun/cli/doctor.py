@@ -11,7 +11,7 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove

@@ -13,7 +13,7 @@ from hookrun.cli.project import Project
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.trust import TO_ASK, go_through
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.wiring import hook_trust, plan

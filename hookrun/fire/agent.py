@@ -11,7 +11,7 @@ from hookrun import agents, audit, context as contexts
 from hookrun.agents.base import UnreadableMessageError, native_event, placeholder_message
 from hookrun.agents.detect import detect_agent, has_own_wiring
 from hookrun.agents.formats import STOP_EVENTS
-from hookrun.config.find import NoHomeError, account_home
+from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.text import print_error, write_all
 

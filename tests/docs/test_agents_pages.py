@@ -12,7 +12,7 @@ from pathlib import Path
 from hookrun import agents
 from hookrun.agents.formats import CAPABILITIES
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.config.fields import AGENTS
+from hookrun.config.schema import AGENTS
 from hookrun.fire.command import HELP
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says
