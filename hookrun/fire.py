@@ -204,7 +204,7 @@ class ForProgram:
     def _explain(self, verdict: Verdict) -> None:
         from hookrun.explain import explain
 
-        say_plain("\n".join(explain(self.fire, verdict)))
+        say_plain("\n".join(text for text, _ in explain(self.fire, verdict)))
 
     def _trouble(self, message: str) -> int:
         if self.options.ctx == "-":

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun import audit, records
+from hookrun import audit, audit_reader
 from hookrun.testing.cases import load
 from hookrun.testing.edit import CannotEditError, Change, YamlForm, edited
 from hookrun.testing.names import is_case_file
 from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
 if TYPE_CHECKING:
-    from hookrun.records import Record
+    from hookrun.audit_reader import Record
 
 LAST = "last"
 """What names the newest fire that has its context."""
@@ -29,8 +29,8 @@ class NoCaseError(LookupError):
 
 def case_of(home: str, request_id: str) -> dict[str, object]:
     """Return the case of a recorded fire, of which the beginning of the id is enough. Raises NoCaseError."""
-    recorded = list(records.backwards(home))[::-1]
-    fires = [record for record in recorded if record.get("kind") == records.FIRE]
+    recorded = list(audit_reader.newest_first(home))[::-1]
+    fires = [record for record in recorded if record.get("kind") == audit_reader.FIRE]
     if request_id == LAST:
         fires = [record for record in fires if "context" in record][-1:]
     else:
@@ -46,7 +46,9 @@ def case_of(home: str, request_id: str) -> dict[str, object]:
     if not isinstance(context, dict):
         raise NoCaseError(f"the fire {fire['request_id']} was recorded without its context; {HOW}")
     hooks = [
-        each for each in recorded if each.get("request_id") == fire["request_id"] and each.get("kind") == records.HOOK
+        each
+        for each in recorded
+        if each.get("request_id") == fire["request_id"] and each.get("kind") == audit_reader.HOOK
     ]
     return _case(fire, context, hooks)
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
-from hookrun import records
+from hookrun import audit_reader
 from tests.cli.command import hookrun
 from tests.fire.agents import says
 
@@ -65,7 +65,7 @@ def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
     ids.append(str(project.fire(LS).verdict["request_id"]))
     with project.audit_path.open("a") as file:
         file.write('{"v":1,"kind":"fi\n[]\n{"v":99,"kind":"fire","request_id":"new"}\n')
-    found = records.fires(str(project.home), lambda _: True, 100)
+    found = audit_reader.latest_fires(str(project.home), lambda _: True, 100)
     assert [fired.request_id for fired in found] == ids
     assert [len(fired.hooks) for fired in found] == [1, 2, 1, 1]
 
