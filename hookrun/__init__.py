@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.model import Failure as Failure, Hook as Hook, Run as Run, Verdict as Verdict
-    from hookrun.run.pool import ClosedError as ClosedError
+    from hookrun.process.pool import ClosedError as ClosedError
 
 PUBLIC = {
     "hookrun.library.context": "Context",
@@ -57,7 +57,7 @@ PUBLIC = {
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library.result": "Abort Result Skip",
     "hookrun.model": "Failure Hook Run Verdict",
-    "hookrun.run.pool": "ClosedError",
+    "hookrun.process.pool": "ClosedError",
 }
 """Module -> the public names that it holds."""
 

@@ -12,8 +12,8 @@ from hookrun.config.problem import nearest
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.match import TOOL_NAMES, View, glob, shown, values, why_not
 from hookrun.model import ENDING, STRANGERS, Failure, Hook
-from hookrun.run.prepare import expand, prepare, resolve
-from hookrun.run.start import cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.process.prepare import expand, prepare, resolve
+from hookrun.process.spawn import cannot_enter, diagnosis, interpreter_of, no_interpreter
 from hookrun.trust.check import Approvals
 from hookrun.verdict import settle
 
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.run.prepare import Environment, Surroundings
+    from hookrun.process.prepare import Environment, Surroundings
     from hookrun.trust.switches import Switches
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"

@@ -12,7 +12,7 @@ from time import monotonic
 from hookrun import audit, context as contexts
 from hookrun.config import cache
 from hookrun.config.find import claude_directory, find, find_user_layer
-from hookrun.events import EVENTS, canonical
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.engine import Chain
     from hookrun.model import Hook, Outcome
-    from hookrun.run.prepare import Surroundings
+    from hookrun.process.prepare import Surroundings
     from hookrun.trust.switches import Switches
 
 REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
@@ -95,16 +95,10 @@ class Command:
 
     def event(self, given: str) -> str:
         """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
-        own = self.compiled.events if self.compiled is not None else []
-        event = canonical(given) or (given if given in own else None)
-        if event is not None:
-            return event
-        from difflib import get_close_matches
-
-        near = get_close_matches(given, [*EVENTS, *own], 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}."
-        msg = f"unknown event {given!r}: {hint} A program's own events are declared under hookrun.events"
-        raise TroubleError(msg)
+        try:
+            return resolve_event(given, self.compiled.events if self.compiled is not None else ())
+        except UnknownEventError as error:
+            raise TroubleError(f"{error}; a program's own events are declared under hookrun.events") from None
 
     def project(self) -> str:
         """Return the project's root: where its declarations lie, else the repository, else where we are."""
@@ -151,11 +145,10 @@ class Fire:
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import Chain
-        from hookrun.run.prepare import DEEPEST, Surroundings, depth, nested
-        from hookrun.run.process import SLOW, Loop
-        from hookrun.run.runner import Runner
-        from hookrun.run.signals import catch, release
-        from hookrun.run.start import keep_to_ourselves
+        from hookrun.process.loop import SLOW, Loop
+        from hookrun.process.prepare import DEEPEST, Surroundings, depth, nested
+        from hookrun.process.runner import Runner
+        from hookrun.process.spawn import catch, keep_to_ourselves, release
 
         command = self.command
         if depth() >= DEEPEST and (command.agent is None or nested()):

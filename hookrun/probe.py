@@ -14,9 +14,9 @@ from hookrun.config import plain
 from hookrun.config.problem import Problem
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Verdict
-from hookrun.run.prepare import Surroundings
-from hookrun.run.process import Loop
-from hookrun.run.runner import Runner
+from hookrun.process.loop import Loop
+from hookrun.process.prepare import Surroundings
+from hookrun.process.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

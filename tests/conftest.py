@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hookrun.config import cache
 from hookrun.config.find import find
 from hookrun.model import STRANGERS
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
 """Variables by which an agent would be seen that runs these tests."""
+for _number, _default in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    # `nohup` and a shell's `&` start pytest with these ignored, which every process of a test would inherit
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _default)
+
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 
 

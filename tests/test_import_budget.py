@@ -61,13 +61,12 @@ WITHOUT_HOOKS = {
 FOR_A_PROCESS = {
     "errno",
     "hookrun.engine",
-    "hookrun.run",
-    "hookrun.run.prepare",
-    "hookrun.run.process",
-    "hookrun.run.runner",
-    "hookrun.run.signals",
-    "hookrun.run.start",
-    "hookrun.run.task",
+    "hookrun.process",
+    "hookrun.process.prepare",
+    "hookrun.process.loop",
+    "hookrun.process.runner",
+    "hookrun.process.spawn",
+    "hookrun.process.child",
     "hookrun.trust",
     "hookrun.verdict",
 }
@@ -80,7 +79,6 @@ FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude.names",
     "hookrun.claude.output",
     "hookrun.claude.payload",
-    "hookrun.run.as_claude",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 

@@ -175,6 +175,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.agents.message import UnreadableError
     from hookrun.config.find import NoHomeError
     from hookrun.context import ContextError
+    from hookrun.events import UnknownEventError
     from hookrun.firing import TroubleError
     from hookrun.observe.store import StoreError as MetricsError
     from hookrun.recipes.registry import UnknownRecipeError
@@ -187,7 +188,8 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     return (
         *(ContextError, MetricsError, NoCaseError, NoHomeError, NotAllowedError, NotThereError, ScaffoldError),
-        *(StoreError, TroubleError, UnknownHookError, UnknownRecipeError, UnreadableError, WiringError),
+        *(StoreError, TroubleError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableError),
+        WiringError,
     )
 
 

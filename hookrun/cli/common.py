@@ -10,7 +10,6 @@ import click
 
 from hookrun.agents import AGENTS, load
 from hookrun.config.find import claude_directory, find, home_directory
-from hookrun.events import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -100,22 +99,6 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
 
     declarations = load_config(config, home, directory).declarations
     return Project(declarations, directory or working_directory(), resolve_home(home))
-
-
-def resolve_event(given: str, own: Iterable[str], agent: Agent | None = None) -> str:
-    """Return the canonical name of an event; `own` are those that the configuration declares.
-
-    Raises click.ClickException, with a suggestion, for an unknown name.
-    """
-    from hookrun.config.problem import nearest, shown
-
-    theirs = agent.EVENTS if agent is not None else {}
-    known = {**EVENTS, **{name: name for name in own}, **theirs}
-    if given not in known:
-        near = nearest(given, known)
-        hint = f"did you mean {near}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}"
-        raise click.ClickException(f"unknown event {shown(given)}: {hint}")
-    return known[given]
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:

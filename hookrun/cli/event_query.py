@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.message import Call, Message, native_of, one
+from hookrun.agents.message import message_from_context, native_of
 from hookrun.config.compile import examine
 from hookrun.config.fields import CONTEXT_FIELDS
 from hookrun.config.file import load
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrun.agents.agent import Agent
+    from hookrun.agents.message import Message
 
 CANONICAL = frozenset(CONTEXT_FIELDS)
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
@@ -95,23 +96,8 @@ class EventQuery:
 
     def _make_message(self, agent: Agent) -> None:
         """Make the message in which the agent would send the canonical context."""
-        fields = self.contexts[0]
-        native = native_of(agent, self.event)
-        fields.update(agent=agent.NAME, agent_event=native)
-        tool = fields.get("tool_name")
-        own = fields.get("agent_tool_name")
-        if isinstance(tool, str) and not isinstance(own, str):
-            own = tool if tool in agent.TOOLS else next((k for k, v in agent.TOOLS.items() if v == tool), tool)
-            fields.update(agent_tool_name=own, tool_name=agent.NAMES.tool(own))
-        args = fields.get("tool_args")
-        makes = None
-        if isinstance(own, str):
-            if isinstance(args, dict):
-                fields["tool_args"] = args = agent.NAMES.arguments(own, args)
-            makes = one(agent.NAMES, own, agent.NAMES.own_arguments(own, args if isinstance(args, dict) else {}))
-        self.message = Message(
-            native, [Call(self.event, fields)], tool=own if isinstance(own, str) else None, own=makes
-        )
+        self.message = message_from_context(agent, self.event, self.contexts[0])
+        self.contexts = [call.fields for call in self.message.calls]
 
 
 def _parse_argument(text: str) -> tuple[str, object]:

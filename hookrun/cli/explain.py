@@ -24,7 +24,6 @@ from hookrun.cli.common import (
     config_options,
     print_json,
     print_lines,
-    resolve_event,
     resolve_home,
     unknown_hook,
     working_directory,
@@ -32,9 +31,10 @@ from hookrun.cli.common import (
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.config.find import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
+from hookrun.events import resolve_event
 from hookrun.explain import attributes
 from hookrun.model import Outcome, Run
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 from hookrun.verdict import combine, settle
@@ -110,7 +110,7 @@ def explain_command(
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
     own_home = resolve_home(home)
     by = agents_named([agent])[0] if agent is not None else None
-    query = EventQuery(resolve_event(event, _own_events(own_home, config), by), by)
+    query = EventQuery(resolve_event(event, _own_events(own_home, config), by.EVENTS if by is not None else None), by)
     if source is not None:
         query.read_context(source)
     else:

@@ -23,16 +23,16 @@ from hookrun.cli.common import (
     print_line,
     print_lines,
     print_rich_table,
-    resolve_event,
     warn,
 )
 from hookrun.config import origins
 from hookrun.config.fields import KINDS, TRUSTED_SETTINGS
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import schema
+from hookrun.events import resolve_event
 from hookrun.model import STRANGERS
+from hookrun.process.prepare import looks_like_credential
 from hookrun.redact import HIDDEN, redact
-from hookrun.run.prepare import looks_like_credential
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:

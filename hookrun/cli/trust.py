@@ -26,7 +26,7 @@ from hookrun.cli.common import (
 from hookrun.config.file import load
 from hookrun.config.problem import shown
 from hookrun.model import Hook
-from hookrun.run.prepare import resolve
+from hookrun.process.prepare import resolve
 from hookrun.trust import kept
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.files import within

@@ -8,7 +8,7 @@ import click
 
 from hookrun.cli.common import FAILED, config_options, load_config, print_json, working_directory
 from hookrun.config.problem import Problem, shown
-from hookrun.run.prepare import Surroundings, look_up
+from hookrun.process.prepare import Surroundings, look_up
 
 if TYPE_CHECKING:
     from hookrun.config.compile import Examined

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun.exception_text import exception_text
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
-from hookrun.run.pool import ClosedError
+from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

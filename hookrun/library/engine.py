@@ -19,8 +19,8 @@ from hookrun.library.fire import Fire
 from hookrun.library.registry import Registry, Selection
 from hookrun.library.result import Result
 from hookrun.library.services import Services
-from hookrun.run.pool import ClosedError
-from hookrun.run.process import MOST_AT_ONCE
+from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

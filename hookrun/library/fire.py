@@ -23,7 +23,7 @@ from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
 from hookrun.library.result import Result
 from hookrun.model import Failure, Outcome, Run, Verdict
-from hookrun.run.prepare import DEEPEST, depth
+from hookrun.process.prepare import DEEPEST, depth
 from hookrun.verdict import NO_OBJECTION, goes_on
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrun.library.processes import Processes
     from hookrun.library.services import Services
     from hookrun.model import Hook
-    from hookrun.run.pool import Batch
+    from hookrun.process.pool import Batch
 
 
 class _End:

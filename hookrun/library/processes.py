@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.find import home_directory
 from hookrun.model import Failure
-from hookrun.run.prepare import prepare
-from hookrun.run.runner import named
+from hookrun.process.prepare import prepare
+from hookrun.process.runner import named
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from hookrun.engine import Chain
     from hookrun.library.services import Services
     from hookrun.model import Hook, Outcome
-    from hookrun.run.pool import Batch
-    from hookrun.run.prepare import Surroundings
-    from hookrun.run.task import Task
+    from hookrun.process.child import Task
+    from hookrun.process.pool import Batch
+    from hookrun.process.prepare import Surroundings
 
 
 class Processes:

@@ -11,9 +11,9 @@ from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
 from hookrun.library.journal import Journal
 from hookrun.library.workers import LoopThread, Workers
-from hookrun.run import spawn_at
-from hookrun.run.pool import Pool
-from hookrun.run.prepare import Surroundings
+from hookrun.process import spawn_at
+from hookrun.process.pool import Pool
+from hookrun.process.prepare import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

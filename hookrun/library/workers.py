@@ -12,7 +12,7 @@ from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.run.pool import ClosedError
+from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

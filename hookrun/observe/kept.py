@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from hookrun.process.prepare import looks_like_credential
 from hookrun.redact import HIDDEN, redact
-from hookrun.run.prepare import looks_like_credential
 
 if TYPE_CHECKING:
     from hookrun.library.context import Context

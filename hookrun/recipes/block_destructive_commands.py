@@ -10,15 +10,15 @@ from hookrun.recipes import lines
 from hookrun.recipes.options import known_words, out_of
 from hookrun.recipes.precious import Trees
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell.look import may_run
-from hookrun.recipes.shell.words import UNKNOWN
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.recipes.git import Configuration
-    from hookrun.recipes.shell.command import Command
+    from hookrun.shell.simple_command import SimpleCommand
 
 RECIPE = Recipe(
     "block-destructive-commands",
@@ -136,7 +136,7 @@ class Guard:
         self._configuration: Configuration | None = None
         self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
 
-    def reason(self, command: Command) -> str | None:
+    def reason(self, command: SimpleCommand) -> str | None:
         """Return why a command is not to be run, None if it may be."""
         for redirection in command.redirections:
             if redirection.writes and _disk(redirection.target.text):
@@ -150,7 +150,7 @@ class Guard:
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(RULES)
         return RULES[name](self, command) if name is not None else None
 
-    def removed(self, command: Command) -> str | None:
+    def removed(self, command: SimpleCommand) -> str | None:
         """Say which tree `rm` would remove."""
         if "--no-preserve-root" in command.arguments:
             return "This would remove everything there is"
@@ -161,43 +161,43 @@ class Guard:
                 return f"This would remove {tree}"
         return None
 
-    def found(self, command: Command) -> str | None:
+    def found(self, command: SimpleCommand) -> str | None:
         """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.recipes.shell.feeding import narrows, roots
+        from hookrun.shell.find_xargs import has_filter, start_directories
 
         words = command.arguments
         removes = "-delete" in words or any(
             word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
         )
-        if not removes or narrows(words):
+        if not removes or has_filter(words):
             return None
-        for start in roots(command.words):
+        for start in start_directories(command.words):
             tree = self._trees.endangered(start.text, command.directory)
             if tree is not None:
                 return f"This would remove {tree}"
         return None
 
-    def moved(self, command: Command) -> str | None:
+    def moved(self, command: SimpleCommand) -> str | None:
         """Say which tree `mv` would move away, or which disk it would write over."""
         reason = _onto_last(command)
         *paths, target = [*operands(command), ""]
-        target = lines.absolute(paths.pop() if paths else target, command.directory) or ""
+        target = absolute(paths.pop() if paths else target, command.directory) or ""
         for path in paths:
             tree = self._trees.endangered(path, command.directory)
             within = target.startswith(f"{lines.project()}/")
             if reason is None and tree is not None and not within:
                 reason = f"This would move {tree} away"
-            full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
+            full = absolute(path.removesuffix("/*") or "/", command.directory)
             if reason is None and full is not None and self._trees.large(full):
                 reason = f"This would move {path} away as a whole"
         return reason
 
-    def changed(self, command: Command) -> str | None:
+    def changed(self, command: SimpleCommand) -> str | None:
         """Say of which tree the permissions or owners would be changed."""
         if not _recursive(command, "R"):
             return None
         for path in operands(command)[1:]:
-            full = lines.absolute(path.removesuffix("/*") or "/", command.directory)
+            full = absolute(path.removesuffix("/*") or "/", command.directory)
             if (
                 full is not None
                 and self._trees.large(full)
@@ -206,7 +206,7 @@ class Guard:
                 return f"This would change the permissions of all of {full}"
         return None
 
-    def synchronised(self, command: Command) -> str | None:
+    def synchronised(self, command: SimpleCommand) -> str | None:
         """Say from which tree `rsync` would remove."""
         if any(word.startswith(("--del", "--remove-source")) for word in command.arguments):
             for path in operands(command)[-1:]:
@@ -215,29 +215,29 @@ class Guard:
                     return f"This would remove from {tree}"
         return None
 
-    def thrown_away(self, command: Command) -> str | None:
+    def thrown_away(self, command: SimpleCommand) -> str | None:
         """Say what `git` would throw away."""
         if not self._git:
             return None
         from hookrun.recipes.git import Configuration
-        from hookrun.recipes.shell.git import call
+        from hookrun.shell.git_call import parse_git_call
 
         self._configuration = self._configuration or Configuration()
-        git = call(command, self._configuration)
+        git = parse_git_call(command, self._configuration)
         what = THROWS_AWAY.get(git.command) if git is not None else None
         if git is None or what is None or what[0] not in self._git or not what[1](git.texts):
             return None
         return f"git {git.command} would throw work away that nothing brings back"
 
 
-def operands(command: Command) -> list[str]:
+def operands(command: SimpleCommand) -> list[str]:
     """Return a command's words that are no options."""
     words = command.arguments
     cut = words.index("--") if "--" in words else len(words)
     return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
 
 
-def _recursive(command: Command, letters: str = "rR") -> bool:
+def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
     for word in command.arguments:
         if word[:2] == "--":
             if "--recursive".startswith(word) and len(word) > len("--re"):
@@ -252,23 +252,23 @@ def _disk(path: str) -> bool:
     return name != path and not any(glob(harmless, name) for harmless in HARMLESS_DEVICES)
 
 
-def _formats(command: Command) -> str | None:
+def _formats(command: SimpleCommand) -> str | None:
     for path in operands(command):
         if _disk(path) or path == UNKNOWN:
             return f"{command.program} would destroy what is on the disk {path.replace(UNKNOWN, 'it is given')}"
     return None
 
 
-def _onto_last(command: Command) -> str | None:
+def _onto_last(command: SimpleCommand) -> str | None:
     paths = operands(command)
     return f"This would write over the disk {paths[-1]}" if paths and _disk(paths[-1]) else None
 
 
-def _onto_any(command: Command) -> str | None:
+def _onto_any(command: SimpleCommand) -> str | None:
     return next((f"This would write over the disk {path}" for path in operands(command) if _disk(path)), None)
 
 
-def _copied(command: Command) -> str | None:
+def _copied(command: SimpleCommand) -> str | None:
     for word in command.arguments:
         if word.startswith("of=") and _disk(word[3:]):
             return f"This would write over the disk {word[3:]}"
@@ -297,7 +297,7 @@ THROWS_AWAY: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
 }
 """Commands of git -> the word of the option that blocks them, and whether they throw something away."""
 
-RULES: dict[str, Callable[[Guard, Command], str | None]] = {
+RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "chgrp": Guard.changed,
     "chmod": Guard.changed,
     "chown": Guard.changed,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hookrun.recipes import lines
 from hookrun.recipes.options import count, pattern
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell.look import may_run
-from hookrun.recipes.shell.words import UNKNOWN, Word
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.recipes.shell.command import Command
-    from hookrun.recipes.shell.git import GitCall
+    from hookrun.shell.git_call import GitCall
+    from hookrun.shell.simple_command import SimpleCommand
 
 CONVENTIONAL = r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(\([^()]+\))?!?: \S.*"
 
@@ -87,11 +87,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if line is None or not may_run(line, ("git", "git-commit")):
         return None
     from hookrun.recipes.git import Configuration
-    from hookrun.recipes.shell.git import call
+    from hookrun.shell.git_call import parse_git_call
 
     configuration = Configuration()
     for command in lines.reading(context, line).commands:
-        git = call(command, configuration)
+        git = parse_git_call(command, configuration)
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
         message = _message(git, command)
@@ -125,7 +125,7 @@ def problems(message: str) -> list[str]:
     return found
 
 
-def _message(git: GitCall, command: Command) -> str | None:
+def _message(git: GitCall, command: SimpleCommand) -> str | None:
     """Return the message that a commit is given, None if it is given none or that is not known."""
     given = list(_given(git.words))
     if any(letter in TAKEN_OVER for letter, _ in given):
@@ -167,10 +167,10 @@ def _short(text: str) -> tuple[str, Word | None]:
     return "", None
 
 
-def _read(file: Word, git: GitCall, command: Command) -> str | None:
+def _read(file: Word, git: GitCall, command: SimpleCommand) -> str | None:
     if file.text in {"-", "/dev/stdin"}:
         return command.stdin.text if command.stdin is not None else None
-    path = lines.absolute(file.text, git.directory)
+    path = absolute(file.text, git.directory)
     if path is None:
         return None
     try:

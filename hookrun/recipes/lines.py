@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
-from hookrun.recipes.shell.look import QUOTES
-from hookrun.recipes.shell.words import UNKNOWN
+from hookrun.shell.prefilter import QUOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.recipes.shell.command import Reading
+    from hookrun.shell.simple_command import ParsedLine
 
 KNOWN = ("HOME", "USER", "LOGNAME")
 """Variables that an agent's shell has as this process has them."""
@@ -38,15 +37,15 @@ def project() -> str:
     return os.environ.get("HOOKRUN_PROJECT_DIR", "/")
 
 
-def reading(context: Mapping[str, object], line: str) -> Reading:
+def reading(context: Mapping[str, object], line: str) -> ParsedLine:
     """Return what the line would run."""
-    from hookrun.recipes.shell.read import read
+    from hookrun.shell.parse_line import parse_line
 
     variables = {name: os.environ[name] for name in KNOWN if name in os.environ}
-    return read(line, directory=directory(context), variables=variables)
+    return parse_line(line, directory=directory(context), variables=variables)
 
 
-def unread(reading: Reading, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
+def unread(reading: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
     """Return why a guard cannot answer for a line, None if it can.
 
     It cannot for one that is nested too deep or is too long, nor where a part of it is no shell that is understood, and
@@ -54,7 +53,7 @@ def unread(reading: Reading, dangerous: Callable[[str], object] = lambda _: Fals
     """
     if reading.problem in {"too deep", "too long"}:
         return f"this line is {reading.problem} to be checked: write it as several, or as a script"
-    for part in reading.unclear:
+    for part in reading.unparsed:
         if dangerous(part.replace("\\\n", "").translate(QUOTES)):
             near = " ".join(part.split())
             near = near if len(near) <= LONGEST_SHOWN else f"{near[:LONGEST_SHOWN]}..."
@@ -65,14 +64,3 @@ def unread(reading: Reading, dangerous: Callable[[str], object] = lambda _: Fals
 def block(reason: str) -> dict[str, object]:
     """Return the verdict that refuses a call."""
     return {"action": "block", "message": reason}
-
-
-def absolute(path: str, directory: str | None) -> str | None:
-    """Return a path from the root, None where a part of it or the directory it begins in is not known."""
-    from hookrun.recipes.shell.scope import normal
-
-    if UNKNOWN in path or not path:
-        return None
-    if path.startswith("/"):
-        return normal(path)
-    return normal(os.path.join(directory, path)) if directory is not None else None

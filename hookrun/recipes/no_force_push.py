@@ -8,16 +8,16 @@ from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell.look import may_run
-from hookrun.recipes.shell.words import UNKNOWN
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hookrun.recipes.git import Configuration
-    from hookrun.recipes.shell.command import Command
-    from hookrun.recipes.shell.git import GitCall
+    from hookrun.shell.git_call import GitCall
+    from hookrun.shell.simple_command import SimpleCommand
 
 RECIPE = Recipe(
     "no-force-push",
@@ -100,11 +100,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def _check(
     context: Mapping[str, object], line: str, configuration: Configuration, depth: int
 ) -> dict[str, object] | None:
-    from hookrun.recipes.shell.git import call
+    from hookrun.shell.git_call import parse_git_call
 
     reading = lines.reading(context, line)
     for command in reading.commands:
-        git = call(command, configuration)
+        git = parse_git_call(command, configuration)
         if git is None:
             continue
         if git.line is not None and depth < DEEPEST:
@@ -165,7 +165,7 @@ class Push:
         return self.given[1:]
 
 
-def _reason(git: GitCall, command: Command, configuration: Configuration) -> str | None:
+def _reason(git: GitCall, command: SimpleCommand, configuration: Configuration) -> str | None:
     """Return why a call of git is not to be made, None if it may be."""
     if git.command not in {"push", "send-pack"}:
         return None

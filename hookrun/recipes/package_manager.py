@@ -8,14 +8,14 @@ import re
 from hookrun.recipes import lines
 from hookrun.recipes.options import among, one_of
 from hookrun.recipes.recipe import Option, Recipe
-from hookrun.recipes.shell.look import may_run
+from hookrun.shell.prefilter import may_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.recipes.shell.command import Command
-    from hookrun.recipes.shell.words import Word
+    from hookrun.shell.simple_command import SimpleCommand
+    from hookrun.shell.words import Word
 
 RECIPE = Recipe(
     "package-manager",
@@ -196,7 +196,7 @@ def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _changes(command: Command) -> list[Change]:
+def _changes(command: SimpleCommand) -> list[Change]:
     words = command.words
     program = words[0].text if words else ""
     directory = command.directory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.match import glob
-from hookrun.recipes.lines import absolute
+from hookrun.shell.words import absolute
 
 SYSTEM = (
     "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc",

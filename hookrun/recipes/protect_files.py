@@ -8,13 +8,14 @@ from hookrun.match import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell.look import ENDS
+from hookrun.shell.prefilter import ENDS
+from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.recipes.shell.files import Named
+    from hookrun.shell.named_files import NamedFile
 
 SECRETS = (
     ".env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa id_ecdsa id_ed25519 "
@@ -142,11 +143,11 @@ class Files:
         """Return why a line is not to be run, None if it may be."""
         if not self._may_matter(line):
             return None
-        from hookrun.recipes.shell.files import named
+        from hookrun.shell.named_files import named_files
 
         reading = lines.reading(context, line)
         for command in reading.commands:
-            for file in named(command):
+            for file in named_files(command):
                 reason = self._of_named(file, command.directory)
                 if reason is not None:
                     return reason
@@ -166,8 +167,8 @@ class Files:
             for part in [max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]]
         )
 
-    def _of_named(self, file: Named, directory: str | None) -> str | None:
-        full = lines.absolute(file.path, directory) or lines.absolute(file.path, "/")
+    def _of_named(self, file: NamedFile, directory: str | None) -> str | None:
+        full = absolute(file.path, directory) or absolute(file.path, "/")
         if full is None:
             return None
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):

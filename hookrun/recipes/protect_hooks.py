@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.match import glob
-from hookrun.recipes.lines import absolute
+from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell.feeding import narrows
-from hookrun.recipes.shell.files import into
-from hookrun.recipes.shell.look import may_run
 from hookrun.recipes.shell_words import commands
-from hookrun.run.prepare import expand
+from hookrun.shell.find_xargs import has_filter
+from hookrun.shell.named_files import option_targets
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.words import absolute
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.files import TooManyFilesError, files_of, within
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.model import Hook
-    from hookrun.recipes.shell.command import Command
+    from hookrun.shell.simple_command import SimpleCommand
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
 
@@ -208,9 +208,9 @@ class Watch:
 
     def _of_removals(self, line: str) -> str | None:
         """Return why a directory is not to be removed or moved that the line does so to; text in it is no command."""
-        from hookrun.recipes.shell.read import read
+        from hookrun.shell.parse_line import parse_line
 
-        for command in read(line, directory=self._directory, variables={"HOME": self._home}).commands:
+        for command in parse_line(line, directory=self._directory, variables={"HOME": self._home}).commands:
             for path in _removed(command):
                 full = absolute(path.removesuffix("/*") or "/", command.directory)
                 reason = self._of_directory(full) if full is not None else None
@@ -263,10 +263,10 @@ def _writes(words: list[str]) -> bool:
 def _into(words: list[str]) -> Iterable[str]:
     """Yield the files that options name to be written: `curl -o FILE`, with whatever is before it."""
     for index, word in enumerate(words):
-        yield from into(os.path.basename(word), words[index + 1 :])
+        yield from option_targets(os.path.basename(word), words[index + 1 :])
 
 
-def _removed(command: Command) -> list[str]:
+def _removed(command: SimpleCommand) -> list[str]:
     """Return what a command removes or moves away: `mv` not the last of what it is given."""
     given = [each for each in command.arguments if each[:1] != "-"]
     if command.program not in REMOVERS or (command.program == "find" and not _empties(command.arguments)):
@@ -277,7 +277,7 @@ def _removed(command: Command) -> list[str]:
 def _empties(words: list[str]) -> bool:
     """Tell whether `find` with these words removes everything it comes by."""
     removes = "-delete" in words or any(os.path.basename(word) in REMOVERS for word in words)
-    return removes and not narrows(words)
+    return removes and not has_filter(words)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:

@@ -12,8 +12,8 @@ from hookrun.config.find import NoHomeError, home_directory
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
-from hookrun.run import spawn_at
-from hookrun.run.prepare import Environment, Surroundings
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Surroundings
 from hookrun.testing.came import Failed
 from hookrun.testing.cases import WORKDIR
 

@@ -6,7 +6,7 @@ import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.run.process import MOST_AT_ONCE
+from hookrun.process.loop import MOST_AT_ONCE
 from hookrun.testing import shards, threads
 from hookrun.testing.ran import Ran, Tested
 from hookrun.testing.runner import Runner

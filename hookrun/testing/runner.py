@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Self
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
 from hookrun.config.problem import nearest
-from hookrun.events import EVENTS
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
-from hookrun.run.pool import Pool
-from hookrun.run.process import MOST_AT_ONCE
+from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.pool import Pool
 from hookrun.testing import as_agent, declared
 from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
 from hookrun.testing.came import Came, as_told, of_verdict
@@ -262,13 +262,10 @@ class Runner:
 
 def known_event(given: str, against: Declared) -> str:
     """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
-    if given in EVENTS:
-        return EVENTS[given]
-    if given in against.events:
-        return given
-    near = nearest(given, [*EVENTS, *against.events])
-    hint = f"; did you mean {near}?" if near else ""
-    raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
+    try:
+        return resolve_event(given, against.events)
+    except UnknownEventError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.model import Hook
-    from hookrun.run.prepare import Surroundings
+    from hookrun.process.prepare import Surroundings
     from hookrun.trust.files import LocalFile
 
 

@@ -6,7 +6,7 @@ import os
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
 from hookrun.match import glob
-from hookrun.run.prepare import expand
+from hookrun.process.prepare import expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.problem import nearest, shown
 from hookrun.model import STRANGERS
-from hookrun.run.prepare import NESTING, Surroundings
+from hookrun.process.prepare import NESTING, Surroundings
 from hookrun.trust import kept, store as stores
 from hookrun.trust.change import change
 from hookrun.trust.digest import place

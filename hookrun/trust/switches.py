@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
-    from hookrun.run.prepare import Surroundings
+    from hookrun.process.prepare import Surroundings
     from hookrun.trust.examine import Examiner
     from hookrun.trust.store import Pause, Refused, Store
 

@@ -12,7 +12,7 @@ from hookrun import Engine
 from tests.cli.terminal import PATIENCE
 from tests.conformance.claude import answers, failure, hook_line, own
 from tests.fire.agents import Agent
-from tests.run.test_url_hooks import serving
+from tests.process.test_url_hooks import serving
 
 if TYPE_CHECKING:
     from tests.conftest import Project

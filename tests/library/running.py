@@ -16,7 +16,7 @@ import pytest
 
 from hookrun import Engine
 from tests.conftest import ROOT, Project
-from tests.run.bench import ENOUGH, SOON, processes_in, zombies
+from tests.process.bench import ENOUGH, SOON, processes_in, zombies
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,8 +27,8 @@ from tests.library.running import (
     output,
     program,
 )
-from tests.run.bench import ENOUGH, SOON
-from tests.run.test_processes import until
+from tests.process.bench import ENOUGH, SOON
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator

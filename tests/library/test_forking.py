@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.library.running import NOTHING, QUICK_ECHO, Resources, fields, inside, kinds, left, linux, load, seen
-from tests.run.bench import ENOUGH, SOON
-from tests.run.test_processes import until
+from tests.process.bench import ENOUGH, SOON
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from tests.library.running import (
     linux,
     load,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

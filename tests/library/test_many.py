@@ -22,8 +22,8 @@ from tests.library.running import (
     load,
     seen,
 )
-from tests.run.bench import ENOUGH, SOON, in_threads
-from tests.run.test_processes import until
+from tests.process.bench import ENOUGH, SOON, in_threads
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from hookrun import Context, Result

@@ -25,7 +25,7 @@ from tests.library.running import (
     program,
     seen,
 )
-from tests.run.test_processes import until
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from hookrun.recipes import (
     package_manager,
     protect_files,
 )
-from hookrun.recipes.shell.read import read
+from hookrun.shell.parse_line import parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,7 +208,7 @@ def test_a_line_is_changed_behind_a_test(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_part_that_is_not_understood_is_told() -> None:
     """What is near it, so that it can be written otherwise; what is not dangerous passes."""
-    reading = read("ls; echo 'a; rm x")
+    reading = parse_line("ls; echo 'a; rm x")
     said = lines.unread(reading, lambda text: "rm" in text)
     assert said == "this line cannot be read as shell (near `echo 'a; rm x`): write it more simply"
     assert lines.unread(reading, lambda text: "mv" in text) is None
@@ -217,4 +217,4 @@ def test_a_part_that_is_not_understood_is_told() -> None:
 @pytest.mark.parametrize("part", ["[ / ; ", "if [ / ;", "a <<E\n", "$(", "(", '"$(', "`'", "${x;"])
 def test_a_line_full_of_errors_ends(part: str) -> None:
     """Whatever it is, reading it is bounded."""
-    read(part * 4000)
+    parse_line(part * 4000)

@@ -11,7 +11,7 @@ import pytest
 
 from hookrun.config import cache
 from hookrun.config.find import find
-from hookrun.run.prepare import Surroundings
+from hookrun.process.prepare import Surroundings
 from hookrun.trust import identities
 from hookrun.trust.digest import declaration
 from hookrun.trust.examine import Examiner

@@ -1,0 +1,48 @@
+"""A hook that nobody waits for: a forked supervisor holds it, ends it in time and tells of its end."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.model import Failure, Interrupted, Outcome
+from hookrun.process.loop import Loop
+from hookrun.process.spawn import catch, restore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrun.process.child import Task
+
+
+def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
+    """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
+
+    The supervisor has nothing of ours open: whoever waits for the end of our streams does not wait for it.
+    """
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return Outcome(Failure("spawn", f"its supervisor could not be started: {error.strerror}"))
+    if pid:
+        return Outcome()
+    try:
+        _leave()
+        try:
+            outcome = Loop(wake=catch()).run([task])[0]
+        except Interrupted as interrupted:
+            outcome = interrupted.outcomes[0] or Outcome()
+            outcome.failure = Failure("signal", f"signal {interrupted.signal} to its supervisor ended it")
+        on_end(outcome)
+    finally:
+        os._exit(0)
+
+
+def _leave() -> None:
+    """Leave the session, the signals and the streams of whoever fired."""
+    os.setsid()
+    restore()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))

@@ -1,0 +1,116 @@
+"""Runs hooks of every kind for the engine: prepares them, puts them through the loop, names how they failed."""
+
+from __future__ import annotations
+
+from os import fsencode
+from os.path import exists
+
+from hookrun.model import Failure, Interrupted, Outcome
+from hookrun.process import spawn
+from hookrun.process.child import Task
+from hookrun.process.prepare import prepare, resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from hookrun.model import Hook
+    from hookrun.process.loop import Loop
+    from hookrun.process.prepare import Surroundings
+
+    class Trust(Protocol):
+        """Who is asked about each hook before it is started and after it has ended."""
+
+        def before(self, hook: Hook) -> Failure | None:
+            """Return why the hook may not run, None if it may."""
+
+        def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+            """Return the outcome as far as it counts."""
+
+
+NOT_EXECUTED = (126, 127)
+"""The exit statuses of a shell that could not start a program."""
+NOT_FOUND = 127
+NOT_FOUND_MARK = "hookrun: "
+"""How `python_hook.py` says that the function is not there; it is not imported here, for it imports `json`."""
+
+
+class Runner:
+    """Calls with [(hook, stdin), ...] run these hooks side by side and return their outcomes in order.
+
+    `on_background_end` is told, in another process, how a background hook ended. `trust` is asked about each hook.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        loop: Loop,
+        *,
+        locks: str,
+        on_background_end: Callable[[Hook, Outcome], None],
+        trust: Trust | None = None,
+    ) -> None:
+        self._trust = trust
+        self._around = around
+        self._loop = loop
+        self._locks = locks
+        self._on_background_end = on_background_end
+
+    def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
+        """Run the hooks. Raises Interrupted when a signal came; then every hook has been ended."""
+        outcomes: list[Outcome] = []
+        waited_for: list[int] = []
+        tasks: list[Task | Failure] = []
+        for index, (hook, stdin) in enumerate(jobs):
+            task = self._prepare(hook, stdin)
+            if hook.background and isinstance(task, Task):
+                outcomes.append(self._in_background(hook, task))
+            else:
+                outcomes.append(Outcome())
+                waited_for.append(index)
+                tasks.append(task)
+        try:
+            ended = self._loop.run(tasks)
+        except Interrupted as interrupted:
+            were_running = dict(zip(waited_for, interrupted.outcomes, strict=True))
+            raise Interrupted(interrupted.signal, [were_running.get(i) for i in range(len(jobs))]) from None
+        for index, outcome in zip(waited_for, ended, strict=True):
+            outcomes[index] = self._ended(jobs[index][0], outcome)
+        return outcomes
+
+    def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
+        refused = self._trust.before(hook) if self._trust is not None else None
+        return refused or prepare(hook, stdin, self._around, locks=self._locks)
+
+    def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
+        outcome = named(hook, outcome, self._around)
+        return self._trust.after(hook, outcome) if self._trust is not None else outcome
+
+    def _in_background(self, hook: Hook, task: Task) -> Outcome:
+        from hookrun.process import background
+
+        return background.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
+
+
+def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:
+    """Return the outcome with its failure given its true name where the exit status alone would hide it."""
+    if outcome.failure is not None or not outcome.exit_code:
+        return outcome
+    said = outcome.stderr.decode("utf-8", "replace").strip()
+    if hook.kind == "url" and outcome.exit_code > 0:
+        outcome.failure = Failure("http", said)
+    elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
+        outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
+    elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
+        outcome.failure = _no_interpreter(hook, around)
+    return outcome
+
+
+def _no_interpreter(hook: Hook, around: Surroundings) -> Failure | None:
+    environment = around.environment(hook, b"")
+    path = resolve(hook.look[0], environment, around.directory(hook, environment))
+    interpreter = spawn.interpreter_of(path) if path is not None else None
+    if path is None or interpreter is None or exists(fsencode(interpreter)):
+        return None
+    return spawn.no_interpreter(path, interpreter)

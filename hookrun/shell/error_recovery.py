@@ -1,0 +1,233 @@
+"""Read a text in which the parser found an error: split it so that the error hides no command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.shell.syntax_tree import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
+NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")
+"""Redirections in which a sign stands that would end a command."""
+
+ENDS = re.compile(r";;&|;;|;&|;|&&|\|\||&")
+ALL_ENDS = re.compile(rf"{ENDS.pattern}|\|&|\||[()]")
+"""What ends a command; all of them cut pipelines and subshells as well."""
+
+SUBSTITUTIONS = frozenset({"$(", "<(", ">("})
+NESTED = {'"': '"', "${": "}", **dict.fromkeys(SUBSTITUTIONS, ")")}
+"""What begins a part in which others may be, and what ends it."""
+
+ESCAPED = {"$'": "'", "`": "`"}
+"""What begins a part in which only a backslash means something, and what ends it."""
+
+BEFORE_COMMENT = " \t\n;&|("
+
+
+class Segment:
+    """A part of a text: where it stands, and the here-documents that begin in it, each with where it is in the text."""
+
+    __slots__ = ("documents", "end", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.end = start
+        self.documents: list[tuple[int, str]] = []
+
+
+def cut(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
+    """Return the commands of a text, or parts of them where one has several; what is in here-documents is none."""
+    pieces = [Segment(0)]
+    waiting: list[tuple[Segment, re.Match[str]]] = []
+    at = 0
+    while at < len(text):
+        end = ends.match(text, at)
+        passed = NO_END.match(text, at)
+        document = DOCUMENT.match(text, at)
+        if passed is not None:
+            at = passed.end()
+        elif document is not None:
+            waiting.append((pieces[-1], document))
+            at = document.end()
+        elif text[at] == "\n":
+            pieces[-1].end = at
+            at = _past_documents(text, at + 1, waiting)
+            waiting = []
+            pieces.append(Segment(at))
+        elif end is not None:
+            pieces[-1].end = at
+            at = end.end()
+            pieces.append(Segment(at))
+        else:
+            at = _past_comment(text, at) or past(text, at)
+    pieces[-1].end = len(text)
+    return pieces
+
+
+def _past_documents(text: str, at: int, waiting: list[tuple[Segment, re.Match[str]]]) -> int:
+    """Give the pieces their here-documents; one that nothing ends is taken for none."""
+    for piece, found in waiting:
+        word = found[2] or found[3] or (found[4] or "").replace("\\", "")
+        tabs = r"\t*" if found[1] else ""
+        end = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE).search(text, at)
+        if end is not None:
+            piece.documents.append((at, text[at : end.end()]))
+            at = min(end.end() + 1, len(text))
+    return at
+
+
+def joined(text: str, pieces: list[Segment]) -> str:
+    """Return what stands from the first of the pieces to the last, with all of its here-documents."""
+    first, last = pieces[0], pieces[-1]
+    after = [document for piece in pieces for at, document in piece.documents if at >= last.end]
+    return "\n".join([text[first.start : last.end], *after])
+
+
+def past(text: str, at: int) -> int:
+    """Return where that ends which begins at a place: what is quoted, a substitution, or a character."""
+    if text[at] == "\\":
+        return min(at + 2, len(text))
+    for begins in (text[at : at + 2], text[at]):
+        if begins in NESTED:
+            return _past_nested(text, at + len(begins), NESTED[begins])
+        if begins in ESCAPED:
+            return _past_escaped(text, at + len(begins), ESCAPED[begins])
+        if begins == "'":
+            return (text.find("'", at + 1) + 1) or len(text)
+    return at + 1
+
+
+def _past_escaped(text: str, at: int, closing: str) -> int:
+    while at < len(text) and text[at] != closing:
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))
+
+
+def _past_nested(text: str, at: int, closing: str) -> int:
+    while at < len(text):
+        if text[at] == closing:
+            return at + 1
+        if closing == ")" and text[at] == "(":
+            at = _past_nested(text, at + 1, ")")
+        elif closing == '"' and text[at] == "'":
+            at += 1
+        else:
+            at = (_past_comment(text, at) if closing == ")" else 0) or past(text, at)
+    return len(text)
+
+
+def _past_comment(text: str, at: int) -> int:
+    """Return where the comment ends that begins at a place, 0 if none does."""
+    if text[at] != "#" or (at and text[at - 1] not in BEFORE_COMMENT):
+        return 0
+    end = text.find("\n", at)
+    return end if end > 0 else len(text)
+
+
+def substitutions(text: str) -> Iterator[str]:
+    """Yield the lines in the substitutions of a text, those in double quotes and in `${...}` included."""
+    at = 0
+    while at < len(text):
+        begins, end = text[at : at + 2], past(text, at)
+        if begins in SUBSTITUTIONS:
+            yield text[at + 2 : end].removesuffix(")")
+        elif begins == "${":
+            yield from substitutions(text[at + 2 : end])
+        elif begins[0] == "`":
+            yield text[at + 1 : end].removesuffix("`").replace("\\`", "`")
+        elif begins[0] == '"':
+            yield from substitutions(text[at + 1 : end].replace("'", " "))
+        at = end
+
+
+TEST = re.compile(
+    r"""(?<![\\'"])(^|[;&|(`\n])
+        ([ \t]*(?:(?:if|while|until|elif|then|else|do|time|!|\{)[ \t]+)*(?:\[[ \t]|(\[\[[ \t])))
+        ((?(3)(?:[^;&|`\n\[\]]|&&|\|\|)|[^;&|`\n\[\]])*)
+        (?=[ \t]\])""",
+    re.VERBOSE,
+)
+"""A test: what is before it, how it begins, its operands."""
+
+ODD = re.compile(r"""(?<=[ \t])(?=[^ \t]*[~/*?{}])[^ \t'"$()<>\\=!-][^ \t'"$()<>\\]*(?=[ \t]|$)""")
+"""An operand that the grammar may not see as one, such as `/`, `~` and `*`."""
+
+DESCRIPTOR = re.compile(r"(?<![^\s;&|(])\{\w+\}(?=[<>])")
+"""The variable that is given the number of a new descriptor."""
+
+MIDDLE = re.compile(r"(?:\s|(?:then|elif|else|fi|do|done|esac|\})(?=[\s<>]|$))+")
+"""What goes on with a compound command, before a simple one."""
+
+OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|function\s+\S+|!|\{{)(?=[\s<>]|$))+")
+"""What of a compound command may stand before a simple one."""
+
+NOTHING_PUT_IN = str.maketrans("$`", "__")
+"""Makes a here-document one into which nothing is put: errors may be in it, which a shell only tells of."""
+
+AHEAD = 32
+"""Pieces that are tried as one compound command."""
+
+MOST_BYTES = 1 << 19
+"""Bytes that are parsed so; beyond it each piece is read alone."""
+
+
+def plainer(text: str) -> str:
+    """Return a text of the same length without what the grammar trips over: odd words in tests, `{name}>`."""
+    text = DESCRIPTOR.sub(lambda found: "9".rjust(len(found[0])), text)
+    return TEST.sub(lambda found: found[1] + found[2] + _plain(found[4]), text)
+
+
+def _plain(operands: str) -> str:
+    return ODD.sub(lambda found: re.sub("[!-~]", "x", found[0]), f" {operands}")[1:]
+
+
+def parts(text: str) -> Iterator[str]:
+    """Yield the statements of a text that the parser understands alone; the others are cut as finely as they can be."""
+    pieces = cut(text)
+    budget = MOST_BYTES
+    while pieces:
+        pieces[0].start += _length(MIDDLE, text[pieces[0].start : pieces[0].end])
+        taken = 0
+        for count in range(1, min(AHEAD, len(pieces)) + 1):
+            statement = joined(text, pieces[:count])
+            budget -= len(statement)
+            if understood(statement):
+                taken = count
+                yield statement
+                break
+            if budget < 0:
+                break
+        if not taken:
+            taken = 1
+            yield from _cut_finely(joined(text, pieces[:1]))
+        pieces = pieces[taken:]
+
+
+def understood(text: str) -> bool:
+    """Tell whether the parser finds no error in a text."""
+    return not parse(text.encode("utf-8", "surrogatepass")).has_error
+
+
+def _cut_finely(text: str) -> Iterator[str]:
+    text = text[_length(OPENINGS, text) :]
+    if understood(text):
+        yield text
+        return
+    for piece in cut(text, ALL_ENDS):
+        part = joined(text, [piece])
+        part = part[_length(OPENINGS, part) :]
+        documents = [document for each in cut(part) for document in each.documents]
+        if documents and not understood(part):
+            for at, document in documents:
+                yield from substitutions(document)
+                part = part[:at] + document.translate(NOTHING_PUT_IN) + part[at + len(document) :]
+        yield part
+
+
+def _length(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return found.end() if found is not None else 0

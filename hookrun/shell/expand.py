@@ -1,0 +1,214 @@
+"""From a node of the syntax tree to the words it becomes. Commands within it are run by whom it is given."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.shell.error_recovery import substitutions
+from hookrun.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, joined, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from hookrun.shell.scope import Scope
+    from hookrun.shell.syntax_tree import Source
+
+    Substitute = Callable[[Node, Source, Scope], Word | None]
+
+PATTERNS = frozenset({"extglob_pattern", "regex"})
+"""Nodes into which the grammar does not look."""
+
+COMMANDS_WITHIN = frozenset({"command_substitution", "process_substitution"})
+
+ANSI_C = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+CODES = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+
+BACKTICK = re.compile(r"(?<!\\)`")
+
+DEFAULTS = frozenset({":-", "-", ":=", "="})
+CHECKED = DEFAULTS | {":?", "?"}
+"""`${NAME:-...}` and its like: the variable's value, where it has one."""
+
+
+class Expander:
+    """Makes words of nodes. `substitute` reads the commands of a node and returns what they print, where known."""
+
+    def __init__(self, substitute: Substitute) -> None:
+        self._substitute = substitute
+
+    def words(self, node: Node, source: Source, scope: Scope) -> list[Word]:
+        """Return the words that a node among a command's words becomes."""
+        if node.type == "process_substitution":
+            return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
+        return words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
+
+    def word(self, node: Node, source: Source, scope: Scope) -> Word:
+        """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
+        return joined(self._pieces(node, source, scope), scope.home)
+
+    def body(self, node: Node, source: Source, scope: Scope, *, plain: bool, tabs: bool) -> Word:
+        """Return a here-document's text: as it stands if its end is quoted, without leading tabs for `<<-`."""
+        if plain:
+            text = source.text(node.start_byte, node.end_byte)
+            made = Word(text, source.place(node.start_byte))
+        else:
+            made = joined(self._between(node, source, scope, escapes='\\$`"'[:3]))
+        if tabs:
+            return Word("\n".join(line.lstrip("\t") for line in made.text.split("\n")))
+        return made
+
+    def run_within(self, node: Node, source: Source, scope: Scope) -> None:
+        """Read the commands that stand somewhere in a node of another kind: a test, a sum, a pattern."""
+        waiting = [node]
+        while waiting:
+            each = waiting.pop()
+            if each.type in COMMANDS_WITHIN:
+                self._substitute(each, source, scope)
+            elif each.type in PATTERNS:
+                for line in substitutions(source.text(each.start_byte, each.end_byte)):
+                    scope.reads(line, scope.copy())
+            else:
+                waiting.extend(reversed(each.named_children))
+
+    def _pieces(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+        kind = node.type
+        if kind == "raw_string":
+            yield Piece(source.text(node.start_byte + 1, node.end_byte - 1), QUOTED, source.place(node.start_byte + 1))
+        elif kind == "ansi_c_string":
+            yield Piece(ansi_c(source.text(node.start_byte + 2, node.end_byte - 1)))
+        elif kind in {"string", "translated_string"}:
+            yield Piece("")
+            yield from self._between(node, source, scope, escapes='\\$`"')
+        elif kind in {"concatenation", "command_name"}:
+            for child in node.children:
+                yield from self._pieces(child, source, scope)
+        elif kind in {"simple_expansion", "expansion"}:
+            yield from self._variable(node, source, scope, EXPANDED)
+        elif kind in COMMANDS_WITHIN:
+            yield self._output(node, source, scope, EXPANDED)
+        elif node.named_child_count and kind != "brace_expression":
+            self.run_within(node, source, scope)
+            yield Piece(UNKNOWN)
+        else:
+            yield from self._plain(node, source, scope)
+
+    def _plain(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+        text = source.text(node.start_byte, node.end_byte)
+        if _has_backticks(text):  # the grammar does not see those in `"${x:-`id`}"`
+            for index, part in enumerate(BACKTICK.split(text)):
+                yield scope.substituted(part) if index % 2 else Piece(part)
+        else:
+            yield from unescaped(text, source.place(node.start_byte))
+
+    def _between(self, node: Node, source: Source, scope: Scope, *, escapes: str) -> Iterator[Piece]:
+        """Yield what is in double quotes or in a here-document: text, with something put in here and there.
+
+        The text is what is between the nodes that stand for something: the tree leaves out some of its parts.
+        """
+        quoted = node.type != "heredoc_body"
+        position = node.start_byte + (1 if quoted else 0)
+        end = node.end_byte - (1 if quoted else 0)
+        for child in node.named_children:
+            if child.type in {"string_content", "heredoc_content"}:
+                continue
+            text = source.text(child.start_byte, child.end_byte)
+            start = child.start_byte + len(text) - len(text.lstrip())
+            yield from self._text(source, position, start, escapes, scope)
+            if child.type in {"simple_expansion", "expansion"}:
+                yield from self._variable(child, source, scope, QUOTED)
+            elif child.type in COMMANDS_WITHIN:
+                yield self._output(child, source, scope, QUOTED)
+            else:
+                self.run_within(child, source, scope)
+                yield Piece(UNKNOWN)
+            position = child.end_byte
+        yield from self._text(source, position, end, escapes, scope)
+
+    def _text(self, source: Source, start: int, end: int, escapes: str, scope: Scope) -> Iterator[Piece]:
+        if end <= start:
+            return
+        text = source.text(start, end)
+        if _has_backticks(text) and '"' not in escapes:  # the grammar does not see them in a here-document
+            for index, part in enumerate(BACKTICK.split(text)):
+                yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
+        elif "\\" in text:
+            yield Piece(_without(escapes, text))
+        else:
+            yield Piece(text, QUOTED, source.place(start))
+
+    def _default(self, nodes: list[Node], source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
+        """Yield what `${NAME:-...}` stands for where NAME is not known: it is most likely not set."""
+        for node in nodes:
+            for piece in self._pieces(node, source, scope):
+                yield Piece(piece.text, kind)
+
+    def _output(self, node: Node, source: Source, scope: Scope, kind: str) -> Piece:
+        printed = self._substitute(node, source, scope)
+        unknown = printed is None or node.type != "command_substitution"
+        return Piece(UNKNOWN if unknown or printed is None else printed.text.rstrip("\n"), kind)
+
+    def _variable(self, node: Node, source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
+        names = [child for child in node.named_children if child.type.endswith("variable_name")]
+        name = source.text(names[0].start_byte, names[0].end_byte) if names else ""
+        if node.type == "expansion":
+            operators = [child.type for child in node.children if not child.is_named][1:-1]
+            value = scope.value(name) if names else UNKNOWN
+            others = [child for child in node.named_children if child not in names]
+            if operators[:1] and operators[0] in DEFAULTS and value in {"", UNKNOWN}:
+                yield from self._default(others, source, scope, kind)
+                return
+            self.run_within(node, source, scope)
+            kept = not operators and not others
+            yield Piece(value if kept or (operators[:1] and operators[0] in CHECKED) else UNKNOWN, kind)
+        elif name == "@" and kind == QUOTED and scope.positional is not None:
+            for index, word in enumerate(scope.positional):
+                if index:
+                    yield Piece("", BREAK)
+                yield Piece(word.text, QUOTED)
+        else:
+            yield Piece(scope.value(name), kind)
+
+
+def _has_backticks(text: str) -> bool:
+    return "`" in text.replace("\\`", "")
+
+
+def _without(escapes: str, text: str) -> str:
+    """Return a text in which a backslash goes before one of the characters, and together with a line's end."""
+    return re.sub(rf"\\([{re.escape(escapes)}\n])", lambda found: found[1].strip("\n"), text)
+
+
+def unescaped(text: str, at: int | None) -> Iterator[Piece]:
+    """Yield the pieces of a text that is not quoted: a backslash quotes what follows it."""
+    if "\\" not in text:
+        yield Piece(text, PLAIN, at)
+        return
+    for part in re.findall(r"\\.|[^\\]+|\\", text, re.DOTALL):
+        if part[0] != "\\":
+            yield Piece(part, PLAIN)
+        elif part != "\\\n":
+            yield Piece(part[1:] or part, QUOTED)
+
+
+def ansi_c(text: str, zero: str = "") -> str:
+    r"""Return the text of `$'...'`, and of what `echo -e` and `printf` are given: `\x72` is `r`, `\0` is `zero`."""
+    return CODES.sub(lambda found: _code(found, zero), text)
+
+
+def _code(found: re.Match[str], zero: str) -> str:
+    two, four, eight, octal, control, letter = found.groups()
+    digits = two or four or eight
+    if digits or octal:
+        number = int(digits, 16) if digits else int(octal, 8) & 0xFF
+        return chr(number) if 0 < number < 0x110000 else zero  # noqa: PLR2004  # the end of Unicode
+    if control:
+        return chr(ord(control) & 31)
+    return ANSI_C.get(letter, found[0])

@@ -1,0 +1,129 @@
+"""A call of git: its command, with the words of that, past git's own options and through aliases."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.shell.words import UNKNOWN, Word, absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hookrun.shell.simple_command import SimpleCommand
+
+    Configured = Callable[[str | None], Mapping[str, str]]
+
+VALUED = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
+    | {"--attr-source", "--list-cmds"}
+)
+"""Git's own options that take the next word."""
+
+OWN = frozenset({
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout",
+    "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff", "diff-tree", "difftool",
+    "fetch", "filter-branch", "for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "init",
+    "log", "ls-files", "ls-remote", "ls-tree", "maintenance", "merge", "merge-base", "mergetool", "mv", "notes",
+    "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "replace", "request-pull",
+    "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-pack", "shortlog", "show", "show-ref",
+    "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
+    "update-ref", "version", "worktree", "write-tree",
+})  # fmt: skip
+"""Commands of git, of which no alias can be made; of one that is missing here git's configuration is asked in vain."""
+
+KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
+PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
+"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
+
+DEEPEST = 5
+"""Aliases of aliases."""
+
+
+class GitCall:
+    """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
+
+    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs.
+    """
+
+    __slots__ = ("command", "directory", "line", "settings", "words")
+
+    def __init__(self, command: str, words: list[Word], settings: dict[str, str], directory: str | None) -> None:
+        self.command = command
+        self.words = words
+        self.settings = settings
+        self.directory = directory
+        self.line: str | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The words as texts."""
+        return [word.text for word in self.words]
+
+
+def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
+    """Return the call that a command is, None if it is none of git's or names no command of it.
+
+    A program that is not known counts as git: whoever asks looks for words that only git is given. `configured` returns
+    the settings that hold in a directory: with it, aliases of git's configuration are seen through as well.
+    """
+    words = command.words[1:]
+    name = command.program.removeprefix("git-")
+    if name != command.program and name in OWN:
+        words = [Word(name), *words]
+    elif command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
+        return None
+    made = None
+    settings = dict(_from_environment(command.assignments))
+    directory = command.directory
+    for _ in range(DEEPEST):
+        words, directory = _past_options(words, directory, settings, command.assignments)
+        if not words:
+            return None
+        made = GitCall(words[0].text, words[1:], settings, directory)
+        alias = _alias(made, configured if command.program != UNKNOWN else None)
+        if not alias:
+            break
+        if alias[:1] == "!":
+            made.line = " ".join([alias[1:], *made.texts])
+            break
+        words = [*map(Word, alias.split()), *made.words]
+    return made
+
+
+def _alias(made: GitCall, configured: Configured | None) -> str | None:
+    if made.command in OWN or UNKNOWN in made.command:
+        return None
+    name = f"alias.{made.command.lower()}"
+    if name in made.settings or configured is None:
+        return made.settings.get(name)
+    return configured(made.directory).get(name)
+
+
+def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that are set before a call, by what git-config calls GIT_CONFIG_COUNT, and by its `-c`."""
+    for variable, name in variables.items():
+        if variable.startswith(KEY):
+            yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
+    for name, value in PARAMETER.findall(variables.get("GIT_CONFIG_PARAMETERS", "")):
+        yield name.lower(), value
+
+
+def _past_options(
+    words: list[Word], directory: str | None, settings: dict[str, str], variables: Mapping[str, str]
+) -> tuple[list[Word], str | None]:
+    """Return the words behind git's own options, and where those let it run; `-c` goes into the settings."""
+    while words and words[0].text[:1] == "-":
+        option, equals, value = words[0].text.partition("=")
+        takes = option in VALUED and not equals and len(words) > 1
+        given = words[1].text if takes else value
+        if option == "-c":
+            name, _, content = given.partition("=")
+            settings[name.lower()] = content
+        elif option == "--config-env":
+            name, _, variable = given.rpartition("=")
+            settings[name.lower()] = variables.get(variable, UNKNOWN)
+        elif option == "-C" and takes:
+            directory = absolute(given, directory)
+        words = words[1 + takes :]
+    return words, directory

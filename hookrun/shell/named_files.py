@@ -1,0 +1,264 @@
+"""Which files a command names to read and to write, as far as its program is known."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.shell.git_call import parse_git_call
+from hookrun.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.shell.git_call import GitCall
+    from hookrun.shell.simple_command import SimpleCommand
+
+CHANGING = frozenset(
+    {
+        "ed",
+        "ex",
+        "nano",
+        "patch",
+        "rm",
+        "rmdir",
+        "shred",
+        "sponge",
+        "srm",
+        "tee",
+        "touch",
+        "trash",
+        "truncate",
+        "unlink",
+    }
+    | {"vi", "vim", "emacs", "sudoedit"}
+)
+"""Programs that write, or remove, every file they are given."""
+
+REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
+
+ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
+"""Programs that write the last file they are given, and read the others; `mv` removes them."""
+
+IN_PLACE = {
+    **dict.fromkeys(("gsed", "sed"), re.compile(r"-[EnrsuzlH]*i|--in-p")),
+    **dict.fromkeys(("perl", "ruby"), re.compile(r"-(?:[acnpstuwWSUl]|0[0-7]*)*i")),
+    **dict.fromkeys(("awk", "gawk"), re.compile(r"inplace$|-iinplace|--include=inplace")),
+    "yq": re.compile(r"-[A-Za-z]*i|--inplace"),
+}
+"""Programs that write the files they are given with an option, and how that begins."""
+
+INTO = {
+    **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
+    "wget": ("-O", "--output-document"),
+}
+"""Programs with an option that names a file which they write: its letter, and its long name."""
+
+BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
+"""Options of curl with which it writes into a file that the URL names."""
+
+NEITHER = frozenset(
+    {
+        ":",
+        "[",
+        "alias",
+        "basename",
+        "cd",
+        "chgrp",
+        "chmod",
+        "chown",
+        "command",
+        "dirname",
+        "du",
+        "echo",
+        "exit",
+        "export",
+    }
+    | {"false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read", "readlink"}
+    | {"realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis", "which"}
+)
+"""Programs that tell nothing of what is in the files they are given."""
+
+PATTERN_FIRST = {
+    **dict.fromkeys(("ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"), ("-e", "-f", "--regexp", "--file")),
+    **dict.fromkeys(("awk", "gawk", "mawk"), ("-f", "--file")),
+    **dict.fromkeys(("gsed", "sed"), ("-e", "-f", "--expression", "--file")),
+    **dict.fromkeys(("jq", "yq"), ("-f", "--from-file")),
+    **dict.fromkeys(("perl", "ruby"), ("-e", "-E")),
+}
+"""Programs whose first operand is no file, unless one of these options gives it."""
+
+OF_GIT = {
+    **dict.fromkeys(("add", "archive", "blame", "cat-file", "commit", "diff", "hash-object", "show", "stage"), "reads"),
+    **dict.fromkeys(("grep", "log", "stash"), "shows"),
+    **dict.fromkeys(("checkout", "restore"), "restores"),
+    **dict.fromkeys(("mv", "rm"), "writes"),
+}
+"""Commands of git that read or write the files they name; what others do with them is kept by git.
+
+What `shows` names files only behind `--`; what `restores` makes them what they were in some commit.
+"""
+
+SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
+"""Options with which `git log` and `git stash show` show what is in the files."""
+
+GIT_VALUED = re.compile(r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)")
+"""Options of git's commands whose next word is no file."""
+
+SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
+"""What a script of sed reads or writes."""
+
+MOUNTING = frozenset({"docker", "nerdctl", "podman"})
+MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)")
+"""What a container is given of the files outside, in two words or one."""
+
+ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
+"""Options behind which a file that is read stands without a space."""
+
+NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
+"""Options whose next word is no file that is shown."""
+
+
+class NamedFile:
+    """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
+
+    `removed` tells that it is gone afterwards, with all that is in it, `restored` that it becomes what it once was.
+    """
+
+    __slots__ = ("path", "removed", "restored", "word", "written")
+
+    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
+        self.path = path
+        self.restored = restored
+        self.word = word
+        self.written = written
+        self.removed = removed
+
+
+def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
+    """Yield the files that a command names, each time that it does. Of `NAME=FILE` and `@FILE` the file counts too."""
+    for redirection in command.redirections:
+        if redirection.writes or redirection.reads:
+            yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
+    program = command.program
+    if not command.words or program == UNKNOWN or program in NEITHER:
+        return
+    if program == "git":
+        yield from _of_git(command)
+        return
+    yield from _within_words(command)
+    operands = list(_operands(command))
+    option = IN_PLACE.get(program)
+    in_place = option is not None and any(option.match(word) for word in command.arguments)
+    for index, word in enumerate(operands):
+        if program in ONTO_LAST:
+            yield from _onto_last(program, operands, index)
+            continue
+        written = program in CHANGING or in_place
+        for path in _paths(word.text):
+            onto = written or (program == "dd" and word.text.startswith("of="))
+            yield NamedFile(path, word, written=onto, removed=program in REMOVING)
+
+
+def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
+    """Yield the files that stand within options, and within scripts of sed."""
+    program, arguments = command.program, command.arguments
+    for path in option_targets(program, arguments):
+        yield NamedFile(path, Word(path), written=True)
+    for text in arguments if program in {"gsed", "sed"} else ():
+        found = SCRIPT_FILE.search(text)
+        if found is not None:
+            yield NamedFile(found[2], Word(found[2]), written=found[1] in "wW")
+    for found in MOUNTS.finditer(" ".join(arguments)) if program in MOUNTING else ():
+        path = found[1] or found[2]
+        yield NamedFile(path, Word(path), written=False)
+    for start in ATTACHED.get(program, ()):
+        for text in arguments:
+            if text.startswith(start):
+                yield NamedFile(text[len(start) :], Word(text[len(start) :]), written=False)
+
+
+def _operands(command: SimpleCommand) -> Iterator[Word]:
+    """Yield the words that may name files: no options, no pattern, nothing that an option takes which is no file."""
+    givers = PATTERN_FIRST.get(command.program)
+    skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
+    options = True
+    before = ""
+    for word in command.words[1:]:
+        text, last = word.text, before
+        before = text
+        if options and text == "--":
+            options = False
+        elif options and text[:1] == "-" and len(text) > 1:
+            if "@" in text:
+                yield Word(text.rpartition("@")[2], globs=word.globs)
+            elif "=" in text and text.partition("=")[0] not in NOT_NEXT:
+                yield Word(text.partition("=")[2], globs=word.globs)
+        elif last in NOT_NEXT:
+            continue
+        elif skip:
+            skip = False
+        else:
+            yield word
+
+
+def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
+    """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
+    short, long = INTO.get(program, ("", ""))
+    for index, text in enumerate(arguments if short else ()):
+        name, equals, value = text.partition("=")
+        following = arguments[index + 1 : index + 2]
+        if text[:2] == "--":
+            if len(name) > len("--o") and long.startswith(name):
+                yield from [value] if equals else following
+        elif text[:1] == "-" and short[1] in text:
+            value = text.partition(short[1])[2]
+            yield from [value] if value else following
+    if program == "curl" and any(BY_URL.match(text) for text in arguments):
+        yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
+
+
+def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[NamedFile]:
+    word, last = operands[index], operands[-1]
+    if index < len(operands) - 1 or len(operands) == 1:
+        yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
+        if index < len(operands) - 1:
+            target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
+            yield NamedFile(target, Word(target, globs=word.globs), written=True)
+    else:
+        yield NamedFile(word.text, word, written=True)
+
+
+def _of_git(command: SimpleCommand) -> Iterator[NamedFile]:
+    git = parse_git_call(command)
+    does = OF_GIT.get(git.command) if git is not None else None
+    if git is None or does is None or "--cached" in git.texts:
+        return
+    for word in _of_words(git, does):
+        path = word.text.rpartition(":")[2]
+        written = does in {"restores", "writes"}
+        yield NamedFile(path, word, written=written, removed=does == "writes", restored=does == "restores")
+
+
+def _of_words(git: GitCall, does: str) -> Iterator[Word]:
+    """Yield the words of a command of git that name files, or may do so."""
+    texts = git.texts
+    cut = texts.index("--") if "--" in texts else len(texts)
+    yield from git.words[cut + 1 :] if does != "shows" or git.command == "grep" or _shows(texts[:cut]) else ()
+    before = ""
+    for word in git.words[:cut] if does != "shows" else ():
+        if word.text[:1] != "-" and not GIT_VALUED.fullmatch(before):
+            yield word
+        before = word.text
+
+
+def _shows(texts: list[str]) -> bool:
+    return any(SHOWING.match(text) for text in texts)
+
+
+def _paths(text: str) -> Iterator[str]:
+    """Yield what of a word may be a path: all of it, and what is behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
+    for sign in "=@":
+        if sign in text:
+            yield text.rpartition(sign)[2]
+    yield text

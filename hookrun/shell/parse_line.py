@@ -1,0 +1,331 @@
+"""Reads a line: walks its syntax tree as a shell would run it, and notes each simple command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.shell.command_node import assigned, left_out, parts, redirect
+from hookrun.shell.error_recovery import parts as parts_of, plainer, substitutions
+from hookrun.shell.evaluate import Runner, Streams, TooMuchError
+from hookrun.shell.expand import Expander
+from hookrun.shell.scope import Scope
+from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+from hookrun.shell.syntax_tree import Source, parse, source_of
+from hookrun.shell.words import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tree_sitter import Node
+
+    Walk = Callable[[Node, Source, Scope, Streams], Word | None]
+
+LONGEST = 256 * 1024
+"""Bytes of a line; a longer one is not read."""
+
+DEEPEST = 40
+"""Statements within statements, those of lines within the line counted."""
+
+MOST_STEPS = 20_000
+"""Statements that are gone through, those of a loop each time."""
+
+MOST_VALUES = 16
+"""Values of a `for` that are gone through; with more the variable is not known."""
+
+ENDINGS = frozenset({";", "&", "\n", ";;"})
+LOOSE = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number"})
+SEQUENCES = frozenset(
+    {"ERROR", "compound_statement", "do_group", "elif_clause", "else_clause", "negated_command", "program", "subshell"}
+)
+
+
+def parse_line(line: str, *, directory: str | None = None, variables: Mapping[str, str] | None = None) -> ParsedLine:
+    """Return the simple commands that a shell would run for the line.
+
+    `directory` is where it would be run, `variables` are those of its environment that are known, `HOME` among them.
+    Where the line branches, each branch counts as taken. Never raises: see `ParsedLine.problem`.
+    """
+    reader = Reader()
+    data = line.encode("utf-8", "surrogatepass")
+    if len(data) > LONGEST:
+        reader.reading.problem = "too long"
+        return reader.reading
+    try:
+        reader.line(Source(data, 0), Scope(variables or {}, directory, reader.line_within), Streams())
+    except TooMuchError as error:
+        reader.reading.problem = str(error)
+    except RecursionError:
+        reader.reading.problem = "too deep"
+    return reader.reading
+
+
+class Reader:
+    """Walks the tree of one line and of the lines within it."""
+
+    def __init__(self) -> None:
+        self.reading = ParsedLine()
+        self._expand = Expander(self._substitute)
+        self._runner = Runner(self.reading, self.line, self._walk)
+        self._deep = 0
+        self._steps = 0
+        self._walks: dict[str, Walk] = {
+            "c_style_for_statement": self._loop,
+            "case_statement": self._case,
+            "command": self._command,
+            "declaration_command": self._assignments,
+            "file_redirect": self._redirected,
+            "for_statement": self._for,
+            "function_definition": self._function,
+            "if_statement": self._branches,
+            "list": self._list,
+            "pipeline": self._pipeline,
+            "redirected_statement": self._redirected,
+            "unset_command": self._unset,
+            "variable_assignment": self._assignments,
+            "variable_assignments": self._assignments,
+            "while_statement": self._branches,
+        }
+
+    def line(self, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        """Read a whole line, return what it prints where that is known."""
+        root = parse(source.data)
+        if root.has_error:
+            plain = Source(plainer(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
+            again = parse(plain.data)
+            if again.has_error:
+                self._recover(plain.text(0, len(plain.data)), scope, streams)
+                return None
+            root, source = again, plain
+        return self._walk(root, source, scope, streams)
+
+    def _recover(self, text: str, scope: Scope, streams: Streams) -> None:
+        """Read a text in which errors are part by part: what the tree has of it may be anything."""
+        self.reading.problem = "syntax"
+        for part in parts_of(text):
+            source = source_of(part)
+            root = parse(source.data)
+            if root.has_error:
+                self.reading.unparsed.append(part)
+                for line in substitutions(part):
+                    if line.strip() != text.strip():
+                        self.line_within(line, scope.copy())
+            self._walk(root, source, scope, Streams(stdin=streams.stdin))
+
+    def line_within(self, line: str, scope: Scope) -> Word | None:
+        """Read a line that stands nowhere as it is."""
+        return self.line(source_of(line), scope, Streams())
+
+    def _walk(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        if self._deep >= DEEPEST:
+            raise TooMuchError("too deep")
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooMuchError("too long")
+        self._deep += 1
+        try:
+            walk = self._walks.get(node.type)
+            if walk is not None:
+                return walk(node, source, scope, streams)
+            self._note_redirections(scope, streams)
+            if node.type not in SEQUENCES or any(child.type == "((" for child in node.children[:1]):
+                self._expand.run_within(node, source, scope)
+                return Word("")
+            inner = scope.copy() if node.type == "subshell" else scope
+            return self._sequence(node.children, source, inner, streams)
+        finally:
+            self._deep -= 1
+
+    def _note_redirections(self, scope: Scope, streams: Streams) -> None:
+        if streams.redirections:
+            self._runner.note(SimpleCommand([], redirections=streams.redirections, directory=scope.directory))
+
+    def _sequence(self, nodes: Iterable[Node], source: Source, scope: Scope, streams: Streams) -> Word | None:
+        """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""
+        printed: list[Word | None] = []
+        loose: list[Word] = []
+        for node in nodes:
+            if node.type in LOOSE:
+                loose.extend(self._expand.words(node, source, scope))
+                continue
+            if loose and (node.is_named or node.type in ENDINGS):
+                printed.append(self._runner.run(loose, scope, Streams(stdin=streams.stdin)))
+                loose = []
+            if node.is_named and node.type != "comment":
+                following = node.next_sibling
+                inner = scope
+                if following is not None and following.type == "&":
+                    inner = scope.copy()
+                    inner.beside = True
+                printed.append(self._walk(node, source, inner, Streams(stdin=streams.stdin)))
+        if loose:
+            printed.append(self._runner.run(loose, scope, Streams(stdin=streams.stdin)))
+        return _together(printed)
+
+    def _list(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        """Walk `a && b || c`, which the tree nests to the left, however long it is."""
+        chain: list[tuple[str, Node]] = []
+        while node.type == "list" and len(node.children) > 2:  # noqa: PLR2004  # left, what joins them, right
+            chain.append((node.children[1].type, node.children[-1]))
+            node = node.children[0]
+        chain.append(("&&", node))
+        printed: list[Word | None] = []
+        before = scope.copy()
+        for index, (joins, each) in enumerate(reversed(chain)):
+            given = streams if index == len(chain) - 1 else Streams(stdin=streams.inherited)
+            if joins == "||":
+                other = before.copy()
+                printed.append(self._walk(each, source, other, given))
+                before.merge(scope.copy(), other)
+                scope.become(before)
+            else:
+                before = scope.copy()
+                printed.append(self._walk(each, source, scope, given))
+        return _together(printed)
+
+    def _pipeline(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        stdin = streams.inherited
+        stages = [child for child in node.named_children if child.type != "comment"]
+        for stage in stages:
+            inner = scope.copy()
+            inner.beside = True
+            given = Streams(stdin=stdin)
+            if stage == stages[-1]:
+                given.redirections, given.words = streams.redirections, streams.words
+                given.stdin = streams.stdin if streams.own_stdin else stdin
+            stdin = self._walk(stage, source, inner, given)
+        return stdin
+
+    def _redirected(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        body = node.child_by_field_name("body")
+        given = Streams([*streams.redirections], streams.stdin)
+        given.words = [*streams.words]
+        following: list[tuple[str, Node]] = []
+        for child in [node] if node.type == "file_redirect" else node.named_children:  # `$(< file)` has it alone
+            if child != body:
+                given.words.extend(left_out(child, source))
+                following.extend(redirect(child, source, scope, given, self._expand))
+        if body is not None:
+            printed = self._walk(body, source, scope, given)
+        elif given.words:
+            words, given.words = given.words, []
+            printed = self._runner.run(words, scope, given)
+        else:
+            self._note_redirections(scope, given)
+            printed = Word("")
+        if given.later:
+            self._runner.run(given.later, scope, Streams())
+        for joins, each in following:
+            if joins == "|":
+                printed = self._pipeline(each, source, scope, Streams(stdin=printed))
+            else:
+                self._walk(each, source, scope, Streams(stdin=streams.stdin))
+                printed = None
+        return printed
+
+    def _command(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        printed: list[Word | None] = []
+        for part in parts(node, source, scope, streams, self._expand):
+            if part.words or part.streams.words:
+                printed.append(self._runner.run(part.words, scope, part.streams, part.assignments))
+            else:
+                scope.variables.update(part.assignments)
+                self._note_redirections(scope, part.streams)
+        return _together(printed)
+
+    def _branches(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        """Walk `if` and `while`: the condition with what follows from it, then each branch as if it were taken."""
+        self._note_redirections(scope, streams)
+        apart = [child for child in node.named_children if child.type in {"elif_clause", "else_clause"}]
+        taken = scope.copy()
+        self._sequence([child for child in node.children if child not in apart], source, taken, streams)
+        branches = [taken]
+        for child in apart:
+            branches.append(scope.copy())
+            self._sequence(child.children, source, branches[-1], streams)
+        scope.merge(*branches)
+        return None
+
+    def _case(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        self._note_redirections(scope, streams)
+        branches = []
+        for child in node.named_children:
+            if child.type == "case_item":
+                branches.append(scope.copy())
+                close = next((i for i, each in enumerate(child.children) if each.type == ")"), -1)
+                for pattern in child.children[: max(close, 0)]:
+                    self._expand.run_within(pattern, source, scope)
+                self._sequence(child.children[close + 1 :], source, branches[-1], streams)
+            else:
+                self._expand.run_within(child, source, scope)
+        scope.merge(*branches)
+        return None
+
+    def _for(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        self._note_redirections(scope, streams)
+        variable, *rest = [child for child in node.named_children if child.type != "comment"]
+        *listed, body = rest or [variable]
+        values = [word for child in listed for word in self._expand.words(child, source, scope)]
+        if not values or len(values) > MOST_VALUES:
+            values = [Word(UNKNOWN)]
+        for value in values:
+            scope.variables[source.text(variable.start_byte, variable.end_byte)] = value.text
+            self._sequence(body.children, source, scope, streams)
+        return None
+
+    def _loop(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        """Walk `for ((...))`: its sums, then its body once."""
+        self._note_redirections(scope, streams)
+        for child in node.named_children:
+            if child.type in SEQUENCES:
+                self._walk(child, source, scope, Streams(stdin=streams.stdin))
+            elif child.type == "variable_assignment":
+                scope.variables[assigned(child, source, scope, self._expand)[0]] = UNKNOWN
+            else:
+                self._expand.run_within(child, source, scope)
+        return None
+
+    def _function(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+        """Keep the body; its own redirections count where it stands, be it called or not."""
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            scope.functions[source.text(name.start_byte, name.end_byte)] = (body, source)
+        given = Streams()
+        for child in node.children_by_field_name("redirect"):
+            redirect(child, source, scope, given, self._expand)
+        self._note_redirections(scope, given)
+        return Word("")
+
+    def _assignments(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+        for child in [node] if node.type == "variable_assignment" else node.named_children:
+            if child.type == "variable_assignment":
+                name, value = assigned(child, source, scope, self._expand)
+                scope.variables[name] = value
+            else:
+                self._expand.run_within(child, source, scope)
+        self._note_redirections(scope, streams)
+        return Word("")
+
+    def _unset(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+        for child in node.named_children:
+            scope.variables[source.text(child.start_byte, child.end_byte)] = ""
+        return Word("")
+
+    def _substitute(self, node: Node, source: Source, scope: Scope) -> Word | None:
+        """Read `$(...)`, backticks and `<(...)`; return what is printed, where that is known."""
+        if self._deep >= DEEPEST:
+            raise TooMuchError("too deep")
+        self._deep += 1
+        inner = scope.copy()
+        inner.beside = False
+        printed = self._sequence(node.children, source, inner, Streams())
+        self._deep -= 1
+        return printed
+
+
+def _together(printed: list[Word | None]) -> Word | None:
+    """Return what several commands print, where all of it is known."""
+    known = [word for word in printed if word is not None]
+    if len(known) != len(printed):
+        return None
+    shown = [word for word in known if word.text]
+    return shown[0] if len(shown) == 1 else Word("".join(word.text for word in shown))

@@ -1,0 +1,112 @@
+"""What holds at one place of a line: variables, functions, the working directory, and what wraps it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, normal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tree_sitter import Node
+
+    from hookrun.shell.syntax_tree import Source
+
+
+class Scope:
+    """One place. What is not known of a variable is `UNKNOWN`, of a directory None."""
+
+    __slots__ = (
+        "beside", "depth", "directory", "functions", "positional", "previous", "reads", "variables", "within",
+        "wrappers",
+    )  # fmt: skip
+
+    def __init__(
+        self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, Scope], Word | None]
+    ) -> None:
+        self.variables = {"IFS": SPACES, **variables}
+        self.directory = directory
+        self.previous: str | None = None
+        self.functions: dict[str, tuple[Node, Source]] = {}
+        self.positional: list[Word] | None = None
+        self.wrappers: tuple[str, ...] = ()
+        self.within: tuple[str, ...] = ()
+        self.beside = False
+        self.depth = 0
+        self.reads = reads
+
+    def copy(self) -> Scope:
+        """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
+        other = Scope(self.variables, self.directory, self.reads)
+        other.previous = self.previous
+        other.functions = dict(self.functions)
+        other.positional = self.positional
+        other.wrappers = self.wrappers
+        other.within = self.within
+        other.beside = self.beside
+        other.depth = self.depth
+        return other
+
+    @property
+    def home(self) -> str:
+        """What `~` stands for."""
+        return self.variables.get("HOME", UNKNOWN)
+
+    def value(self, name: str) -> str:
+        """Return what `$NAME` stands for."""
+        if name == "PWD":
+            return self.directory or UNKNOWN
+        if name == "OLDPWD":
+            return self.previous or UNKNOWN
+        if self.positional is not None:
+            if name in {"@", "*"}:
+                return " ".join(word.text for word in self.positional)
+            if name == "#":
+                return str(len(self.positional))
+            if name.isdecimal() and name != "0":
+                number = int(name)
+                return self.positional[number - 1].text if number <= len(self.positional) else ""
+        return self.variables.get(name, UNKNOWN)
+
+    def substituted(self, line: str) -> Piece:
+        """Return what a line between backticks prints."""
+        printed = self.reads(line, self.copy())
+        return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
+
+    def enter(self, target: str | None) -> None:
+        """Change the directory as `cd` does; None for one that is not known."""
+        came_from = self.directory
+        if target is None or UNKNOWN in target:
+            self.directory = None
+        elif os.path.isabs(target):
+            self.directory = normal(target)
+        elif self.directory is not None:
+            self.directory = normal(os.path.join(self.directory, target))
+        self.previous = came_from
+
+    def become(self, other: Scope) -> None:
+        """Take over everything that holds at another place of the same shell."""
+        self.variables = other.variables
+        self.directory = other.directory
+        self.previous = other.previous
+        self.functions = other.functions
+
+    def merge(self, *branches: Scope) -> None:
+        """Take over what branches have changed that may or may not have been taken.
+
+        What one of them has changed counts as changed, for that is the case that matters; where two differ, it is not
+        known.
+        """
+        changed = [branch.directory for branch in branches if branch.directory != self.directory]
+        if changed:
+            self.directory = changed[0] if len(set(changed)) == 1 else None
+        for branch in branches:
+            self.functions.update(branch.functions)
+        for name in {name for branch in branches for name in branch.variables}:
+            before = self.variables.get(name)
+            values = {branch.variables.get(name) for branch in branches} - {before}
+            if values:
+                (value,) = values if len(values) == 1 else (UNKNOWN,)
+                self.variables[name] = UNKNOWN if value is None else value

@@ -1,0 +1,62 @@
+"""The parser: tree-sitter with its grammar for bash, loaded when the first line is parsed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.shell.words import UNKNOWN
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_PARSER: list[Parser] = []
+
+
+class Source:
+    """A text that is parsed, and where its first byte stands in the line: None if it does not stand there as it is."""
+
+    __slots__ = ("at", "data")
+
+    def __init__(self, data: bytes, at: int | None = None) -> None:
+        self.data = data
+        self.at = at
+
+    def text(self, start: int, end: int) -> str:
+        """Return the text between two bytes."""
+        return self.data[start:end].decode("utf-8", "replace")
+
+    def place(self, start: int) -> int | None:
+        """Return where in the line a byte of this text stands."""
+        return None if self.at is None else self.at + start
+
+
+def source_of(text: str, at: int | None = None) -> Source:
+    """Return a text as a source; what is unknown in it is a variable that nobody sets."""
+    return Source(text.replace(UNKNOWN, "${_}").encode("utf-8", "surrogatepass"), at)
+
+
+def parse(data: bytes) -> Node:
+    """Return the root of the syntax tree of a text."""
+    if not _PARSER:
+        from tree_sitter import Language, Parser
+
+        _PARSER.append(Parser(Language(_grammar())))
+    return _PARSER[0].parse(data).root_node
+
+
+def _grammar() -> object:
+    """Return the grammar from its compiled module alone: the package around it imports importlib.resources, + 9 ms."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    package = PathFinder.find_spec("tree_sitter_bash")
+    if package is not None and package.submodule_search_locations:
+        spec = PathFinder.find_spec("tree_sitter_bash._binding", package.submodule_search_locations)
+        if spec is not None and spec.loader is not None:
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            language: object = module.language()
+            return language
+    import tree_sitter_bash
+
+    return tree_sitter_bash.language()

@@ -1,0 +1,184 @@
+"""The words of a command as a shell makes them: quotes gone, variables put in, braces spread out, split at spaces."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+UNKNOWN = "\0"
+"""Stands in a word's text for each part that only a shell would know. A word itself cannot hold it."""
+
+PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
+"""What a piece of a word is: as it stands, in quotes, put in for a variable, or the end of one word within quotes."""
+
+SPACES = " \t\n"
+CUT = "\x1f"
+
+MOST_WORDS = 64
+"""Words that one word with braces may become; more are one unknown word."""
+
+
+LONGEST = 1 << 16
+"""Characters of a word; a longer one, which variables can double up to, is unknown."""
+
+
+class Piece:
+    """A part of a word: its text, what it is, and where it stands in the line, None if it does not as it is."""
+
+    __slots__ = ("at", "kind", "text")
+
+    def __init__(self, text: str, kind: str = QUOTED, at: int | None = None) -> None:
+        self.text = text
+        self.kind = kind
+        self.at = at
+
+
+class Word:
+    """One word as its program is given it.
+
+    `at` is the byte of the line where `text` stands as it is, None if it does not.
+    `globs` tells that a part that was not quoted holds `*`, `?` or `[`, which the shell would replace by files' names.
+    `output` is what a file would hold that a process makes: that of `<(...)`.
+    """
+
+    __slots__ = ("at", "globs", "output", "text")
+
+    def __init__(self, text: str, at: int | None = None, *, globs: bool = False, output: Word | None = None) -> None:
+        self.text = text
+        self.at = at
+        self.globs = globs
+        self.output = output
+
+    @property
+    def known(self) -> bool:
+        """Whether all of it is known."""
+        return UNKNOWN not in self.text
+
+    def __repr__(self) -> str:
+        return f"Word({self.text!r})"
+
+
+def words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
+    """Return the words that the pieces of one become: none, if all of it is an empty variable, or several.
+
+    `separators` are the characters at which a variable's value is cut: `$IFS`.
+    """
+    if pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
+        pieces = [*_tilde(pieces[0], home), *pieces[1:]]
+    made: list[Word] = []
+    for spread in _braces(pieces):
+        made.extend(_split(spread, dict.fromkeys(map(ord, separators), CUT)))
+        if len(made) > MOST_WORDS:
+            return [Word(UNKNOWN)]
+    return made
+
+
+def joined(pieces: Iterable[Piece], home: str = "") -> Word:
+    """Return the pieces as one word that is not split: what a variable is set to, what a redirection names."""
+    pieces = list(pieces)
+    if home and pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
+        pieces = [*_tilde(pieces[0], home), *pieces[1:]]
+    if sum(len(piece.text) for piece in pieces) > LONGEST and any(piece.at is None for piece in pieces):
+        return Word(UNKNOWN)
+    text = "".join(" " if piece.kind == BREAK else piece.text for piece in pieces)
+    while UNKNOWN * 2 in text:
+        text = text.replace(UNKNOWN * 2, UNKNOWN)
+    return Word(text, _at(pieces), globs=_globs(pieces))
+
+
+def _tilde(piece: Piece, home: str) -> list[Piece]:
+    user, slash, rest = piece.text.partition("/")
+    return [Piece(home), Piece(slash + rest, PLAIN)] if user == "~" else [piece]
+
+
+def _at(pieces: list[Piece]) -> int | None:
+    kept = [piece for piece in pieces if piece.text]
+    return kept[0].at if len(kept) == 1 else None
+
+
+def _globs(pieces: Iterable[Piece]) -> bool:
+    return any(piece.kind in {PLAIN, EXPANDED} and any(char in piece.text for char in "*?[") for piece in pieces)
+
+
+def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:
+    """Cut at the separators that variables have brought in."""
+    word: list[Piece] = []
+    there = False
+    for piece in pieces:
+        if piece.kind not in {BREAK, EXPANDED}:
+            word.append(piece)
+            there = there or piece.kind == QUOTED or bool(piece.text)
+            continue
+        text = CUT if piece.kind == BREAK else piece.text.translate(cuts)
+        for index, part in enumerate(text.split(CUT)):
+            if index and there:
+                yield joined(word)
+            if index:
+                word, there = [], False
+            if part:
+                word.append(Piece(part, EXPANDED))
+                there = True
+    if there:
+        yield joined(word)
+
+
+def _braces(pieces: list[Piece]) -> list[list[Piece]]:
+    """Spread `a{b,c}` out to `ab` and `ac`; what is in quotes is no brace, and `{a}` and `{1..3}` stay as they are."""
+    if not any(piece.kind == PLAIN and "{" in piece.text for piece in pieces):
+        return [pieces]
+    chars = [Piece(char, piece.kind) for piece in pieces for char in (piece.text or [""])]
+    spread = _spread(chars, [0])
+    return spread if len(spread) != 1 else [pieces]
+
+
+def _spread(chars: list[Piece], made: list[int]) -> list[list[Piece]]:
+    for start, char in enumerate(chars):
+        if char.kind != PLAIN or char.text != "{":
+            continue
+        cuts = _cuts(chars, start)
+        if len(cuts) < 2:  # noqa: PLR2004  # an opening brace that nothing closes, or one without a comma
+            continue
+        made[0] += len(cuts)
+        if made[0] > MOST_WORDS:
+            return [[Piece(UNKNOWN)]]
+        before, after = chars[:start], chars[cuts[-1] + 1 :]
+        tails = _spread(after, made)
+        middles = [chars[left + 1 : right] for left, right in zip([start, *cuts], cuts, strict=False)]
+        return [[*before, *inner, *tail] for middle in middles for inner in _spread(middle, made) for tail in tails]
+    return [chars]
+
+
+def _cuts(chars: list[Piece], start: int) -> list[int]:
+    """Return where the commas of the brace at `start` stand, and last where it closes; nothing if it has none."""
+    depth, cuts = 0, []
+    for index in range(start, len(chars)):
+        if chars[index].kind != PLAIN:
+            continue
+        text = chars[index].text
+        if text == "{":
+            depth += 1
+        elif text == "," and depth == 1:
+            cuts.append(index)
+        elif text == "}":
+            depth -= 1
+            if depth == 0:
+                return [*cuts, index] if cuts else []
+    return []
+
+
+def absolute(path: str, directory: str | None) -> str | None:
+    """Return a path from the root, None if a part of it, or the directory it is relative to, is not known."""
+    if UNKNOWN in path or not path:
+        return None
+    if path.startswith("/"):
+        return normal(path)
+    return normal(os.path.join(directory, path)) if directory is not None else None
+
+
+def normal(path: str) -> str:
+    """Return a path without `.`, `..` and double slashes, those at its beginning included."""
+    path = os.path.normpath(path)
+    return path[1:] if path.startswith("//") else path

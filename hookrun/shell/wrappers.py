@@ -1,0 +1,330 @@
+"""Programs that run what they are given: which of their words are the command, or a line for a shell."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hookrun.shell.prefilter import READERS
+from hookrun.shell.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Argv = list[Word]
+
+
+class Wrapper:
+    """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
+
+    `never` are options with which it runs nothing.
+    """
+
+    __slots__ = ("never", "operands", "valued")
+
+    def __init__(self, valued: str = "", operands: int = 0, never: str = "") -> None:
+        self.valued = frozenset(valued.split())
+        self.operands = operands
+        self.never = frozenset(never.split())
+
+
+SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -R --chroot -r --role -t --type -T -U"
+
+WRAPPERS = {
+    "sudo": Wrapper(SUDO, never="-l --list -v --validate -k -K -e --edit"),
+    "doas": Wrapper("-u -C"),
+    "env": Wrapper("-u --unset -C --chdir -S --split-string"),
+    "timeout": Wrapper("-s --signal -k --kill-after", operands=1),
+    "gtimeout": Wrapper("-s --signal -k --kill-after", operands=1),
+    "nice": Wrapper("-n --adjustment"),
+    "ionice": Wrapper("-c --class -n --classdata -p"),
+    "chrt": Wrapper("-T -P -D", operands=1),
+    "taskset": Wrapper(operands=1),
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "stdbuf": Wrapper("-i --input -o --output -e --error"),
+    "time": Wrapper("-f --format -o --output"),
+    "command": Wrapper(never="-v -V"),
+    "builtin": Wrapper(),
+    "exec": Wrapper("-a"),
+    "coproc": Wrapper(),
+    "busybox": Wrapper(),
+    "toybox": Wrapper(),
+    "chronic": Wrapper(),
+    "unbuffer": Wrapper(),
+    "caffeinate": Wrapper("-t -w"),
+    "strace": Wrapper("-o -e -p -s -u -E"),
+    "ltrace": Wrapper("-o -e -p -s -u"),
+    "fakeroot": Wrapper("-s -i"),
+    "chroot": Wrapper("--userspec --groups", operands=1),
+    "unshare": Wrapper("-R --root -w --wd"),
+    "nsenter": Wrapper("-t --target -w --wd"),
+    "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --working-directory --slice"),
+    "pkexec": Wrapper("--user"),
+    "runuser": Wrapper("-u --user -g --group -G --supp-group -w --whitelist-environment"),
+    "setpriv": Wrapper("--reuid --regid --groups --securebits --inh-caps --ambient-caps --bounding-set --pdeathsig"),
+    "prlimit": Wrapper("-o --output"),
+    "numactl": Wrapper("-i -p -P -m -w -N -C -l"),
+    "gdb": Wrapper("-x --command -ex -eval-command -d --directory"),
+    "valgrind": Wrapper(),
+    "torsocks": Wrapper("-P --port -a --address -u --user -p --pass"),
+    "proxychains": Wrapper("-f"),
+    "proxychains4": Wrapper("-f"),
+    "run0": Wrapper("-u --user -g --group -D --chdir"),
+    "xvfb-run": Wrapper("-n -s -e -f -w -p --server-args"),
+    "dbus-run-session": Wrapper("--config-file"),
+    "firejail": Wrapper(),
+    "parallel": Wrapper("-j --jobs -I -a --arg-file"),
+    "xargs": Wrapper("-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars"),
+    "flock": Wrapper("-w --timeout -E", operands=1),
+    "watch": Wrapper("-n --interval"),
+    "screen": Wrapper("-S -c -e -h -p -s -t -T"),
+    "rlwrap": Wrapper("-C -D -f -g -H -l -p -P -q -s -S -t"),
+    "arch": Wrapper("-arch -d -e"),
+    "perf": Wrapper("-o --output -e --event -p --pid -r --repeat", operands=1),
+    "ip": Wrapper("-n -netns", operands=3),
+}
+"""Programs whose remaining words are a command."""
+
+DIRECTORIES = {
+    "env": ("-C", "--chdir"), "sudo": ("-D", "--chdir"), "run0": ("-D", "--chdir"), "unshare": ("-w", "--wd"),
+    "nsenter": ("-w", "--wd"), "systemd-run": ("--working-directory",),
+}  # fmt: skip
+"""Their options that name the directory it runs in."""
+
+ASSIGNING = frozenset({"doas", "env", "sudo"})
+"""Wrappers that set variables: `env NAME=value`."""
+
+APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
+"""What these run sees other directories, perhaps."""
+
+COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
+"""Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
+
+SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
+
+
+class Wrapped:
+    """What a wrapper runs: its `words`, and its own `options` and operands before them.
+
+    `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
+    """
+
+    __slots__ = ("assignments", "directory", "options", "words")
+
+    def __init__(self) -> None:
+        self.words: Argv = []
+        self.options: Argv = []
+        self.directory: Word | None = None
+        self.assignments: dict[str, str] = {}
+
+
+def unwrapped(program: str, argv: Argv) -> Wrapped | None:
+    """Return what a wrapper runs, None where it runs nothing or is none."""
+    wrapper = WRAPPERS.get(program)
+    if wrapper is None:
+        return None
+    found = Wrapped()
+    operands = wrapper.operands
+    position = 1
+    while position < len(argv):
+        text = argv[position].text
+        name, equals, value = text.partition("=")
+        if text in wrapper.never:
+            return None
+        if text[:1] == "-" and len(text) > 1:
+            takes = not equals and _takes_next(name, wrapper.valued)
+            given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
+            position += takes
+            if name in DIRECTORIES.get(program, ()):
+                found.directory = given
+            elif program == "env" and name in {"-S", "--split-string"}:
+                found.words = [Word(each) for each in given.text.split()]
+        elif equals and name.isidentifier() and program in ASSIGNING:
+            found.assignments[name] = value
+        elif operands:
+            operands -= 1
+        else:
+            break
+        position += 1
+    if program == "coproc" and [word.text for word in argv[position + 1 : position + 2]] == ["{"]:
+        position += 1  # past its name
+    found.options = argv[1:position]
+    found.words += argv[position:]
+    return found if found.words else None
+
+
+def _takes_next(option: str, valued: frozenset[str]) -> bool:
+    """Tell whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
+    if option in valued or option[:2] == "--":
+        return option in valued
+    place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)
+    return place > 0 and place == len(option) - 1
+
+
+class Line:
+    """A line for a shell that stands in a program's words, and the words that are its `$0`, and its `$1` and so on."""
+
+    __slots__ = ("positional", "text", "zero")
+
+    def __init__(self, text: Word | None, positional: Argv, zero: Argv | None = None) -> None:
+        self.text = text
+        self.zero = zero or []
+        self.positional = positional
+
+
+def line_of(program: str, argv: Argv, stdin: Word | None) -> Line | None:
+    """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
+    if program in READERS:
+        return _of_shell(argv, stdin)
+    if program in COMMAND_OPTIONS:
+        return _after_c(argv) or (Line(stdin, []) if program == "su" else None)
+    find = LINES.get(program)
+    return find(argv, stdin) if find is not None else None
+
+
+def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
+    wanted = from_stdin = False
+    position = 1
+    while position < len(argv):
+        text = argv[position].text
+        if text in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
+            position += 1
+        elif text in {"-", "--"}:
+            position += 1
+            break
+        elif text[:1] in {"-", "+"} and len(text) > 1:
+            wanted = wanted or (text[1] != "-" and "c" in text)
+            from_stdin = from_stdin or (text[1] != "-" and "s" in text)
+        else:
+            break
+        position += 1
+    rest = argv[position:]
+    if rest and rest[0].output is not None and not wanted:
+        return Line(rest[0].output, rest[1:])
+    if wanted:
+        return Line(rest[0], rest[2:], rest[1:2]) if rest else None
+    if from_stdin or not rest or rest[0].text in STDIN:
+        return Line(stdin, rest if from_stdin else rest[1:])
+    return None
+
+
+STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+
+
+def _after_c(argv: Argv) -> Line | None:
+    for index, word in enumerate(argv[1:], 1):
+        option, equals, value = word.text.partition("=")
+        short = option[:1] == "-" and option[1:2] != "-"
+        if option == "--command" and equals:
+            return Line(Word(value), [])
+        if (option == "--command" or (short and option[-1] == "c")) and argv[index + 1 :]:
+            return Line(argv[index + 1], [])
+        if option[:2] == "-c":
+            return Line(Word(word.text[2:]), [])
+    return None
+
+
+def _all(argv: Argv) -> Line:
+    return Line(argv[0] if len(argv) == 1 else Word(" ".join(word.text for word in argv)), [])
+
+
+def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    rest = argv[2:] if len(argv) > 1 and argv[1].text == "--" else argv[1:]
+    return _all(rest) if rest else None
+
+
+def _of_git(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    """`git submodule foreach LINE`, `git rebase --exec LINE`, `git bisect run COMMAND`, filters, aliases of `-c`."""
+    texts = [word.text for word in argv]
+    for before, text in pairwise(texts):
+        if before == "-c" and text[:6] == "alias." and "=!" in text:
+            return Line(Word(text.partition("=!")[2]), [])
+        if "filter-branch" in texts and before.endswith("-filter"):
+            return Line(Word(text), [])
+    for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
+        if command in texts and before in texts[texts.index(command) :]:
+            rest = argv[texts.index(before) + 1 :]
+            while rest and rest[0].text[:1] == "-":
+                rest = rest[1:]
+            return _line_of_command(rest, command) if rest else None
+    return None
+
+
+def _line_of_command(argv: Argv, command: str) -> Line:
+    if command == "rebase" or len(argv) == 1:
+        return Line(argv[0], [])
+    quoted = [word.text if not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in argv]
+    return Line(Word(" ".join(quoted)), [])
+
+
+def _of_source(argv: Argv, stdin: Word | None) -> Line | None:
+    if len(argv) > 1 and (argv[1].output is not None or argv[1].text in STDIN):
+        return Line(argv[1].output or stdin, argv[2:])
+    return None
+
+
+def _of_trap(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    rest = [word for word in argv[1:] if word.text != "--"]
+    return Line(rest[0], []) if len(rest) > 1 and rest[0].text[:1] != "-" else None
+
+
+def _of_watch(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    wrapped = unwrapped("watch", argv)
+    return _all(wrapped.words) if wrapped is not None else None
+
+
+def _of_ssh(argv: Argv, stdin: Word | None) -> Line | None:
+    position = 1
+    while position < len(argv) and argv[position].text[:1] == "-":
+        position += 1 + (argv[position].text[1:] in SSH_VALUED)
+    rest = argv[position + 1 :]
+    if rest and rest[0].text == "--":
+        rest = rest[1:]
+    return _all(rest) if rest else Line(stdin, [])
+
+
+def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
+    """`sudo -s` and `sudo -i` without a command are a shell."""
+    if unwrapped("sudo", argv) is None and any(word.text in {"-s", "-i", "--shell", "--login"} for word in argv):
+        return Line(stdin, [])
+    return None
+
+
+def _of_tmux(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+    """`tmux new -d LINE` and its like."""
+    position = 1
+    while position < len(argv) and argv[position].text not in TMUX:
+        position += 1
+    position += 1
+    while position < len(argv) and argv[position].text[:1] == "-":
+        position += 1 + _takes_next(argv[position].text, TMUX_VALUED)
+    return _all(argv[position:]) if argv[position:] else None
+
+
+TMUX = frozenset({
+    "new", "new-session", "new-window", "neww", "respawn-pane", "run", "run-shell", "split-window", "splitw",
+})  # fmt: skip
+TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
+"""Commands of tmux that run a line, and their options that take the next word."""
+
+
+def _of_stdin(argv: Argv, stdin: Word | None) -> Line | None:
+    """`at now` and `batch` run later what they read now; with `-f` that is a file."""
+    return None if any(word.text[:2] == "-f" for word in argv[1:]) else Line(stdin, [])
+
+
+LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
+    ".": _of_source,
+    "at": _of_stdin,
+    "batch": _of_stdin,
+    "eval": _of_eval,
+    "git": _of_git,
+    "source": _of_source,
+    "ssh": _of_ssh,
+    "sudo": _of_sudo,
+    "tmux": _of_tmux,
+    "trap": _of_trap,
+    "watch": _of_watch,
+}
+"""Programs that make a line of their words, or read one."""

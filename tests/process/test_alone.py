@@ -1,0 +1,202 @@
+"""One hook run without a loop: the same outcome as from a loop, whatever it does, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.model import Failure, Outcome
+from hookrun.process import alone
+from hookrun.process.child import AT_ONCE, CannotStart, Process, Task
+from hookrun.process.loop import MOST_AT_ONCE, Loop
+from hookrun.process.service import Inline, Places
+from tests.process.bench import SOON, Bench, bench, program, pytestmark, zombies
+from tests.process.test_processes import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["bench", "pytestmark"]
+
+LINES = {
+    "nothing": "true",
+    "an answer": """cat >/dev/null; echo '{"action": "continue"}'""",
+    "both streams": "echo out; echo err >&2; exit 2",
+    "what it read": "cat",
+    "a status": "exit 7",
+    "a signal": "kill -9 $$",
+    "it does not read": "exec <&-; echo x",
+    "later than we are patient": "sleep 0.1; echo late",
+    "in pieces": "printf a; sleep 0.05; printf b",
+    "streams closed long before its end": "exec >&- 2>&-; sleep 0.1; exit 4",
+    "more than is kept": "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2",
+    "too late": "echo begun; sleep 60",
+    "too late, and stubborn": "trap '' TERM; echo begun; while :; do sleep 60; done",
+    "a child that holds its streams": "echo x; sleep 60 & exit 5",
+    "a child that holds nothing": "sleep 60 >/dev/null 2>&1 </dev/null & exit 5",
+}
+SIZES = {"an empty context": 0, "a small one": 100, "all a pipe takes at once": AT_ONCE, "a large one": 1 << 20}
+
+
+def task(bench: Bench, line: str, size: int = 100, timeout: float = 60) -> Task:
+    """Return the task of a shell line that is given a context of so many bytes."""
+    made = bench.task(line, timeout=timeout)
+    return Task(made.start, b"x" * size, timeout=timeout, max_output=100_000, trace=made.trace)
+
+
+def run(task: Task) -> Outcome:
+    """Run a task alone, as the pool does."""
+    places = Places(MOST_AT_ONCE)
+    wake = places.watch()
+    try:
+        return alone.run(task, wake, lambda: Inline(places, 1, wake))
+    finally:
+        places.unwatch()
+
+
+def told(outcome: Outcome) -> dict[str, object]:
+    """Return what an outcome says, its time and how much of a stdin nobody reads was written left out."""
+    failure = outcome.failure and (outcome.failure.kind, outcome.failure.detail)
+    names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "left")
+    return {"failure": failure, **{name: getattr(outcome, name) for name in names}}
+
+
+@pytest.mark.parametrize("what", LINES)
+def test_the_outcome_is_that_of_a_loop(bench: Bench, what: str) -> None:
+    """Whether a hook is quick or slow, quiet or loud, obedient or not."""
+    timeout = 0.4 if what.startswith("too late") else 60
+    by_loop, by_itself = (told(way(task(bench, LINES[what], timeout=timeout))) for way in (_by_loop, run))
+    assert by_itself == by_loop
+    assert (by_itself["failure"] is not None) is what.startswith("too late")
+
+
+def _by_loop(task: Task) -> Outcome:
+    return Loop().run([task])[0]
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_a_context_of_any_size_is_given_whole(bench: Bench, size: int) -> None:
+    """What a pipe does not take at once is written as it is read."""
+    outcome = run(task(bench, "wc -c", size))
+    assert (outcome.stdout.split(), outcome.bytes_in, outcome.failure) == ([b"%d" % size], size, None)
+
+
+def test_nothing_of_ours_stays_open_and_nobody_is_unreaped(bench: Bench) -> None:
+    """After every kind of end the same descriptors are open as before, and there is no child."""
+    before = os.listdir("/proc/self/fd")
+    for what, line in LINES.items():
+        run(task(bench, line, timeout=0.2 if what.startswith("too late") else 60))
+    assert (os.listdir("/proc/self/fd"), zombies()) == (before, [])
+
+
+def test_a_program_that_cannot_start_is_told_by_its_name() -> None:
+    """A failure that is the hook's own is its outcome; no loop tries again."""
+
+    def begin(_in: int, _out: int, _err: int) -> int:
+        raise CannotStart(Failure("missing", "nowhere to be found"))
+
+    outcome = run(Task(begin, b"", timeout=60, max_output=100))
+    assert told(outcome)["failure"] == ("missing", "nowhere to be found")
+
+
+def test_what_is_scarce_is_tried_again_by_a_loop() -> None:
+    """An OSError of the start may be another's doing: a loop knows how to wait for the end of others."""
+    begin = program(("/bin/sh", "-c", "echo x"), {}, "/")
+    tries: list[int] = []
+
+    def second_time(stdin: int, stdout: int, stderr: int) -> int:
+        tries.append(1)
+        if len(tries) == 1:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return begin(stdin, stdout, stderr)
+
+    outcome = run(Task(second_time, b"", timeout=60, max_output=100))
+    assert (outcome.stdout, len(tries)) == (b"x\n", 2)
+
+
+def test_an_exclusive_hook_takes_its_lock_first(bench: Bench) -> None:
+    """A task with a lock is a loop's business: while another holds it, it waits."""
+    made = task(bench, "echo x")
+    made.lock = str(bench.directory / "the.lock")
+    assert run(made).stdout == b"x\n"
+    assert (bench.directory / "the.lock").exists()
+
+
+def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
+    """It is a timeout, and the hook never ran."""
+    made = task(bench, "touch ran")
+    made.deadline = 0.0
+    outcome = run(made)
+    assert told(outcome)["failure"] == ("timeout", "the fire's deadline had passed before it could start")
+    assert not (bench.directory / "ran").exists()
+
+
+def test_closing_the_pool_ends_it(bench: Bench) -> None:
+    """Another thread closes the pool while the caller waits: the hook is ended and has failed."""
+    places = Places(MOST_AT_ONCE)
+    wake = places.watch()
+    outcomes: list[Outcome] = []
+    made = bench.waiting()
+    thread = threading.Thread(target=lambda: outcomes.append(alone.run(made, wake, lambda: Inline(places, 1, wake))))
+    thread.start()
+    until(lambda: bench.inside() == 1)
+    closing = threading.Thread(target=places.close)
+    closing.start()
+    thread.join(SOON)
+    places.unwatch()
+    closing.join(SOON)
+    assert [told(outcome)["failure"] for outcome in outcomes] == [("signal", "the engine was closed")]
+    assert bench.processes() == []
+
+
+@pytest.mark.parametrize("moment", ["begin", "_ends_soon", "finish"])
+def test_an_exception_from_outside_leaves_nothing_running(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Ctrl-C when it has just begun, while it runs, or when it is over: it is ended, and the exception goes on."""
+    where: object = alone if moment == "_ends_soon" else Process
+    real: Callable[..., object] = getattr(where, moment)
+    calls: list[int] = []
+
+    def interrupted(*given: object) -> object:
+        calls.append(1)
+        if len(calls) > 1:
+            return real(*given)
+        if moment == "begin":
+            real(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, moment, interrupted)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(KeyboardInterrupt):
+        run(task(bench, "true" if moment == "finish" else "sleep 60"))
+    assert bench.processes() == []
+    assert (os.listdir("/proc/self/fd"), zombies()) == (before, [])
+
+
+def test_a_forked_child_holds_none_of_its_streams(bench: Bench) -> None:
+    """What the program forks meanwhile has none of the hook's streams open."""
+    outcomes: list[Outcome] = []
+    thread = threading.Thread(target=lambda: outcomes.append(run(bench.waiting(timeout=60))))
+    thread.start()
+    until(lambda: bench.inside() == 1)
+    streams = [fd for process in list(alone._RUNNING) for fd in (process.out, process.err)]
+    child = os.fork()
+    if child == 0:
+        os._exit(sum(_is_open(fd) for fd in streams))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    bench.gate.tell()
+    thread.join(SOON)
+    assert (len(streams), status) == (2, 0)
+    assert [outcome.exit_code for outcome in outcomes] == [0]
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

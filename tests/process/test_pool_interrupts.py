@@ -1,0 +1,260 @@
+"""The pool in a program that is interrupted, forks, ignores its children, or has threads that meet."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrun import private
+from hookrun.process import orphans
+from tests.process.bench import (
+    ENOUGH,
+    NO,
+    SOON,
+    Bench,
+    Told,
+    bench,
+    in_threads,
+    kinds,
+    once,
+    open_files,
+    pool_of,
+    pytestmark,
+    submit,
+    zombies,
+)
+from tests.process.test_processes import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["bench", "pytestmark"]
+
+
+# --- exceptions from outside
+
+
+def interrupts(*_: object) -> None:
+    """Do what Ctrl-C does, here and now."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> None:
+    """The signal comes while the C library starts the process: its number is known to nobody yet."""
+    with pool_of(2) as pool:
+        pool.run([bench.task("exit 0")])
+        before = open_files()
+        task = bench.task("sleep 60")
+        begin = task.start
+
+        def start(*streams: int) -> int:
+            begin(*streams)
+            interrupts()
+            raise AssertionError("it was interrupted")
+
+        task.start = start
+        with pytest.raises(KeyboardInterrupt):
+            pool.run([bench.task("sleep 60"), task])
+        assert (bench.processes(), zombies(), open_files(), pool._places._free) == ([], [], before, 2)
+
+
+@pytest.mark.parametrize("function", ["find", "kill"])
+def test_a_second_interrupt_leaves_no_process_either(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """Ctrl-C often comes twice, from the terminal and from a parent: the second while hooks are being ended."""
+    with pool_of(2) as pool:
+        monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
+
+        def interrupt_when_it_runs() -> None:
+            until(lambda: bench.inside() == 1)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        main = threading.get_ident()
+        threading.Thread(target=interrupt_when_it_runs, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            pool.run([bench.waiting()])
+        assert (bench.processes(), zombies(), pool._places._free) == ([], [], 2)
+
+
+def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that goes on after Ctrl-C finds a pool that still listens."""
+    with pool_of(1) as pool:
+        submit(pool, [NO]).outcomes()
+        write = os.write
+        monkeypatch.setattr(os, "write", once(write, interrupts))
+        with pytest.raises(KeyboardInterrupt):
+            pool.submit([NO], Told())
+        monkeypatch.setattr(os, "write", write)
+        assert kinds(submit(pool, [NO]).outcomes(SOON)) == ["missing"]
+
+
+# --- forks and what belongs to the whole process
+
+
+def forked(child: Callable[[], bool]) -> int:
+    """Run the function in a forked child and return its id; 0 is the exit status when it returns True."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(ENOUGH)
+            status = 0 if child() else 2
+        finally:
+            os._exit(status)
+    return pid
+
+
+def waits_for(reader: int, writer: int) -> bool:
+    """Wait for the end of a pipe, as a worker of multiprocessing does for its work."""
+    os.close(writer)
+    return os.read(reader, 1) == b""
+
+
+def status_of(pid: int) -> int:
+    """Wait for a child and return its exit status."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_a_forked_child_has_a_pool_of_its_own(bench: Bench) -> None:
+    """It runs hooks while the parent's run, closes, and the parent's are not disturbed."""
+    with pool_of(1) as pool:
+        told = submit(pool, [bench.waiting()])
+        until(lambda: bench.inside() == 1)
+
+        def child() -> bool:
+            good = kinds(pool.run([bench.task("exit 0")])) == [None]
+            good = good and kinds(submit(pool, [bench.task("exit 0")] * 3).outcomes()) == [None] * 3
+            pool.close()
+            return good
+
+        assert status_of(forked(child)) == 0
+        assert bench.inside() == 1
+        bench.gate.tell()
+        assert kinds(told.outcomes()) == [None]
+
+
+def test_a_lock_is_given_back_though_a_forked_child_lives_on(bench: Bench) -> None:
+    """A worker process that the host forks while an exclusive hook runs does not hold its lock for ever."""
+    lock = str(bench.directory / "lock")
+    with pool_of(2) as pool:
+        told = submit(pool, [bench.waiting(lock=lock)])
+        until(lambda: bench.inside() == 1)
+        wait, release = os.pipe()
+        pid = forked(lambda: waits_for(wait, release))
+        bench.gate.tell()
+        told.outcomes()
+        try:
+            assert kinds(submit(pool, [bench.task("exit 0", lock=lock, timeout=5)]).outcomes()) == [None]
+        finally:
+            os.close(release)
+            os.close(wait)
+            assert status_of(pid) == 0
+
+
+def test_a_forked_child_does_not_keep_a_hooks_stdin_open(bench: Bench) -> None:
+    """A hook reads to the end of a context that is longer than a pipe, whoever forked meanwhile."""
+    with pool_of(2) as pool:
+        task = bench.task("mkdir in.$$; read x < gate; cat | wc -c", timeout=3)
+        task.stdin = b"x" * 1_000_000
+        told = submit(pool, [task])
+        until(lambda: bench.inside() == 1)
+        wait, release = os.pipe()
+        pid = forked(lambda: waits_for(wait, release))
+        bench.gate.tell()
+        try:
+            outcome = told.outcomes()[0]
+            assert (outcome.failure, outcome.stdout.strip()) == (None, b"1000000")
+        finally:
+            os.close(release)
+            os.close(wait)
+            assert status_of(pid) == 0
+
+
+def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It belongs to all threads: two that make directories at once put it back in the wrong order."""
+    before = os.umask(0o022)
+    makedirs = os.makedirs
+    inside, first_is_out = threading.Event(), threading.Event()
+
+    def in_turn(path: str, *args: Any, **named: Any) -> None:
+        makedirs(path, *args, **named)
+        if path.endswith("first"):
+            inside.wait(SOON)
+        else:
+            inside.set()
+            first_is_out.wait(SOON)
+
+    def make(number: int) -> None:
+        if number == 0:
+            private.make(str(tmp_path / "first"))
+            first_is_out.set()
+        else:
+            until((tmp_path / "first").exists)
+            private.make(str(tmp_path / "second"))
+
+    monkeypatch.setattr(os, "makedirs", in_turn)
+    try:
+        in_threads(2, make)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
+IGNORED = """
+import os, signal, sys, threading
+sys.path.insert(0, sys.argv[1])
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Inherited
+from hookrun.process.pool import Pool
+from hookrun.process.child import Task
+def task(line, **more):
+    begin = spawn_at.program(("/bin/sh", "-c", line), Environment(Inherited(os.environb), {}), "/")
+    return Task(begin, b"", max_output=99, **{"timeout": 60, **more})
+if sys.argv[2] == "ignored":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+else:
+    def reap():
+        while True:
+            try:
+                os.waitpid(-1, 0)
+            except ChildProcessError:
+                pass
+    threading.Thread(target=reap, daemon=True).start()
+pool = Pool(4)
+tasks = [task("exit 0"), task("exit 2"), task("exec sleep 60", timeout=0.2)]
+tasks.append(task("trap '' TERM; sleep 60", timeout=0.2))
+def submitted():
+    over, seen = threading.Event(), []
+    pool.submit(tasks, lambda outcomes: (seen.extend(outcomes), over.set()))
+    over.wait()
+    return seen
+for seen in (pool.run(tasks), submitted()):
+    print(*(o.failure.kind if o.failure else o.exit_code for o in seen))
+pool.close()
+"""
+
+
+@pytest.mark.parametrize("how", ["ignored", "taken"])
+def test_an_exit_status_that_is_lost_is_a_failure(how: str) -> None:
+    """A host that ignores SIGCHLD, or waits for any child: no hang, no silent success, no mistake of ours."""
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORED, root, how], capture_output=True, text=True, timeout=ENOUGH, check=False
+    )
+    assert done.stderr == ""
+    for line in done.stdout.splitlines():
+        zero, two, *late = line.split()
+        assert late == ["timeout", "timeout"]
+        if how == "ignored":
+            assert (zero, two) == ("exit_code", "exit_code")
+        else:  # who comes first is open
+            assert (zero in ("0", "exit_code"), two in ("2", "exit_code")) == (True, True)
+    assert done.stdout.count("\n") == 2

@@ -1,0 +1,472 @@
+"""Starting a program from any thread, in a directory of its own: by the C library and, without it, by a shell."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from errno import E2BIG, EACCES, EAGAIN, EMFILE
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.process import spawn, spawn_at
+from hookrun.process.child import CannotStart
+from tests.process.bench import program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PATH = {b"PATH": os.environb[b"PATH"]}
+WAYS = ["the C library", "a shell"]
+THREADS = 8
+
+linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have the directory changed in each of the two ways."""
+    if request.param == "a shell":
+        monkeypatch.setattr(spawn_at, "LIBRARY", None)
+    elif spawn_at.LIBRARY is None:
+        pytest.skip("this C library's posix_spawn cannot change the directory")
+    return str(request.param)
+
+
+def run(argv: tuple[str, ...], cwd: Path | str, environment: Mapping[bytes, bytes] = PATH) -> tuple[int, bytes]:
+    """Start a program, wait for it and return its exit status, negative for a signal, and what it has written."""
+    reader, writer = os.pipe()
+    null = os.open(os.devnull, os.O_RDONLY)
+    try:
+        pid = program(argv, environment, str(cwd))(null, writer, writer)
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+        os.close(null)
+    with os.fdopen(reader, "rb") as stream:
+        written = stream.read()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), written
+
+
+def sh(script: str, cwd: Path | str, environment: Mapping[bytes, bytes] = PATH) -> tuple[int, bytes]:
+    """Run a shell's script as `run` does."""
+    return run(("/bin/sh", "-c", script), cwd, environment)
+
+
+def python(script: str, cwd: Path | str) -> bytes:
+    """Run a Python script as `run` does and return what it has written."""
+    status, written = run((sys.executable, "-c", script), cwd)
+    assert status == 0, written
+    return written
+
+
+PROGRAM = """
+from hookrun.process import spawn_at
+from hookrun.process.prepare import Environment, Inherited
+def program(argv, environment, cwd):
+    return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
+"""
+
+
+def in_another_python(script: str, *arguments: str) -> str:
+    """Run a script, for which `program` and `os` are there, in a Python whose descriptors are its own to spoil."""
+    text = f"import os, sys\n{PROGRAM}\n{script}"
+    root = Path(spawn_at.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", text, *arguments],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def executable(path: Path, text: str) -> str:
+    """Write a file that may be executed; return its path."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+# --- what the new process is
+
+
+def test_a_program_runs_in_its_directory_and_ours_stays(way: str, tmp_path: Path) -> None:
+    """The new process is where it was sent, the one that started it where it was."""
+    before = os.getcwd()
+    assert sh("pwd -P", tmp_path) == (0, os.fsencode(tmp_path.resolve()) + b"\n")
+    assert os.getcwd() == before
+
+
+@pytest.mark.parametrize("name", ["a b", "-x", "$HOME", "it's; a\nb", "%s", "é"])
+def test_a_directory_may_be_called_anything(way: str, tmp_path: Path, name: str) -> None:
+    """Blanks, quotes and what a shell would expand are only characters of a name."""
+    directory = tmp_path / name
+    directory.mkdir()
+    assert python("import os; print(ascii(os.getcwd()))", directory) == f"{str(directory)!a}\n".encode()
+
+
+def test_threads_start_programs_in_different_directories_at_once(way: str, tmp_path: Path) -> None:
+    """Eight threads, each with a directory of its own: every process is where its own thread sent it."""
+    together = threading.Barrier(THREADS)
+
+    def spawn(number: int) -> list[bool]:
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        together.wait()
+        return [sh("basename $(pwd -P)", directory) == (0, b"%d\n" % number) for _ in range(20)]
+
+    before = os.getcwd()
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert all(map(all, pool.map(spawn, range(THREADS))))
+    assert os.getcwd() == before
+
+
+@pytest.mark.parametrize("size", [0, 1, 60])
+def test_the_environment_is_what_was_given_and_no_more(tmp_path: Path, size: int) -> None:
+    """Every variable is there with its value, empty and undecodable ones too, and none of ours."""
+    environment = {b"NAME_%d" % number: b"= \xff"[: number % 4] for number in range(size)}
+    lines = sorted(b"%b=%b\n" % item for item in environment.items())
+    status, written = run(("/usr/bin/env",), tmp_path, environment)
+    assert (status, sorted(written.splitlines(keepends=True))) == (0, lines)
+
+
+def test_a_shell_that_changes_the_directory_leaves_no_trace_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The environment is as it was given where PWD is in it: where we came from is not told."""
+    monkeypatch.setattr(spawn_at, "LIBRARY", None)
+    status, written = run(("/usr/bin/env",), tmp_path, {b"A": b"1", b"PWD": os.fsencode(tmp_path)})
+    told = set(written.splitlines()) - {b"_=/usr/bin/env", b"SHLVL=0"}  # of a bash that is /bin/sh
+    assert (status, told) == (0, {b"A=1", b"PWD=" + os.fsencode(tmp_path)})
+
+
+def test_a_program_leads_a_session_of_its_own(way: str, tmp_path: Path) -> None:
+    """Session, process group and process are the same."""
+    session, group, process = python("import os; print(os.getsid(0), os.getpgid(0), os.getpid())", tmp_path).split()
+    assert session == group == process
+
+
+@pytest.mark.parametrize("number", [signal.SIGPIPE, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_that_we_ignore_is_at_its_default(way: str, tmp_path: Path, number: signal.Signals) -> None:
+    """A program is ended by a signal that the process that started it ignores."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        assert sh(f"kill -{int(number)} $$; echo alive", tmp_path) == (-number, b"")
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_signal_that_we_block_is_not_blocked(way: str, tmp_path: Path) -> None:
+    """A program is ended by a signal that is blocked in the thread that started it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})
+    try:
+        assert sh("kill -USR1 $$; echo alive", tmp_path) == (-signal.SIGUSR1, b"")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+OPEN = """
+import os
+for fd in range(256):
+    try:
+        os.fstat(fd)
+    except OSError:
+        continue
+    print(fd)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform == "linux" and not getattr(spawn_at.LIBRARY, "_closefrom", None),
+    reason="this C library's posix_spawn closes no descriptors",
+)
+def test_three_descriptors_are_open_and_no_more(tmp_path: Path) -> None:
+    """What the host has open does not get into a hook, even if it made it inheritable."""
+    fds = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+    os.dup2(fds[0], 200)
+    try:
+        os.set_inheritable(fds[1], True)
+        assert python(OPEN, tmp_path).split() == [b"0", b"1", b"2"]
+    finally:
+        for fd in (*fds, 200):
+            os.close(fd)
+
+
+# --- descriptors 0, 1 and 2 of our own as the ends of pipes, in a host that has closed its streams
+
+CROSSED = """
+import fcntl
+places = [int(word) for word in sys.argv[2].split()]
+os.chdir(sys.argv[1])
+flags = (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT)
+ends = [fcntl.fcntl(os.open(name, mode), fcntl.F_DUPFD_CLOEXEC, 50) for name, mode in zip(("in", "out", "err"), flags)]
+os.closerange(0, 50)
+for end, place in zip(ends, places):
+    os.dup2(end, place, inheritable=False)
+os.closerange(50, 53)
+before = os.listdir("/dev/fd")
+pid = program(("/bin/sh", "-c", "cat; echo problem >&2"), dict(os.environb), "/")(*places)
+assert os.listdir("/dev/fd") == before
+os._exit(os.waitpid(pid, 0)[1])
+"""
+
+
+@pytest.mark.parametrize("places", [*itertools.permutations((0, 1, 2)), (2, 7, 0), (7, 0, 8), (1, 9, 8)], ids=str)
+def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path, places: tuple[int, ...]) -> None:
+    """Wherever the three descriptors are, each becomes what it was given as, and no copy of one stays open here."""
+    (tmp_path / "in").write_text("question")
+    in_another_python(CROSSED, str(tmp_path), " ".join(map(str, places)))
+    assert ((tmp_path / "out").read_text(), (tmp_path / "err").read_text()) == ("question", "problem\n")
+
+
+# --- what cannot be started
+
+
+def failure(
+    begin: Callable[..., spawn_at.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
+) -> tuple[str, str]:
+    """Return the kind and the text of the failure to start a program."""
+    with pytest.raises(CannotStart) as caught:
+        begin(argv, environment, cwd)(0, 1, 2)
+    return caught.value.failure.kind, caught.value.failure.detail
+
+
+def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Path | str) -> tuple[str, str]:
+    """Return the failure, which has to be that of a program that is started by a process with one thread."""
+    monkeypatch.chdir("/")  # and back at the end: spawn.program leaves it
+    told = failure(program, argv, str(cwd), PATH)
+    assert told == failure(spawn.program, argv, str(cwd), PATH)
+    return told
+
+
+def test_a_missing_program_is_a_failure_that_names_it(
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A program that is not there, although the directory is, is told by its path."""
+    kind, detail = same_failure(monkeypatch, ("/no/such/program",), tmp_path)
+    assert (kind, "/no/such/program" in detail) == ("spawn", True)
+
+
+@pytest.mark.parametrize(("end", "hint"), [("\n", "does not exist"), ("\r\n", "Windows line ends")])
+def test_a_missing_interpreter_is_a_failure_that_names_it(
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str, hint: str
+) -> None:
+    """A script whose #! line names nothing fails as `missing`, with a hint for one from Windows."""
+    script = executable(tmp_path / "script", f"#!/no/such/interpreter{end}")
+    kind, detail = same_failure(monkeypatch, (script,), tmp_path)
+    assert (kind, "/no/such/interpreter" in detail, hint in detail) == ("missing", True, True)
+
+
+def test_what_is_no_program_is_a_failure_that_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An executable text without a #! line is told to be no program."""
+    text = executable(tmp_path / "text", "echo hello\n")
+    kind, detail = same_failure(monkeypatch, (text,), tmp_path)
+    assert (kind, "needs a #! line" in detail) == ("spawn", True)
+
+
+@pytest.mark.parametrize("named", ["/bin/sh", "/no/such/program"])
+@pytest.mark.parametrize("below", ["gone", "file"])
+def test_a_directory_that_is_none_is_a_failure_that_names_it(
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str, below: str
+) -> None:
+    """A working directory that is missing or a file is what is told, even where the program is missing too."""
+    (tmp_path / "file").touch()
+    reason = {"gone": "No such file", "file": "Not a directory"}[below]
+    kind, detail = same_failure(monkeypatch, (named,), tmp_path / below)
+    assert (kind, str(tmp_path / below) in detail, reason in detail) == ("spawn", True, True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root enters every directory")
+def test_a_directory_that_may_not_be_entered_is_a_failure_that_names_it(
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A working directory without permission to search it is told, and not the program."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o600)
+    kind, detail = same_failure(monkeypatch, ("/bin/sh",), closed)
+    assert (kind, str(closed) in detail, "Permission denied" in detail) == ("spawn", True, True)
+
+
+UNSAYABLE: dict[str, tuple[tuple[str, ...], dict[bytes, bytes]]] = {
+    "a NUL in an argument": (("/bin/echo", "a\0b"), {}),
+    "a NUL in the program": (("/bin/echo\0",), {}),
+    "a NUL in a value": (("/bin/echo",), {b"A": b"a\0b"}),
+    "a NUL in a name": (("/bin/echo",), {b"A\0": b"a"}),
+    "an = in a name": (("/bin/echo",), {b"A=B": b"a"}),
+    "a name of nothing": (("/bin/echo",), {b"": b"a"}),
+    "half a character": (("/bin/echo", "\ud800"), {}),
+}
+
+
+@pytest.mark.parametrize("what", UNSAYABLE)
+def test_what_c_cannot_say_is_refused_and_not_cut_short(way: str, tmp_path: Path, what: str) -> None:
+    """No text is given to a program only as far as a NUL, and no variable under another name."""
+    argv, environment = UNSAYABLE[what]
+    kind, detail = failure(program, argv, str(tmp_path), environment)
+    assert (kind, detail.split(":")[0]) == ("spawn", "it cannot be given to the system as it is")
+
+
+def test_a_directory_with_a_nul_is_refused(way: str, tmp_path: Path) -> None:
+    """The directory that its name would be cut to is not entered."""
+    kind, detail = failure(program, ("/bin/sh",), f"{tmp_path}\0x", PATH)
+    assert (kind, detail.split(":")[0]) == ("spawn", f"its working directory {tmp_path}\0x cannot be entered")
+
+
+def test_a_file_that_may_not_be_executed_is_the_systems_error(tmp_path: Path) -> None:
+    """No permission to execute is an OSError with the path, which the loop words."""
+    (tmp_path / "file").touch(0o644)
+    with pytest.raises(OSError, match="file") as caught:
+        run((str(tmp_path / "file"),), tmp_path)
+    assert caught.value.errno == EACCES
+
+
+def test_long_arguments_arrive_whole(way: str, tmp_path: Path) -> None:
+    """Two arguments of 10,000 characters are what the program sees."""
+    long = "é" * 10_000
+    assert run(("/bin/echo", long, long), tmp_path) == (0, f"{long} {long}\n".encode())
+
+
+def test_more_than_the_system_takes_is_the_systems_error(way: str, tmp_path: Path) -> None:
+    """A variable of 4 MB is an OSError, E2BIG, as it is of os.posix_spawn."""
+    with pytest.raises(OSError, match="list too long") as caught:
+        sh("true", tmp_path, {b"A": b"x" * (4 << 20)})
+    assert caught.value.errno == E2BIG
+
+
+SCARCE = {
+    "processes": f"""
+import resource
+if os.getuid() == 0:
+    os.setuid(65534)  # no limit holds for root
+resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+expected = {EAGAIN}""",
+    "descriptors": f"""
+import resource
+while (fd := os.open("/", os.O_RDONLY)) < 9:
+    pass
+os.close(8)
+resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 1, fd + 1))
+expected = {EMFILE}""",
+}
+"""Of descriptors there is one to spare, and three are needed because the streams are 0, 1 and 2."""
+
+TRY = """
+before = [fd for fd in range(20) if os.path.exists(f"/dev/fd/{fd}")]
+try:
+    program(("/bin/sh", "-c", "true"), {}, "/")(0, 1, 2)
+except OSError as error:
+    assert error.errno == expected, error
+else:
+    raise AssertionError("it was started")
+assert [fd for fd in range(20) if os.path.exists(f"/dev/fd/{fd}")] == before
+"""
+
+
+@pytest.mark.parametrize("what", SCARCE)
+def test_want_of_what_others_may_give_back_is_the_systems_error(what: str) -> None:
+    """With too many processes or descriptors an OSError tells the loop to try again, and nothing stays open."""
+    in_another_python(SCARCE[what] + TRY)
+
+
+# --- nothing is left behind
+
+MANY = """
+def many(count, argv, cwd):
+    start = program(argv, {b"A": b"1"}, cwd)
+    for _ in range(count):
+        try:
+            os.waitpid(start(0, null, 2), 0)
+        except Exception as error:
+            assert type(error).__name__ == "CannotStart", error
+
+def measure():
+    with open("/proc/self/statm") as file:
+        return len(os.listdir("/proc/self/fd")), int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def all_kinds(count):
+    many(2 * count, ("/bin/true",), long)
+    many(count, ("/no/such/program",), long)
+    many(count, ("/bin/true",), long + "/gone")
+    many(count, ("/bin/true", chr(0)), long)
+
+long, null = sys.argv[1], os.open(os.devnull, os.O_RDWR)
+all_kinds(50)
+before = measure()
+all_kinds(500)
+after = measure()
+print(after[0] - before[0], after[1] - before[1])
+"""
+
+
+@linux
+def test_two_thousand_starts_leave_no_descriptor_and_no_memory(tmp_path: Path) -> None:
+    """Starts that succeed or fail, with a directory of 3,000 characters: most leave nothing of it behind."""
+    directory = tmp_path.joinpath(*["d" * 250] * 12)
+    directory.mkdir(parents=True)
+    descriptors, memory = map(int, in_another_python(MANY, str(directory)).split())
+    assert (descriptors, memory < 1_000_000) == (0, True), memory
+
+
+# --- where the C library cannot be called
+
+
+def test_in_our_own_directory_no_shell_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the directory is the one we are in, the program is started as it is: a shell would run such a text."""
+    monkeypatch.setattr(spawn_at, "LIBRARY", None)
+    text = executable(tmp_path / "text", "echo hello\n")
+    monkeypatch.chdir(tmp_path)
+    assert failure(program, (text,), os.getcwd(), PATH)[0] == "spawn"
+    assert sh("pwd -P", os.getcwd()) == (0, os.fsencode(tmp_path.resolve()) + b"\n")
+
+
+def test_a_directory_of_ours_that_is_gone_hinders_no_start(way: str, tmp_path: Path) -> None:
+    """A process whose own directory was removed starts programs elsewhere."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    fallback = "" if way == "the C library" else "import hookrun.process.spawn_at as s; s.LIBRARY = None\n"
+    script = "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\npid = program(('/bin/pwd',), {}, '/')(0, 1, 2)\n"
+    assert in_another_python(f"{fallback}{script}os.waitpid(pid, 0)", str(gone)) == "/\n"
+
+
+def test_a_python_without_ctypes_has_a_shell_change_the_directory(tmp_path: Path) -> None:
+    """A Python that was built without libffi starts programs all the same."""
+    script = """
+import sys
+sys.modules["_ctypes"] = None
+from hookrun.process import spawn_at
+assert spawn_at.LIBRARY is None
+from hookrun.process.prepare import Environment, Inherited
+pid = spawn_at.program(("/bin/pwd",), Environment(Inherited({}), {}), sys.argv[1])(0, 1, 2)
+os.waitpid(pid, 0)
+"""
+    root = Path(spawn_at.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import os\n{script}", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == os.fsencode(tmp_path) + b"\n"
+
+
+def test_without_sessions_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where neither the C library nor os.posix_spawn makes a session, the failure says what is lacking."""
+
+    def without_session(*_arguments: object, **_options: object) -> int:
+        raise NotImplementedError
+
+    monkeypatch.setattr(spawn_at, "LIBRARY", None)
+    monkeypatch.setattr(os, "posix_spawn", without_session)
+    kind, detail = failure(program, ("/bin/sh",), str(tmp_path), PATH)
+    assert (kind, "a session of its own" in detail) == ("spawn", True)

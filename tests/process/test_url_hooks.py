@@ -1,0 +1,583 @@
+"""Hooks that are URLs, against real servers on loopback: answers, refusals, redirects, headers, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from hookrun.process.http_hook import expand
+from tests.conftest import Fired, Project
+
+Act = Callable[["Handler"], None]
+
+BLOCK = b'{"action": "block", "message": "not over HTTP"}'
+TOKEN = "an-ordinary-word-of-a-secret"  # noqa: S105  # made up: what must not be shown
+ENOUGH = 60
+"""Seconds: a bound for what must happen, never waited for."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Reads the request, notes it, and does what the server is there to do."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        """Take one POST."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        self.close_connection = True
+        with suppress(OSError):
+            self.server.act(self)
+
+    def do_GET(self) -> None:
+        """Take one GET, which no hook is to send."""
+        self.server.requests.append((self.command, self.path, {}, b""))
+        self.send_error(405)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in http.server
+        """Say nothing."""
+
+    def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
+        """Send a whole answer."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Server(ThreadingHTTPServer):
+    """A server on a free port of loopback that does the same for every request. `requests` are those it has read."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, act: Act) -> None:
+        """Listen, and do nothing yet."""
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.act = act
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.over = threading.Event()
+        self.tls = False
+
+    @property
+    def url(self) -> str:
+        """Where a hook is posted to."""
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.server_port}/hook"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that has gone."""
+
+
+@contextmanager
+def serving(act: Act, *, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """Run a server while the block runs."""
+    server = Server(act)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        server.tls = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def answering(body: bytes, status: int = 200, **headers: str) -> Act:
+    """Return what answers every request alike."""
+    return lambda handler: handler.answer(body, status, **headers)
+
+
+def fire(project: Project, url: str, *, env: dict[str, str] | None = None, **fields: object) -> Fired:
+    """Fire one hook that is a URL; a failure of it blocks."""
+    project.hooks({"url": url, "on_failure": "block", "timeout": ENOUGH, **fields})
+    return project.fire(env=env, reap=True)
+
+
+def failed(fired: Fired, kind: str) -> str:
+    """Return the reason of the hook's failure, having seen that it is of this kind and leaves nothing running."""
+    assert fired.hook("hook")["failure"] == kind, fired.stderr
+    assert (fired.status, fired.action) == (2, "block")
+    assert fired.record("hook")["failure"] == kind
+    assert fired.left == []
+    return str(fired.verdict["message"])
+
+
+def test_the_context_is_posted_and_the_body_of_the_answer_is_the_verdict(project: Project) -> None:
+    """The hook's stdin is the body of one POST, and the JSON that comes back is obeyed."""
+    with serving(answering(BLOCK)) as server:
+        fired = fire(project, server.url)
+    assert (fired.status, fired.verdict["message"]) == (2, "not over HTTP"), fired.stderr
+    assert fired.hook("hook")["failure"] is None
+    [(method, path, headers, body)] = server.requests
+    assert (method, path) == ("POST", "/hook")
+    assert headers["content-type"] == "application/json"
+    context = json.loads(body)
+    assert (context["hook"], context["tool_args"]) == ("hook", {"command": "ls"})
+    assert fired.left == []
+
+
+def test_a_large_context_and_a_query_arrive_whole(project: Project) -> None:
+    """A large context and the query of the URL reach the server as they are."""
+    content = "ü" * (2 << 20)
+    with serving(answering(BLOCK)) as server:
+        project.hooks({"url": server.url + "?strict=1&a=b%20c"})
+        fired = project.fire({"tool_name": "write", "tool_args": {"content": content}})
+    assert fired.status == 2
+    [(_, path, _, body)] = server.requests
+    assert path == "/hook?strict=1&a=b%20c"
+    assert json.loads(body)["tool_args"]["content"] == content
+
+
+def test_a_change_over_http_is_made(project: Project) -> None:
+    """A modify that a server answers changes the arguments as one from a program does."""
+    with serving(answering(b'{"action": "modify", "args_patch": {"command": "ls -l"}}')) as server:
+        fired = fire(project, server.url)
+    assert fired.verdict["modified_args"] == {"command": "ls -l"}
+
+
+@pytest.mark.parametrize(("body", "status"), [(b"", 200), (b"  \n", 200), (b"", 204), (b"", 202)])
+def test_an_empty_answer_has_no_objection(project: Project, body: bytes, status: int) -> None:
+    """2xx with nothing in it is a continue and no failure."""
+    with serving(answering(body, status)) as server:
+        fired = fire(project, server.url)
+    assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")
+
+
+@pytest.mark.parametrize("status", [401, 404, 500])
+def test_a_status_other_than_2xx_is_an_http_failure_that_names_it(project: Project, status: int) -> None:
+    """An error status fails as http with the status and the beginning of what the server said, whatever the body is."""
+    with serving(answering(BLOCK.replace(b"not over HTTP", b"out of order"), status)) as server:
+        reason = failed(fire(project, server.url), "http")
+    assert f"HTTP {status}" in reason
+    assert "out of order" in reason
+    assert server.url in reason
+
+
+@pytest.mark.parametrize("body", [b"<html>fine</html>", b"[]", b"ok", b'{"action": "approve"}', BLOCK + b"\n" + BLOCK])
+def test_an_answer_that_is_no_verdict_is_a_bad_verdict(project: Project, body: bytes) -> None:
+    """200 with anything but one fitting object fails as bad_verdict."""
+    with serving(answering(body)) as server:
+        failed(fire(project, server.url), "bad_verdict")
+
+
+def wait_for_the_end(handler: Handler) -> None:
+    """Answer nothing while the server runs."""
+    handler.server.over.wait(ENOUGH)
+
+
+def dribble(handler: Handler) -> None:
+    """Send a body one byte at a time, so that no single read ever takes long."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(1 << 20))
+    handler.end_headers()
+    while not handler.server.over.wait(0.02):
+        handler.wfile.write(b" ")
+
+
+def dribble_headers(handler: Handler) -> None:
+    """Send header after header and never the end of them."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    while not handler.server.over.wait(0.05):
+        handler.wfile.write(b"X-Wait: 1\r\n")
+
+
+@pytest.mark.parametrize("act", [wait_for_the_end, dribble, dribble_headers])
+def test_the_timeout_is_over_the_whole_exchange(project: Project, act: Act) -> None:
+    """A server that keeps silent, or sends byte by byte, is a timeout of the hook, and nothing is left running."""
+    with serving(act) as server:
+        reason = failed(fire(project, server.url, timeout=1), "timeout")
+    assert len(server.requests) == 1
+    assert "after 1 s" in reason
+
+
+def test_a_server_that_accepts_and_never_reads_is_a_timeout(project: Project) -> None:
+    """A body that the server does not take is given up at the hook's timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        project.hooks({"url": f"http://127.0.0.1:{listening.getsockname()[1]}/", "timeout": 1, "on_failure": "block"})
+        fired = project.fire({"tool_name": "write", "tool_args": {"content": "x" * (8 << 20)}}, reap=True)
+    failed(fired, "timeout")
+
+
+def cut(body: bytes, said: int) -> Act:
+    """Return what promises `said` bytes and closes the connection after `body`."""
+
+    def act(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(said))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return act
+
+
+def cut_chunks(handler: Handler) -> None:
+    """Send a first chunk that is a whole verdict, and close without the last chunk."""
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.write(b"%x\r\n%s\r\n" % (len(BLOCK), BLOCK))
+
+
+def hang_up(_: Handler) -> None:
+    """Close the connection without a word."""
+
+
+def babble(handler: Handler) -> None:
+    """Answer in another protocol."""
+    handler.wfile.write(b"220 mail.example.com ESMTP\r\n")
+
+
+CONTINUE = b'{"action": "continue"}'
+
+
+@pytest.mark.parametrize(
+    "act",
+    [cut(b"", 40), cut(b'{"action": "co', 40), cut(CONTINUE, 400), cut_chunks, hang_up, babble],
+    ids=["before the body", "in the body", "after what looks whole", "between chunks", "before the status", "no HTTP"],
+)
+def test_a_connection_closed_midway_is_an_http_failure(project: Project, act: Act) -> None:
+    """An answer that is not there to its announced end fails as http: half an answer, or none of it, is no continue."""
+    with serving(act) as server:
+        failed(fire(project, server.url), "http")
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
+def test_an_answer_longer_than_max_output_is_an_http_failure(project: Project, *, chunked: bool) -> None:
+    """More than max_output bytes fail as http and are not read to their end; exactly that many are a verdict."""
+    padded = BLOCK.ljust(1000)
+
+    def act(handler: Handler) -> None:
+        if not chunked:
+            handler.answer(padded)
+            return
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(padded), padded))
+
+    with serving(act) as server:
+        assert fire(project, server.url, max_output=len(padded)).verdict["message"] == "not over HTTP"
+        reason = failed(fire(project, server.url, max_output=len(padded) - 1), "http")
+    assert "max_output" in reason
+
+
+def test_an_endless_answer_costs_no_memory(project: Project) -> None:
+    """A server that sends for ever is cut off at max_output."""
+
+    def flood(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while not handler.server.over.is_set():
+            handler.wfile.write(b" " * 65536)
+
+    with serving(flood) as server:
+        fired = fire(project, server.url)
+    assert "max_output" in failed(fired, "http")
+    assert fired.peak_kilobytes < 60_000
+
+
+def redirecting(location: str, status: int = 307) -> Act:
+    """Return what sends a request for /hook elsewhere and answers any other."""
+
+    def act(handler: Handler) -> None:
+        if handler.path == "/hook":
+            handler.answer(b"", status, Location=location)
+        else:
+            handler.answer(BLOCK)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        (301, "/other?x=1"),
+        (302, "other?x=1"),
+        (307, "/other?x=1"),
+        (307, "http://127.0.0.1:PORT/other?x=1"),
+        (308, "./other?x=1"),
+    ],
+)
+def test_a_redirect_to_the_same_host_is_followed_with_method_body_and_headers(
+    project: Project, status: int, location: str
+) -> None:
+    """A redirect within the host is followed, and what arrives there is the same POST."""
+    with serving(answering(b"")) as server:
+        server.act = redirecting(location.replace("PORT", str(server.server_port)), status)
+        fired = fire(project, server.url, headers={"X-Team": "core"})
+    assert (fired.status, fired.verdict["message"]) == (2, "not over HTTP"), fired.stderr
+    first, second = server.requests
+    assert (first[1], second[1]) == ("/hook", "/other?x=1")
+    assert (first[0], first[3]) == (second[0], second[3])
+    assert second[2]["x-team"] == "core"
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2"])
+def test_a_redirect_to_another_host_is_refused_and_never_sent(project: Project, host: str) -> None:
+    """A redirect to another name, the same machine even, fails as http: the context and its headers stay here."""
+    with serving(answering(b"")) as server:
+        server.act = redirecting(f"http://{host}:{server.server_port}/other")
+        reason = failed(fire(project, server.url), "http")
+    assert "another host" in reason
+    assert "HTTP 307" in reason
+    assert len(server.requests) == 1
+
+
+def test_a_redirect_to_another_port_or_scheme_is_refused_and_never_sent(project: Project) -> None:
+    """A redirect to another port of the host, or to https, fails as http."""
+    with serving(answering(BLOCK)) as other, serving(answering(b"")) as server:
+        server.act = redirecting(other.url)
+        assert "another host" in failed(fire(project, server.url), "http")
+        server.act = redirecting(server.url.replace("http:", "https:"))
+        assert "another host" in failed(fire(project, server.url), "http")
+        server.act = redirecting("file:///etc/passwd")
+        assert "another host" in failed(fire(project, server.url), "http")
+        assert other.requests == []
+
+
+def test_a_redirect_loop_is_an_http_failure(project: Project) -> None:
+    """A server that redirects for ever is left after a few rounds."""
+    with serving(answering(b"", 307, Location="/hook")) as server:
+        reason = failed(fire(project, server.url), "http")
+    assert "redirects" in reason
+    assert len(server.requests) < 20
+
+
+def test_a_redirect_without_a_place_is_an_http_failure(project: Project) -> None:
+    """A redirect that does not say where to fails as http."""
+    with serving(answering(b"", 307)) as server:
+        failed(fire(project, server.url), "http")
+
+
+def test_declared_headers_are_sent_with_their_allowed_variables(project: Project) -> None:
+    """`$NAME` and `${NAME}` are replaced where NAME is in allowed_env, and a lone `$` stays."""
+    headers = {
+        "Authorization": "Bearer $TEAM_TOKEN",
+        "X-Both": "${TEAM_TOKEN}/$TEAM_NAME.",
+        "X-Plain": "costs $5, or $",
+        "User-Agent": "ours",
+    }
+    with serving(answering(BLOCK)) as server:
+        fired = fire(
+            project,
+            server.url,
+            headers=headers,
+            allowed_env=["TEAM_TOKEN", "TEAM_NAME"],
+            env={"TEAM_TOKEN": TOKEN, "TEAM_NAME": "core"},
+        )
+    assert server.requests, fired.stderr
+    [(_, _, sent, _)] = server.requests
+    assert sent["authorization"] == f"Bearer {TOKEN}"
+    assert sent["x-both"] == f"{TOKEN}/core."
+    assert sent["x-plain"] == "costs $5, or $"
+    assert sent["user-agent"] == "ours"
+
+
+@pytest.mark.parametrize("value", ["$HOME", "${HOME}", "$TEAM_TOKENS", "$TEAM_TOKEN_2"])
+def test_a_variable_that_is_not_allowed_leaves_the_machine_never(project: Project, value: str) -> None:
+    """A header with a variable that allowed_env does not name is a wrong declaration, and nothing is sent."""
+    with serving(answering(BLOCK)) as server:
+        fired = fire(
+            project,
+            server.url,
+            headers={"X-A": value},
+            allowed_env=["TEAM_TOKEN"],
+            env={"TEAM_TOKEN": TOKEN, "TEAM_TOKENS": "x", "TEAM_TOKEN_2": "x"},
+        )
+    assert "allowed_env" in failed(fired, "declaration")
+    assert server.requests == []
+
+
+def test_only_allowed_variables_are_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the check of declarations lets through, a variable that is not allowed is sent by its name only."""
+    monkeypatch.setenv("TEAM_TOKEN", TOKEN)
+    text = "$HOME ${PATH} $TEAM_TOKENS ${TEAM_TOKEN}s"
+    assert expand(text, ["TEAM_TOKEN"]) == text.replace("${TEAM_TOKEN}", TOKEN)
+    assert expand("$TEAM_TOKEN", []) == "$TEAM_TOKEN"
+    assert expand("$TEAM_TOKEN", None) == "$TEAM_TOKEN"
+
+
+def test_what_a_variable_holds_is_not_expanded_again(project: Project) -> None:
+    """A value with `$OTHER` in it is sent as it is."""
+    with serving(answering(BLOCK)) as server:
+        fire(
+            project,
+            server.url,
+            headers={"X-A": "$A"},
+            allowed_env=["A", "B"],
+            env={"A": "$B", "B": TOKEN},
+        )
+    assert server.requests[0][2]["x-a"] == "$B"
+
+
+def test_a_variable_that_is_not_set_is_an_http_failure_that_names_it(project: Project) -> None:
+    """A header that needs a variable which is not set fails as http before anything is sent."""
+    with serving(answering(BLOCK)) as server:
+        fired = fire(project, server.url, headers={"Authorization": "Bearer $NOT_SET"}, allowed_env=["NOT_SET"])
+    reason = failed(fired, "http")
+    assert "NOT_SET" in reason
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\nX-Forged: 1", "€"])
+def test_a_variable_that_no_header_can_hold_is_refused_and_not_shown(project: Project, end: str) -> None:
+    """A value with a line end or a character beyond Latin-1 fails as http, and the secret is in no message."""
+    with serving(answering(BLOCK)) as server:
+        fired = fire(
+            project,
+            server.url,
+            headers={"Authorization": "Bearer $TEAM_TOKEN"},
+            allowed_env=["TEAM_TOKEN"],
+            env={"TEAM_TOKEN": TOKEN + end},
+        )
+    failed(fired, "http")
+    assert server.requests == []
+    assert TOKEN not in fired.stderr
+    assert TOKEN.encode() not in fired.stdout
+    assert TOKEN not in project.audit_path.read_text()
+
+
+def test_a_server_that_is_not_there_is_an_http_failure_that_names_the_address(project: Project) -> None:
+    """Nobody listening, and a name that does not exist, fail as http with the address in the reason."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    assert f"http://127.0.0.1:{port}/x" in failed(fire(project, f"http://127.0.0.1:{port}/x"), "http")
+    failed(fire(project, "http://no-such-host.invalid/x"), "http")
+
+
+def test_a_password_in_the_address_is_not_shown(project: Project) -> None:
+    """The reason of a failure names the address without the credentials that it holds: a model reads it."""
+    with serving(answering(b"", 500)) as server:
+        fired = fire(project, server.url.replace("://", f"://someone:{TOKEN}@"))
+    reason = failed(fired, "http")
+    assert "127.0.0.1" in reason
+    assert TOKEN not in reason + fired.stderr + project.audit_path.read_text()
+
+
+def test_ipv6_loopback_is_reached(project: Project) -> None:
+    """An address in brackets is one of IPv6."""
+    try:
+        listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("there is no IPv6 loopback here")
+
+    def answer_once() -> None:
+        connection, _ = listening.accept()
+        with connection, connection.makefile("rb") as stream:
+            length = 0
+            while (line := stream.readline().strip().lower()) != b"":
+                if line.startswith(b"content-length:"):
+                    length = int(line.partition(b":")[2])
+            stream.read(length)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BLOCK), BLOCK))
+
+    thread = threading.Thread(target=answer_once, daemon=True)
+    thread.start()
+    with listening:
+        fired = fire(project, f"http://[::1]:{listening.getsockname()[1]}/")
+        thread.join(ENOUGH)
+    assert fired.verdict["message"] == "not over HTTP"
+
+
+def self_signed(directory: Path) -> ssl.SSLContext:
+    """Return what serves https with a certificate that nobody vouches for."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl, which makes the certificate, is not there")
+    key, certificate = directory / "key.pem", directory / "certificate.pem"
+    made = subprocess.run(
+        [
+            openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1",
+            "-addext", "subjectAltName=IP:127.0.0.1",
+        ],
+        capture_output=True,
+        check=False,
+    )  # fmt: skip
+    if made.returncode != 0:
+        pytest.skip(f"openssl makes no certificate: {made.stderr.decode()[-200:]}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def test_https_with_a_certificate_that_nobody_vouches_for_is_refused(project: Project, tmp_path: Path) -> None:
+    """A self-signed server gets nothing of the context; its hook fails as http. Once vouched for, it is heard."""
+    with serving(answering(BLOCK), tls=self_signed(tmp_path)) as server:
+        reason = failed(fire(project, server.url), "http")
+        assert "certificate" in reason.lower()
+        assert server.requests == []
+        trusting = fire(project, server.url, env={"SSL_CERT_FILE": str(tmp_path / "certificate.pem")})
+    assert trusting.verdict["message"] == "not over HTTP", trusting.stderr
+
+
+def test_a_url_hook_in_a_chain_sees_what_an_earlier_hook_changed(project: Project) -> None:
+    """The body is the context as the hooks before have left it."""
+    with serving(answering(BLOCK)) as server:
+        project.hooks(
+            {"name": "first", "command": """echo '{"action": "modify", "args_patch": {"command": "ls -l"}}'"""},
+            {"name": "second", "url": server.url},
+        )
+        project.fire()
+    assert json.loads(server.requests[0][3])["tool_args"] == {"command": "ls -l"}
+
+
+def test_urls_side_by_side_are_asked_at_the_same_time(project: Project) -> None:
+    """Two parallel URL hooks are both under way before either is answered."""
+    both = threading.Barrier(2, timeout=ENOUGH)
+
+    def meet(handler: Handler) -> None:
+        both.wait()
+        handler.answer(BLOCK)
+
+    with serving(meet) as server:
+        project.hooks(*({"name": f"h{i}", "url": server.url, "parallel": True} for i in range(2)))
+        fired = project.fire()
+    assert [hook["failure"] for hook in (fired.hook("h0"), fired.hook("h1"))] == [None, None]
+
+
+def test_a_signal_ends_an_exchange_that_is_under_way(project: Project) -> None:
+    """SIGTERM to hookrun while a server keeps silent ends the fire at once with 128 + 15."""
+    asked = threading.Event()
+
+    def silent(handler: Handler) -> None:
+        asked.set()
+        wait_for_the_end(handler)
+
+    with serving(silent) as server:
+        project.hooks({"url": server.url})
+        hookrun = subprocess.Popen(
+            project.command("fire", "pre_tool_use"),
+            cwd=project.root,
+            env=project.environment(),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            assert hookrun.stdin is not None
+            hookrun.stdin.write(b"{}")
+            hookrun.stdin.close()
+            hookrun.stdin = None
+            assert asked.wait(ENOUGH)
+            hookrun.terminate()
+            assert hookrun.wait(ENOUGH) == 143
+        finally:
+            hookrun.kill()
+            hookrun.communicate()

@@ -1,0 +1,278 @@
+"""What is told of a line beside its words: what is not known, what wraps it, and where reading ends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from hookrun.shell.parse_line import LONGEST, parse_line
+from hookrun.shell.prefilter import may_run
+from hookrun.shell.simple_command import SimpleCommand
+from hookrun.shell.words import UNKNOWN
+
+
+def only(line: str, program: str = "rm") -> SimpleCommand:
+    """Return the one command of a line that is a call of this program."""
+    found = [
+        each
+        for each in parse_line(line, directory="/srv", variables={"HOME": "/home/me"}).commands
+        if each.program == program
+    ]
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "argument"),
+    [
+        ("rm $x", UNKNOWN),
+        ('rm "$x"/*', f"{UNKNOWN}/*"),
+        ("rm ${HOME%/*}", UNKNOWN),
+        ("rm ${x:+/}", UNKNOWN),
+        ("rm $(date)", UNKNOWN),
+        ("rm a$((1 + 1))", f"a{UNKNOWN}"),
+        ("a=(x y); rm ${a[0]}", UNKNOWN),
+        ("read x; rm $x", UNKNOWN),
+        ("if a; then x=1; else x=2; fi; rm $x", UNKNOWN),
+        ("for x in {1,2,3,4}{1,2,3,4}{1,2}; do rm $x; done", UNKNOWN),
+        ("ls | xargs rm", UNKNOWN),
+        ("find a -exec rm {} +", f"a/{UNKNOWN}"),
+        ("rm <(ls)", UNKNOWN),
+    ],
+)
+def test_what_only_a_shell_would_know_is_unknown(line: str, argument: str) -> None:
+    """It is not guessed, and what is known around it stays."""
+    assert only(line).arguments == [argument]
+
+
+@pytest.mark.parametrize(
+    ("line", "directory"),
+    [
+        ("cd $x; rm a", None),
+        ("cd $x; cd /tmp; rm a", "/tmp"),
+        ("popd; rm a", None),
+        ("cd a/../b; rm a", "/srv/b"),
+        ("cd //; rm a", "/"),
+        ("if a; then cd x; else cd y; fi; rm a", None),
+        ("if a; then cd x; fi; rm a", "/srv/x"),
+        ("cd x || cd y; rm a", None),
+        ("cd x || exit; rm a", "/srv/x"),
+        ("pushd /tmp; rm a", "/tmp"),
+        ("sudo -D /tmp rm a", "/tmp"),
+        ("ssh host rm a", None),
+        ("chroot /mnt rm a", None),
+    ],
+)
+def test_the_directory_is_what_cd_says(line: str, directory: str | None) -> None:
+    """Where two branches differ, or the words of `cd` are not known, it is not known."""
+    assert only(line).directory == directory
+
+
+@pytest.mark.parametrize(
+    ("line", "wrappers"),
+    [
+        ("rm a", ()),
+        ("sudo -u me -- rm a", ("sudo",)),
+        ("sudo FOO=1 timeout -s KILL 5 nice rm a", ("sudo", "timeout", "nice")),
+        ("doas rm a", ("doas",)),
+        ("su - me -c 'rm a'", ("su",)),
+        ("script -qc 'rm a' /dev/null", ("script",)),
+        ("flock /tmp/lock -c 'rm a'", ("flock",)),
+        ("flock -w 5 /tmp/lock rm a", ("flock",)),
+        ("watch -n 1 rm a", ("watch",)),
+        ("sudo bash -c 'env rm a'", ("sudo", "bash", "env")),
+        ("parallel rm ::: a", ("parallel",)),
+        ("sudo -s <<< 'rm a'", ("sudo",)),
+        ("ssh -p 22 me@host <<'E'\nrm a\nE", ("ssh",)),
+        ("busybox rm a", ("busybox",)),
+        ("ionice -c 3 stdbuf -oL setsid rm a", ("ionice", "stdbuf", "setsid")),
+    ],
+)
+def test_what_wraps_a_command_is_told(line: str, wrappers: tuple[str, ...]) -> None:
+    """The outermost first, each past its own options."""
+    command = only(line)
+    assert command.wrappers == wrappers
+    assert command.arguments == ["a"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "command -v rm",
+        "sudo -l rm",
+        "echo rm",
+        "bash rm.sh",
+        "f() { rm a; }",
+        "cat <<'E'\nrm a\nE",
+        "type rm",
+        "env",
+        "# rm",
+    ],
+)
+def test_what_is_not_run_is_no_command(line: str) -> None:
+    """A name, a text, a function that nobody calls."""
+    assert all(each.program != "rm" for each in parse_line(line).commands)
+
+
+def test_redirections_are_told_with_their_descriptors() -> None:
+    """And `2>&1` writes no file."""
+    command = only("rm a > out 2>> err < in 2>&1 &> both >| over")
+    told = [
+        (each.descriptor, each.operator, each.target.text, each.writes, each.reads) for each in command.redirections
+    ]
+    assert told == [
+        ("", ">", "out", True, False),
+        ("2", ">>", "err", True, False),
+        ("", "<", "in", False, True),
+        ("2", ">&", "1", False, False),
+        ("", "&>", "both", True, False),
+        ("", ">|", "over", True, False),
+    ]
+
+
+def test_a_word_knows_where_it_stands_as_it_is() -> None:
+    """In bytes; one that a quote or a variable has changed stands nowhere."""
+    line = "é; bash -c 'cd x && npm i' \"$y\" n''pm"
+    commands = parse_line(line).commands
+    npm = next(each for each in commands if each.program == "npm")
+    places = [line.encode().index(word) for word in (b"npm", b"i' ")]
+    assert [word.at for word in npm.words] == places
+    bash = next(each for each in commands if each.program == "bash")
+    assert [word.at for word in bash.words] == [4, 9, 13, None, None]
+
+
+def test_a_function_that_calls_itself_is_told_and_ends() -> None:
+    """The call within itself is a command like any other, that knows what it is within."""
+    within = [each for each in parse_line(":(){ :|:& };:").commands if each.within]
+    assert [(each.program, each.within, each.beside) for each in within] == [(":", (":",), True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("rm a", None),
+        ("rm 'a", "syntax"),
+        ("if a; then rm a", "syntax"),
+        ("rm a)", "syntax"),
+        ("$(" * 200 + ")" * 200, "too deep"),
+        ("if a; then " * 60 + "rm a;" + " fi;" * 60, "too deep"),
+        ("eval " * 20 + "rm a", "too deep"),
+        ("a;" * 2000, "too long"),
+        ("for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "b=1;" + " done;" * 8, "too long"),
+        ("rm " + "a" * LONGEST, "too long"),
+    ],
+)
+def test_a_line_that_is_not_read_to_its_end_says_why(line: str, problem: str | None) -> None:
+    """One that is no shell, that is nested too deep, that is too long or runs too many commands."""
+    assert parse_line(line).problem == problem
+
+
+def test_what_doubles_itself_is_unknown_before_it_is_large() -> None:
+    """A variable that is put into itself again and again."""
+    command = parse_line("x=ab; " + 'x="$x$x";' * 60 + "rm $x").commands[-1]
+    assert command.arguments == [UNKNOWN]
+
+
+PARTS = st.sampled_from(
+    [
+        "rm",
+        "-rf",
+        "/",
+        "'",
+        '"',
+        "$(",
+        ")",
+        "`",
+        "<<E",
+        "\nE\n",
+        "|",
+        "&&",
+        ";",
+        "&",
+        "{",
+        "}",
+        "(",
+        "if",
+        "then",
+        "fi",
+        "for x in a",
+        "do",
+        "done",
+        "case x in",
+        "esac",
+        "$x",
+        "${x",
+        "\\",
+        "\n",
+        " ",
+        "$'\\x72'",
+        "<(",
+        "> f",
+        "2>&1",
+        "<<<",
+        "f()",
+        "x=1",
+        "export",
+        "[[",
+        "]]",
+        "é",
+        "�",
+        "\x00",
+        "bash -c",
+        "eval",
+        "xargs",
+        "sudo",
+        "find . -exec",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(PARTS, max_size=25), st.sampled_from(["", " "]))
+def test_no_line_makes_it_fail(parts: list[str], between: str) -> None:
+    """Whatever an agent writes."""
+    reading = parse_line(between.join(parts), directory="/srv", variables={"HOME": "/home/me"})
+    assert reading.problem in {None, "syntax", "too deep", "too long"}
+
+
+QUOTED = st.sampled_from(
+    ["rm", "r''m", '"rm"', "\\rm", "r\\m", "/bin/rm", "$'rm'", "${x:-rm}", "r?", "{rm,}", "R''M", "r\\\nm"]
+)
+AROUND = st.sampled_from(
+    [
+        "{}",
+        "sudo {}",
+        "cd /;{}",
+        "x&&{}",
+        "({})",
+        "x|{}",
+        "a=1 {}",
+        "bash -c '{}'",
+        'eval "{}"',
+        "$({})",
+        "<f {}",
+        "`{}`",
+        "x <<E;{}\nE",
+        "if a;then {};fi",
+        "env -S'{}'",
+        "su -c'{}'",
+        "xargs -n1 {}",
+        "find . -exec {}",
+    ]
+)
+
+
+@given(QUOTED, AROUND, AROUND)
+def test_the_cheap_look_sees_whatever_is_read(program: str, inner: str, outer: str) -> None:
+    """Where a command is found in a line, the look before it has not ruled it out."""
+    line = outer.replace("{}", inner.replace("{}", f"{program} -rf /"))
+    assert may_run(line, ("rm",))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ls -la", "cargo fmt && cargo test", "git status | head -n 5", "ls *.py", "python perform.py", "echo format > x"],
+)
+def test_the_cheap_look_spares_what_is_usual(line: str) -> None:
+    """Nothing is parsed for these."""
+    assert not may_run(line, ("rm", "dd", "mkfs"))
