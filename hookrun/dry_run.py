@@ -8,14 +8,15 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.agents import AGENTS, load
-from hookrun.config.problem import nearest
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.match import TOOL_NAMES, View, glob, shown, values, why_not
-from hookrun.model import ENDING, STRANGERS, Failure, Hook
+from hookrun.globs import glob
+from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import expand, prepare, resolve
 from hookrun.process.spawn import cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.text import closest
 from hookrun.trust.check import Approvals
-from hookrun.verdict import settle
+from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class DryRun:
         prediction = Prediction(hook)
         refused = self._trust.before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
-        if hook.layer in STRANGERS and isinstance(self._trust, Approvals):
+        if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
             prediction.trust = _trust_state(hook, off, refused)
         decidable, prediction.depends = _split(hook, context, known)
         mismatch = explain_mismatch(decidable, context)
@@ -111,7 +112,11 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
             beside = beside and hook.parallel and hook.layer == ended_by.layer
             if not hook.always and not beside:
                 each.state, each.why = ENDED, f"{ended_by.name}, which fails before it, ends the chain"
-        elif each.failure is not None and not each.depends and settle(hook, each.failure).action in ENDING:
+        elif (
+            each.failure is not None
+            and not each.depends
+            and apply_policies(hook, each.failure).action in TERMINAL_ACTIONS
+        ):
             ended_by, beside = hook, hook.parallel
 
 
@@ -141,7 +146,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tup
         fields["when"] = {path: globs for path, globs in hook.when.items() if path in known}
     if hook.unless is not None and any(path not in known for path in hook.unless):
         decided = {path: globs for path, globs in hook.unless.items() if path in known}
-        if View(context).holds(decided, every=False):
+        if ConditionEvaluator(context).holds(decided, every=False):
             unknown = [(path, globs) for path, globs in hook.unless.items() if path not in known]
             depends += [f"{path} (not {_format_globs(globs)})" for path, globs in unknown]
         fields["unless"] = None
@@ -154,14 +159,14 @@ def _undecided_tool(matcher: Sequence[str], context: Mapping[str, object], known
         return None
     if "tool_name" not in known:
         return "" if "*" in matcher else f"the tool ({_format_globs(matcher)})"
-    if "agent" in known or View(context).tool_matches(matcher):
+    if "agent" in known or ConditionEvaluator(context).tool_matches(matcher):
         return None
     agents = _agents_using_name(matcher, context.get("tool_name"))
     return f"the agent ({_format_globs(matcher)} is what {', '.join(agents)} call the tool)" if agents else None
 
 
 def _format_globs(globs: Sequence[str]) -> str:
-    return " | ".join(map(shown, globs))
+    return " | ".join(map(format_value, globs))
 
 
 def _has_tool(context: Mapping[str, object]) -> bool:
@@ -171,14 +176,14 @@ def _has_tool(context: Mapping[str, object]) -> bool:
 
 def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook's conditions do not match the context, with a hint; None where they match."""
-    cause = why_not(hook, context)
+    cause = mismatch_reason(hook, context)
     if cause is None:
         return None
     hint = None
     if cause.startswith("matcher: "):
         hint = _hint_for_matcher(hook.matcher or (), context)
     elif cause.startswith("when: "):
-        view = View(context)
+        view = ConditionEvaluator(context)
         path = next(path for path, globs in (hook.when or {}).items() if not view.matches(path, globs))
         hint = _hint_for_path(path, context)
     return f"{cause} ({hint})" if hint else cause
@@ -189,7 +194,7 @@ def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> 
         return f"{context.get('event')} has no tool: a matcher never matches there"
     for tool in (name for field in TOOL_NAMES if isinstance(name := context.get(field), str)):
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
-            return f"upper and lower case count: write {shown(tool)}"
+            return f"upper and lower case count: write {format_value(tool)}"
     agents = _agents_using_name(matcher, context.get("tool_name"))
     return f"it is what {', '.join(agents)} call it" if agents else None
 
@@ -205,7 +210,7 @@ def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
     """Return what the context has where the path leads to nothing."""
-    if any(True for _ in values(context, path)):
+    if any(True for _ in resolve_path(context, path)):
         return None
     before, _, last = path.rpartition(".")
     parent: object = context
@@ -213,7 +218,7 @@ def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
         parent = parent.get(step) if isinstance(parent, dict) else None
     if not isinstance(parent, dict) or not parent:
         return None
-    near = nearest(last, parent)
+    near = closest(last, parent)
     if near is not None:
         return f"did you mean {f'{before}.' if before else ''}{near}?"
     return f"{before} has {', '.join(map(str, list(parent)[:MAX_KEYS]))}" if before else None

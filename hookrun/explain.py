@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.conditions import format_value
 from hookrun.dry_run import explain_mismatch
-from hookrun.match import shown
+from hookrun.text import diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hookrun.agents.answer import Answer
     from hookrun.agents.message import Message
     from hookrun.firing import Fire
-    from hookrun.model import Hook, Run, Verdict
+    from hookrun.model import Hook, HookResult, Verdict
 
     Line = tuple[str, str]
     """A line of text and its style on a terminal, by rich's name."""
@@ -78,16 +79,16 @@ def attributes(hook: Hook) -> str:
 
 def summary(verdict: Verdict) -> str:
     """Return a verdict on one line: its action, and every other field that is set."""
-    fields = [f", {name} {shown(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
+    fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)
 
 
-def was_started(run: Run) -> bool:
+def was_started(run: HookResult) -> bool:
     """Return whether the hook's program began, and was waited for."""
     return run.outcome.exit_code is not None or run.outcome.ms > 0
 
 
-def runs_in_background(run: Run) -> bool:
+def runs_in_background(run: HookResult) -> bool:
     """Return whether the hook was started and left to itself."""
     return run.hook.background and run.failure is None and not run.interrupted
 
@@ -109,7 +110,7 @@ def _config_files(fire: Fire) -> Iterator[Line]:
         yield f"  {layer} declarations: {path}", "dim"
 
 
-def _result(run: Run) -> Iterator[Line]:
+def _result(run: HookResult) -> Iterator[Line]:
     failed = f"failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
     again = " once more, on the changed arguments" if run.recheck else ""
     if runs_in_background(run):
@@ -124,7 +125,7 @@ def _result(run: Run) -> Iterator[Line]:
     yield from ((f"      note: {note}", "yellow") for note in run.notes)
 
 
-def _transcript(run: Run, stdin: bytes, request_id: str) -> Iterator[Line]:
+def _transcript(run: HookResult, stdin: bytes, request_id: str) -> Iterator[Line]:
     outcome = run.outcome
     if was_started(run) or runs_in_background(run):
         for title, data in (("input", stdin), ("output", outcome.stdout), ("stderr", outcome.stderr)):
@@ -144,10 +145,8 @@ def shown_lines(data: bytes) -> list[str]:
 
 
 def _difference(before: object, after: object) -> Iterator[Line]:
-    import difflib  # only for changed arguments
-    import json
+    import json  # only for changed arguments
 
-    old, new = (json.dumps(each, indent=2, ensure_ascii=False).splitlines() for each in (before, after))
     styles = {"+": "green", "-": "red", "@": "dim"}
-    for line in list(difflib.unified_diff(old, new, lineterm=""))[2:]:
+    for line in diff(*(json.dumps(each, indent=2, ensure_ascii=False) for each in (before, after))):
         yield f"    {line}", styles.get(line[:1], "")

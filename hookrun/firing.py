@@ -9,7 +9,7 @@ import os
 import sys
 from time import monotonic
 
-from hookrun import audit, context as contexts
+from hookrun import audit, context as contexts, state
 from hookrun.config import cache
 from hookrun.config.find import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, resolve_event
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrun.config.cache import Compiled, Declared
     from hookrun.config.find import Found
-    from hookrun.engine import Chain
+    from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import Surroundings
     from hookrun.trust.switches import Switches
@@ -128,14 +128,14 @@ class Fire:
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
         self.candidates: Declared | None = None
-        self.chain: Chain | None = None
+        self.chain: HookChain | None = None
         self.trust: Switches | None = None
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run what applies to a context and return what it comes to. Raises TroubleError."""
         compiled, found = self.command.compiled, self.command.found
         cwd = found.cwd if found is not None else None
-        self.context = contexts.complete(data, self.event, self.request_id, cwd)
+        self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
         if compiled is None:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
@@ -144,7 +144,7 @@ class Fire:
         return self._run_hooks(self.candidates)
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
-        from hookrun.engine import Chain
+        from hookrun.engine import HookChain
         from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import DEEPEST, Surroundings, depth, nested
         from hookrun.process.runner import Runner
@@ -152,7 +152,7 @@ class Fire:
 
         command = self.command
         if depth() >= DEEPEST and (command.agent is None or nested()):
-            return self._too_deep(Chain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
+            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
         keep_to_ourselves()
         around = Surroundings(
             self.context,
@@ -171,7 +171,7 @@ class Fire:
         runner = Runner(
             around,
             loop,
-            locks=audit.directory(command.home) + "/locks",
+            locks=state.state_dir(command.home) + "/locks",
             on_background_end=self._record_background,
             trust=trust,
         )
@@ -192,7 +192,7 @@ class Fire:
                 return "HOOKRUN_SKIP names it"
             return trust.why_off(hook) if trust is not None else None
 
-        self.chain = Chain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
+        self.chain = HookChain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
         try:
             self.chain.run(timed)
         except Interrupted as interrupted:
@@ -212,11 +212,11 @@ class Fire:
         return self.chain.combined()  # what has been refused so far stays refused
 
     def _keep_text(self, text: str) -> str | None:
-        from hookrun.claude.texts import keep
+        from hookrun.state import save_overflow_text
 
-        return keep(self.command.home, text)
+        return save_overflow_text(self.command.home, text)
 
-    def _tell_what_is_lost(self, chain: Chain) -> None:
+    def _tell_what_is_lost(self, chain: HookChain) -> None:
         """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
         if self.command.agent is None:
             return
@@ -227,12 +227,12 @@ class Fire:
 
     def _first_time(self, cause: str) -> bool:
         """Tell whether the person has not heard of a cause in this session."""
-        from hookrun.session import first_time
+        from hookrun.state import mark_notice_shown
 
         session = self.context.get("session_id")
-        return first_time(self.command.home, session if isinstance(session, str) else None, cause)
+        return mark_notice_shown(self.command.home, session if isinstance(session, str) else None, cause)
 
-    def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
+    def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
 
         What tells the depth is a variable, and a project could set it so that no guard is asked any more.
@@ -252,15 +252,13 @@ class Fire:
             from hookrun.trust.check import Approvals
 
             return Approvals(command.home, command.project(), around, command.settings, given=command.trusted)
-        from hookrun import trust
-
-        if not os.path.lexists(trust.directory(command.home)):
+        if not os.path.lexists(state.data_dir(command.home)):
             return None
         from hookrun.trust.switches import Switches
 
         return Switches(command.home, command.project(), around, command.settings)
 
-    def _tell_of_trust(self, chain: Chain, trust: Switches) -> None:
+    def _tell_of_trust(self, chain: HookChain, trust: Switches) -> None:
         """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
 
         These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
@@ -282,7 +280,7 @@ class Fire:
         """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
         command = self.command
         total = monotonic() - command.started
-        return audit.of_fire(
+        return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
             self.context,
             action=verdict.action if verdict is not None else None,
@@ -303,7 +301,7 @@ class Fire:
         self.command.keep([audit.record("start", self.context, pid=os.getpid())])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self.command.keep([audit.of_background(hook, outcome, self.context)])
+        self.command.keep([audit.background_record(hook, outcome, self.context)])
 
 
 def named_home(path: str) -> str:

@@ -83,7 +83,7 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
         data["tool_args"] = {
             name: str(value).replace("{cwd}", cwd) for name, value in (args.items() if isinstance(args, dict) else ())
         }
-    return contexts.complete(data, event, "probe", cwd)
+    return contexts.with_defaults(data, event, "probe", cwd)
 
 
 def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:

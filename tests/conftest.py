@@ -14,7 +14,7 @@ import pytest
 
 from hookrun.config import cache
 from hookrun.config.find import find
-from hookrun.model import STRANGERS
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import Surroundings
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
@@ -126,7 +126,9 @@ class Project:
         root, home = str(at or self.root), str(self.home)
         compiled = cache.load(find(root, home))
         examiner = Examiner(home, root, Surroundings({}, project=root, request_id="", home=home))
-        strangers = [hook for hook in compiled.hooks() if hook.layer in STRANGERS] if compiled is not None else []
+        strangers = (
+            [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
+        )
         if strangers:
             with change(home) as decided:
                 for hook in strangers:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun import __version__
 from hookrun.cli.common import FAILED, INTERRUPTED
+from hookrun.text import closest, escape
+from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,10 +97,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; the error for an unknown one suggests the closest."""
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            from hookrun.config.problem import nearest, shown  # only for a mistake
-
-            near = nearest(args[0], COMMANDS)
-            ctx.fail(f"There is no command {shown(args[0])}.{f' Did you mean {near}?' if near else ''}")
+            near = closest(args[0], COMMANDS)
+            ctx.fail(f"There is no command {escape(args[0])}.{f' Did you mean {near}?' if near else ''}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
@@ -177,7 +176,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.context import ContextError
     from hookrun.events import UnknownEventError
     from hookrun.firing import TroubleError
-    from hookrun.observe.store import StoreError as MetricsError
+    from hookrun.observe.database import StoreError as MetricsError
     from hookrun.recipes.registry import UnknownRecipeError
     from hookrun.scaffold.declaring import ScaffoldError
     from hookrun.testing.find import NotThereError
@@ -195,9 +194,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
 def _print_error(message: str) -> int:
     """Print one line on stderr; return the exit status for it."""
-    from hookrun.config.problem import printable  # only for an error
-
-    click.echo(f"hookrun: {printable(' '.join(message.split()))}", err=True)
+    click.echo(f"hookrun: {escape(' '.join(message.split()))}", err=True)
     return FAILED
 
 

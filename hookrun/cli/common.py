@@ -10,6 +10,7 @@ import click
 
 from hookrun.agents import AGENTS, load
 from hookrun.config.find import claude_directory, find, home_directory
+from hookrun.text import closest, escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -103,11 +104,9 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
 
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     """Return the error for a name that none of the hooks has."""
-    from hookrun.config.problem import nearest, shown
-
-    near = nearest(name, [hook.name for hook in hooks])
-    hint = f"did you mean {shown(near)}?" if near else "hookrun list shows all hooks"
-    return click.ClickException(f"no hook is called {shown(name)} here; {hint}")
+    near = closest(name, [hook.name for hook in hooks])
+    hint = f'did you mean "{near}"?' if near else "hookrun list shows all hooks"
+    return click.ClickException(f'no hook is called "{name}" here; {hint}')
 
 
 # --- agents
@@ -115,14 +114,12 @@ def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
 
 def agents_named(names: Iterable[str]) -> list[Agent]:
     """Return the agents with these names, each once. Raises click.ClickException for an unknown name."""
-    from hookrun.config.problem import nearest, shown
-
     found = []
     for name in dict.fromkeys(names):
         if name not in AGENTS:
-            near = nearest(name, AGENTS)
+            near = closest(name, AGENTS)
             hint = f"did you mean {near}?" if near else f"expected one of {', '.join(AGENTS)}"
-            raise click.ClickException(f"unknown agent {shown(name)}: {hint}")
+            raise click.ClickException(f'unknown agent "{name}": {hint}')
         found.append(load(name))
     return found
 
@@ -159,13 +156,6 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
 def is_interactive() -> bool:
     """Return whether a question would be seen and could be answered."""
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def escape(text: str) -> str:
-    """Return the text with everything escaped that a terminal would not simply show."""
-    from hookrun.config.problem import printable
-
-    return printable(text)
 
 
 def print_line(text: str) -> None:

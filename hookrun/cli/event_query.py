@@ -63,7 +63,7 @@ class EventQuery:
             self._take_message(self.agent.read(data, native_of(self.agent, self.event)), where)
             return
         contexts.check(data, where)
-        self.notes += contexts.doubts(data, self.event)
+        self.notes += contexts.suspicious_fields(data, self.event)
         self.known = KnownFields(but=SET_FOR_AGENTS - set(data))
         self.contexts = [data]
         if self.agent is not None:

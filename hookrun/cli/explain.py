@@ -33,11 +33,11 @@ from hookrun.config.find import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.events import resolve_event
 from hookrun.explain import attributes
-from hookrun.model import Outcome, Run
+from hookrun.model import HookResult, Outcome
 from hookrun.process.prepare import Surroundings
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
-from hookrun.verdict import combine, settle
+from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import install
 from hookrun.wiring.command import this_program
 from hookrun.wiring.files import WiringError
@@ -158,7 +158,7 @@ class Explanation:
         self.predictions = [self._predict(fields) for fields in query.contexts]
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
-        context = contexts.complete(fields, self.query.event, "", self.sources.cwd)
+        context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         settings = self.sources.declarations.settings
         around = Surroundings(
             context,
@@ -277,7 +277,11 @@ class Explanation:
         replies = []
         for predictions in self.predictions:
             failed = [(each.hook, each.failure) for each in predictions if each.state == FAILS]
-            runs = [Run(hook, settle(hook, why), outcome=Outcome(why), failure=why) for hook, why in failed if why]
+            runs = [
+                HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why)
+                for hook, why in failed
+                if why
+            ]
             replies.append(said(combine(runs, {}, changed=False), runs))
         return answer(agent, message, replies).stdout().decode().strip()
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrun.agents.message import Message
     from hookrun.cli.common import Line
     from hookrun.cli.explain import Explanation
-    from hookrun.model import Hook, Outcome, Run, Verdict
+    from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 
 class ExplainRun:
@@ -95,7 +95,7 @@ class ExplainRun:
             "hooks": [self._run_to_json(run) for run in (fire.chain.runs if fire.chain is not None else ())],
         }
 
-    def _run_to_json(self, run: Run) -> dict[str, object]:
+    def _run_to_json(self, run: HookResult) -> dict[str, object]:
         return {
             **run.summary(),
             "background": runs_in_background(run),

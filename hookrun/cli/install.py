@@ -16,7 +16,6 @@ from hookrun.cli.common import (
     declarations_at,
     declared_events,
     dry_run_option,
-    escape,
     home_option,
     install_location,
     is_interactive,
@@ -27,6 +26,7 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.case import Case, look
+from hookrun.text import escape
 from hookrun.trust.store import StoreError
 from hookrun.wiring import change, codex_trust, install
 from hookrun.wiring.command import this_program

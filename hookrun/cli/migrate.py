@@ -10,7 +10,6 @@ import click
 
 from hookrun.cli.common import (
     FAILED,
-    escape,
     home_option,
     is_interactive,
     json_option,
@@ -27,6 +26,7 @@ from hookrun.config.migrate import Migrated, migrate
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import shown
 from hookrun.scaffold import writing
+from hookrun.text import escape
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import WiringError, existing
 from hookrun.wiring.json_edit import Json

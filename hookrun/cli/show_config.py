@@ -16,7 +16,6 @@ from hookrun.cli.common import (
     FAILED,
     aligned,
     config_options,
-    escape,
     load_config,
     load_project,
     print_json,
@@ -29,10 +28,10 @@ from hookrun.config import origins
 from hookrun.config.fields import KINDS, TRUSTED_SETTINGS
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import schema
+from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import resolve_event
-from hookrun.model import STRANGERS
-from hookrun.process.prepare import looks_like_credential
-from hookrun.redact import HIDDEN, redact
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.text import escape
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
-    decisions = {"trust": project.inspect(hook).state} if hook.layer in STRANGERS else {}
+    decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused_until(hook)
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import time
@@ -13,7 +12,6 @@ import click
 from hookrun.cli.common import (
     FAILED,
     config_option,
-    escape,
     home_option,
     is_interactive,
     json_option,
@@ -27,6 +25,7 @@ from hookrun.config.file import load
 from hookrun.config.problem import shown
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
+from hookrun.text import diff, escape
 from hookrun.trust import kept
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.files import within
@@ -339,7 +338,7 @@ def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
         old, new = before.get(name, ""), after.get(name, "")
         if old != new:
             yield f"    {name}"
-            lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+            lines = diff(old, new, context=2)
             yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
 
 

@@ -14,7 +14,7 @@ from hookrun.trust.switches import Switches
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.engine import Chain
+    from hookrun.engine import HookChain
     from hookrun.library.services import Services
     from hookrun.model import Hook, Outcome
     from hookrun.process.child import Task
@@ -31,7 +31,7 @@ class Processes:
     def __init__(
         self,
         services: Services,
-        chain: Chain,
+        chain: HookChain,
         *,
         request_id: str,
         deadline: float,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.model import STRANGERS, Failure
+from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.process import spawn
 from hookrun.process.child import Task
 
@@ -23,13 +23,6 @@ NESTING = b"HOOKRUN_CHAIN"
 
 DEEPEST = 3
 """Hooks that start an agent fire hooks again: so often, and no more."""
-
-CREDENTIAL_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
-)  # fmt: skip
-CREDENTIAL_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""What `env_policy: scrub` takes a credential by: a part of the variable's name, or its end."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
@@ -162,7 +155,7 @@ class Surroundings:
         Hooks in the dialect of Claude, which gives its hooks everything, are only bounded by the user's word.
         """
         floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
-        if hook.layer not in STRANGERS or floor not in POLICIES:
+        if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
@@ -240,13 +233,9 @@ def inherited(policy: str) -> Inherited:
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
+    from hookrun.credentials import looks_like_credential
+
     return {name: value for name, value in variables.items() if not looks_like_credential(name)}
-
-
-def looks_like_credential(name: bytes) -> bool:
-    """Tell by its name whether an environment variable is likely to hold a credential."""
-    upper = name.upper()
-    return upper.endswith(CREDENTIAL_ENDS) or any(word in upper for word in CREDENTIAL_WORDS)
 
 
 def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Task | Failure:
@@ -403,9 +392,9 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    from hookrun.private import label
+    from hookrun.state import file_name_for
 
-    return f"{locks}/{label(project, hook.layer, hook.source, hook.name)}.lock"
+    return f"{locks}/{file_name_for(project, hook.layer, hook.source, hook.name)}.lock"
 
 
 def _claude_variables(hook: Hook, project: str) -> dict[bytes, bytes]:

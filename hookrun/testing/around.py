@@ -165,7 +165,7 @@ class CaseFire(Fire):
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Note how a background hook ended; this is called in another thread."""
-        record = audit.of_background(hook, outcome, self._data)
+        record = audit.background_record(hook, outcome, self._data)
         kind = record.get("failure")
         failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
         self._ended.put(failed)

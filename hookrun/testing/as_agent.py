@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
     from hookrun.agents.answer import Answer
     from hookrun.agents.message import Message
-    from hookrun.model import Run, Verdict
+    from hookrun.model import HookResult, Verdict
 
 
 class NoEventError(LookupError):
@@ -29,6 +29,6 @@ def message_of(agent: Agent, event: str, context: Mapping[str, object]) -> Messa
     return message_from_context(agent, event, context)
 
 
-def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[Run]) -> Answer:
+def told(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> Answer:
     """Return what the agent is told of a verdict."""
     return answer(agent, message, [said(verdict, runs)])

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import nearest, shown
-from hookrun.model import STRANGERS
+from hookrun.config.problem import shown
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, Surroundings
+from hookrun.text import closest
 from hookrun.trust import kept, store as stores
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
@@ -84,7 +85,7 @@ class Project:
     @property
     def untrusted_hooks(self) -> list[Hook]:
         """The hooks that need the user's approval."""
-        return [hook for hook in self.declarations.hooks if hook.layer in STRANGERS]
+        return [hook for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
 
     def hooks(self) -> list[ProjectHook]:
         """Return the hooks that need approval, inspected now."""
@@ -101,7 +102,7 @@ class Project:
         """Return the hooks of this name that need approval. Raises UnknownHookError where there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
-            near = nearest(name, [hook.name for hook in self.untrusted_hooks])
+            near = closest(name, [hook.name for hook in self.untrusted_hooks])
             hint = f"did you mean {shown(near)}?" if near else "hookrun list shows all hooks"
             raise UnknownHookError(f"the project at {self.root} has no hook {shown(name)}; {hint}")
         return [self.inspect(hook) for hook in found]

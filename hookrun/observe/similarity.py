@@ -1,4 +1,4 @@
-"""How alike two texts are, and what an error message is when all that differs from time to time is taken out."""
+"""Measures how similar two strings are, and removes from error messages what varies: numbers, paths, ids."""
 
 from __future__ import annotations
 
@@ -22,55 +22,55 @@ VARYING = (
     (re.compile(r"\d+(?:[.,:]\d+)*"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
-"""What differs between two errors that are the same, in the order in which it is replaced, and by what."""
+"""What varies between two occurrences of the same error, in order of replacement, and its placeholder."""
 
 WORD = re.compile(r"\w+|<[a-z]+>")
 GRAM = 3
-LONGEST = 2000
-"""Characters of a text that count: of a longer one its beginning and its end."""
+MAX_CHARS = 2000
+"""Characters of a message that count: of a longer one its beginning and its end."""
 
 
-def normal(message: str) -> str:
-    """Return a message in lower case with one word in the place of every number, id, path, URL and quoted value."""
+def normalize(message: str) -> str:
+    """Return a message in lower case with a placeholder for every number, id, path, URL and quoted value."""
     for pattern, word in VARYING:
         message = pattern.sub(word, message)
     message = message.strip().lower()
-    half = LONGEST // 2
-    return message if len(message) <= LONGEST else f"{message[:half]} {message[-half:]}"
+    half = MAX_CHARS // 2
+    return message if len(message) <= MAX_CHARS else f"{message[:half]} {message[-half:]}"
 
 
 def fingerprint(message: str) -> str:
-    """Return a short digest that is the same for messages that differ only in what `normal` takes out."""
-    return sha256(normal(message).encode("utf-8", "replace")).hexdigest()[:24]
+    """Return a short digest that is the same for messages with the same normalized form."""
+    return sha256(normalize(message).encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text, in lower case."""
+    """Return the words of a string, in lower case."""
     return frozenset(WORD.findall(text.lower()))
 
 
-def likeness(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1: their common words and runs of three characters (Dice's measure)."""
+def similarity(one: str, other: str) -> float:
+    """Return the similarity of two strings, 0 to 1: Dice's coefficient of their words and of their trigrams."""
     if one == other:
         return 1.0
-    return (dice(words(one), words(other)) + dice(_grams(one), _grams(other))) / 2
+    return (dice(words(one), words(other)) + dice(_trigrams(one), _trigrams(other))) / 2
 
 
 def coverage(query: str, text: str) -> float:
-    """Return how much of a query is found in a text, from 0 to 1; a word that is only nearly there counts in part."""
+    """Return the share of a query's words that a text has, 0 to 1; a similar word counts in part."""
     wanted, there = words(query), words(text)
     if not wanted:
         return 0.0
     missing = wanted - there
-    nearly = sum(max((dice(_grams(word), _grams(each)) for each in there), default=0.0) / 2 for word in missing)
+    nearly = sum(max((dice(_trigrams(word), _trigrams(each)) for each in there), default=0.0) / 2 for word in missing)
     return (len(wanted) - len(missing) + nearly) / len(wanted)
 
 
-def _grams(text: str) -> frozenset[str]:
+def _trigrams(text: str) -> frozenset[str]:
     padded = f" {text.lower()} "
     return frozenset(padded[at : at + GRAM] for at in range(len(padded) - GRAM + 1))
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return how much of two sets is common to both, from 0 to 1 (Dice's measure)."""
+    """Return Dice's coefficient of two sets, 0 to 1: how much of them is common to both."""
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0

@@ -1,4 +1,4 @@
-"""Tool times: how long each tool call took, and whether it went well."""
+"""Times tool calls and counts their failures."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from hookrun.bundles.naming import named
-from hookrun.bundles.stable import stable
-from hookrun.observe import kept
-from hookrun.observe.moments import fired
-from hookrun.observe.store import Store
+from hookrun.observe import sanitize
+from hookrun.observe.canonical_json import canonical_json
+from hookrun.observe.context_fields import session_of
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:
-    from hookrun.library.context import Context
-    from hookrun.library.engine import Engine
-    from hookrun.observe.moments import Clock
+    from hookrun import Context, Engine
+    from hookrun.observe.timestamps import Clock
 
     Key = tuple[str, ...]
 
-LONGEST = 1e12
-"""Milliseconds, some thirty years: beyond that nobody has measured a call, and an earlier hookrun kept it."""
-MOST_PENDING = 1000
-"""Calls whose end is waited for; of more the oldest are forgotten."""
+MAX_MS = 1e12
+"""Some thirty years: a longer time is an error of the agent's, which an earlier hookrun stored all the same."""
+MAX_PENDING = 1000
+"""Unfinished calls that are remembered; beyond that the oldest are forgotten."""
 
 COUNTED = """
     WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms
@@ -39,14 +38,14 @@ RANKED = """
         FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?) AND ms <= 1e12
     ) WHERE place IN ((timed * 50 + 99) / 100, (timed * 95 + 99) / 100) ORDER BY tool, ms
 """
-"""The calls of a tool at its 50th and 95th percentile, which may be one and the same."""
+"""The calls at the 50th and 95th percentile of each tool, which may be one call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTime:
     """How one tool was used. Times are milliseconds, None where no call was timed; `timed` is how many were.
 
-    `p50_ms` and `p95_ms` are the nearest-rank percentiles: a time that a call really took.
+    `p50_ms` and `p95_ms` are nearest-rank percentiles: times of actual calls.
     """
 
     tool: str
@@ -63,11 +62,11 @@ class ToolTime:
 class ToolTimes:
     """A bundle that times every tool call, from pre_tool_use to post_tool_use or post_tool_failure.
 
-    Where the context has a `duration_ms`, as some agents send, that is taken: it has no waiting for a person in it.
-    A call that was never seen to begin is counted without a time; of calls that never end the latest `pending` are
-    remembered. Calls are told apart by their `tool_use_id`, without one by tool and arguments.
+    A `duration_ms` in the context, as some agents send it, takes precedence: it does not include waiting for the user.
+    A call whose beginning was not seen is counted without a time; of calls that never end the latest `pending` are
+    remembered. Calls are identified by their `tool_use_id`, without one by tool and arguments.
 
-    >>> from hookrun.library.event_contexts import PostToolUse
+    >>> from hookrun import PostToolUse
     >>> from hookrun.observe import Store, ToolTimes
     >>> import os, tempfile
     >>> times = ToolTimes(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
@@ -82,7 +81,7 @@ class ToolTimes:
         self,
         store: Store | None = None,
         *,
-        pending: int = MOST_PENDING,
+        pending: int = MAX_PENDING,
         stopwatch: Clock = time.perf_counter,
         clock: Clock = time.time,
     ) -> None:
@@ -97,19 +96,18 @@ class ToolTimes:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
-        # Not `always`: a call that was refused before it came here has no end to wait for.
-        own = named(engine, "tool-times-call", self._store.place)
-        engine.register("pre_tool_use", self.on_call, priority=1000, on_failure="continue", **own)
-        for event, handler, name in (
-            ("post_tool_use", self.on_result, "tool-times-result"),
-            ("post_tool_failure", self.on_failure, "tool-times-failure"),
-        ):
-            own = named(engine, name, self._store.place)
-            engine.register(event, handler, priority=0, always=True, thread=True, on_failure="continue", **own)
+        # Not `always`: a call that was blocked earlier never ends. Not in a thread: that would delay the start time.
+        call = {"tool-times-call": ("pre_tool_use", self.on_call)}
+        register_observers(engine, self._store.place, call, priority=1000, always=False, thread=False)
+        results = {
+            "tool-times-result": ("post_tool_use", self.on_result),
+            "tool-times-failure": ("post_tool_failure", self.on_failure),
+        }
+        register_observers(engine, self._store.place, results, priority=0)
 
     @property
     def pending(self) -> int:
-        """How many calls have begun and not ended."""
+        """The number of calls that have begun and not ended."""
         return len(self._began)
 
     def on_call(self, ctx: Context) -> None:
@@ -124,15 +122,15 @@ class ToolTimes:
                 self._take(self._began[oldest][0], 0)
 
     def on_result(self, ctx: Context) -> None:
-        """Keep how long a call took that has ended; with a `tool_result_error` it has failed."""
-        self._keep(ctx, ok=not ctx.tool_result_error)
+        """Store the duration of a call; with a `tool_result_error` it has failed."""
+        self._store_call(ctx, ok=not ctx.tool_result_error)
 
     def on_failure(self, ctx: Context) -> None:
-        """Keep how long a call took that has failed."""
-        self._keep(ctx, ok=False)
+        """Store the duration of a call that has failed."""
+        self._store_call(ctx, ok=False)
 
     def per_tool(self, *, session_id: str | None = None, since: float = 0.0) -> list[ToolTime]:
-        """Return how each tool was used from `since` (seconds since 1970) on, the one that took longest first."""
+        """Return how each tool was used from `since` (seconds since 1970) on, the largest total time first."""
         values = (since, session_id, session_id)
         with self._store.read() as db:
             percentiles: dict[str, list[float]] = {}
@@ -145,20 +143,20 @@ class ToolTimes:
             for p50, p95 in [(percentiles[tool][0], percentiles[tool][-1]) if timed else (None, None)]
         ]
 
-    def _keep(self, ctx: Context, *, ok: bool) -> None:
+    def _store_call(self, ctx: Context, *, ok: bool) -> None:
         now, key = self._stopwatch(), _key(ctx)
         with self._lock:
-            # The latest of those that cannot be told apart: an earlier one may have been refused and never end.
+            # The latest of identical calls: an earlier one may have been blocked and never end.
             began = self._take(key, -1) if key in self._calls else None
-        ms = _told(ctx)
+        ms = _reported_ms(ctx)
         if ms is None and began is not None:
             ms = max(now - began, 0.0) * 1000
-        values = (kept.session(ctx), kept.name(ctx.tool_name), fired(ctx, self._clock), ms, ok)
+        values = (session_of(ctx), sanitize.name(ctx.tool_name), fired_at(ctx, self._clock), ms, ok)
         with self._store.write() as db:
             db.execute("INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, ?, ?, ?, ?)", values)
 
     def _take(self, key: Key, which: int) -> float:
-        """Forget a call, the first (0) or the last (-1) of its key, and return when it began."""
+        """Remove a call, the first (0) or the last (-1) of its key, and return when it began."""
         numbers = self._calls[key]
         _, began = self._began.pop(numbers.pop(which))
         if not numbers:
@@ -170,12 +168,11 @@ def _key(ctx: Context) -> Key:
     session = ctx.session_id or ""
     if ctx.tool_use_id:
         return (session, ctx.tool_use_id)
-    return (session, ctx.tool_name or "", stable(ctx.tool_args))
+    return (session, ctx.tool_name or "", canonical_json(ctx.tool_args))
 
 
-def _told(ctx: Context) -> float | None:
-    """Return how long the agent says that the call took, in milliseconds."""
+def _reported_ms(ctx: Context) -> float | None:
     ms = ctx.get("duration_ms")
-    if isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 <= ms <= LONGEST:
+    if isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 <= ms <= MAX_MS:
         return None
     return float(ms)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from hookrun.fastjson import WHITESPACE, dumps, kind, loads
-from hookrun.model import ENDING, STRENGTH, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
+from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from hookrun.model import Hook, Outcome, Run
+    from hookrun.model import Hook, HookResult, Outcome
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
 
-COUNTS_ANYWAY = ENDING | {"ask"}
+BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
 """The actions that count whatever came after them: a crash, a hang, a kill."""
 
-REFUSED = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
+DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
 """What is said of a refusal that gives no reason."""
 
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
 """Lines of stderr that a failure tells."""
-LONGEST_LINES = 2000
+MAX_STDERR_TAIL = 2000
 """Characters of them."""
-LONGEST_REASON = 10_000
+MAX_REASON = 10_000
 """Characters of an output that are a reason as they stand; of a longer one only its beginning and its end are."""
 
 
@@ -38,7 +38,7 @@ class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says what was found and what was expected."""
 
 
-def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
     """Return what one run of a hook answered, by its exit status and stdout, and warnings about the answer."""
     notes: list[str] = []
     try:
@@ -56,28 +56,13 @@ def read(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | F
         return answer or Verdict(), notes
     if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
         return _veto(hook, outcome, answer), notes
-    if answer is not None and answer.action in COUNTS_ANYWAY:
-        notes.append(f"its {answer.action} counts although {_how_it_ended(outcome)}")
+    if answer is not None and answer.action in BINDING_ACTIONS:
+        notes.append(f"its {answer.action} counts although {_exit_description(outcome)}")
         return answer, notes
-    return outcome.failure or ended_badly(outcome), notes
+    return outcome.failure or exit_failure(outcome), notes
 
 
-def in_its_dialect(
-    hook: Hook, outcome: Outcome, event: str, context: Mapping[str, object]
-) -> tuple[Verdict | Failure, list[str]]:
-    """Return what one run of a hook answered at hookrun's `event`, and warnings: outside of a chain, which knows more.
-
-    `context` is what it has read.
-    """
-    if hook.dialect == "claude":
-        from hookrun.claude.answer import answered
-
-        answer = answered(hook, event, context, outcome)
-        return answer.given, answer.notes
-    return read(hook, outcome, can_modify=True)
-
-
-def goes_on(outcome: Outcome) -> bool:
+def is_plain_continue(outcome: Outcome) -> bool:
     """Tell at a glance that a process ended well with no more to say than `continue`, in its usual spellings."""
     return outcome.exit_code == 0 and outcome.failure is None and outcome.stdout in PLAIN
 
@@ -88,7 +73,7 @@ PLAIN = frozenset(
 """What most hooks print most of the time."""
 
 
-def returned(
+def from_return_value(
     outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
 ) -> tuple[Verdict | Failure, list[str]]:
     """Return the same as `read` for a function of a Python program, which returned `answer`."""
@@ -102,13 +87,13 @@ def returned(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # what a program makes up, JSON may not know
-        from hookrun.exception_text import exception_text
+        from hookrun.text import describe_exception
 
-        why = f"what it returned cannot be read as a verdict ({exception_text(error)})"
+        why = f"what it returned cannot be read as a verdict ({describe_exception(error)})"
         return outcome.failure or Failure("bad_verdict", why), notes
     if outcome.failure is None:
         return verdict, notes
-    if verdict.action in COUNTS_ANYWAY:
+    if verdict.action in BINDING_ACTIONS:
         notes.append(f"its {verdict.action} counts although {outcome.failure.detail}")
         return verdict, notes
     return outcome.failure, notes
@@ -127,7 +112,7 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     if answer is None:
         said = said or _reason(outcome.stdout)
         answer = Verdict("block")
-    elif STRENGTH[answer.action] < STRENGTH["block"]:
+    elif PRECEDENCE[answer.action] < PRECEDENCE["block"]:
         answer.action = "block"
         answer.modified_args = answer.args_patch = None
     if not answer.message:
@@ -135,38 +120,38 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     return answer
 
 
-def ended_badly(outcome: Outcome) -> Failure:
+def exit_failure(outcome: Outcome) -> Failure:
     """Return the failure of a process that ended with another exit status than 0 and 2."""
     code = outcome.exit_code or 0
     name = "signal" if code < 0 else "exit_code"
-    return Failure(name, f"{_how_it_ended(outcome)}{stderr_tail(outcome)}")
+    return Failure(name, f"{_exit_description(outcome)}{stderr_tail(outcome)}")
 
 
-def _how_it_ended(outcome: Outcome) -> str:
+def _exit_description(outcome: Outcome) -> str:
     if outcome.failure is not None:
         return outcome.failure.detail
     code = outcome.exit_code or 0
     return f"it was killed by signal {-code}" if code < 0 else f"it exited with status {code}"
 
 
-def text_of(output: bytes) -> str:
+def decode(output: bytes) -> str:
     """Return an output as text."""
     return output.decode("utf-8", "replace").strip()
 
 
 def _reason(output: bytes) -> str:
     """Return an output as the reason of a refusal: the first error is at its beginning, what came of it at its end."""
-    text = text_of(output)
-    more = len(text) - LONGEST_REASON
+    text = decode(output)
+    more = len(text) - MAX_REASON
     if more <= 0:
         return text
-    half = LONGEST_REASON // 2
+    half = MAX_REASON // 2
     return f"{text[:half]}\n[{more} characters are left out here]\n{text[-half:]}"
 
 
 def stderr_tail(outcome: Outcome) -> str:
     """Return the last lines of stderr, as they stand behind what is said of a failure; empty for none."""
-    lines = text_of(outcome.stderr)[-LONGEST_LINES:].splitlines()[-STDERR_LINES:]
+    lines = decode(outcome.stderr)[-MAX_STDERR_TAIL:].splitlines()[-STDERR_LINES:]
     return "; stderr: " + "\n".join(lines) if lines else ""
 
 
@@ -191,7 +176,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         msg = f"stdout is not one JSON object: {_excerpt(stdout)} ({error})"
         raise BadVerdictError(msg) from None
     if not isinstance(data, dict):
-        msg = f"stdout is {kind(data)}, expected one JSON object: {_excerpt(stdout)}"
+        msg = f"stdout is {type_name(data)}, expected one JSON object: {_excerpt(stdout)}"
         raise BadVerdictError(msg)
     return from_object(data, notes, can_modify=can_modify)
 
@@ -214,21 +199,21 @@ class _Pairs(list[tuple[str, object]]):
 def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
     """Return the verdict that a JSON object is. Raises BadVerdictError when it does not fit."""
     action = data.get("action")
-    if not isinstance(action, str) or action not in STRENGTH:
+    if not isinstance(action, str) or action not in PRECEDENCE:
         found = dumps(action)[:80] if "action" in data else "none"
-        msg = f"unknown action: found {found}, expected one of {', '.join(STRENGTH)}"
+        msg = f"unknown action: found {found}, expected one of {', '.join(PRECEDENCE)}"
         raise BadVerdictError(msg)
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
         if (text := data.get(name)) is not None:
             if not isinstance(text, str):
-                msg = f"{name} is {kind(text)}, expected a string"
+                msg = f"{name} is {type_name(text)}, expected a string"
                 raise BadVerdictError(msg)
             setattr(verdict, name, text)
     for name in VERDICT_OBJECTS:
         if (value := data.get(name)) is not None:
             if not isinstance(value, dict):
-                msg = f"{name} is {kind(value)}, expected an object"
+                msg = f"{name} is {type_name(value)}, expected an object"
                 raise BadVerdictError(msg)
             setattr(verdict, name, value)
     _check_change(verdict, notes, can_modify=can_modify)
@@ -260,7 +245,7 @@ def _excerpt(output: bytes, limit: int = 80) -> str:
     return text + "..." if len(output) > limit else text
 
 
-def settle(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
+def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
     """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed.
 
     Where it is not given, that is the hook's own.
@@ -269,8 +254,8 @@ def settle(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = No
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
         blocks = (on_failure or hook.on_failure) == "block"
         answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
-    elif answer.action in REFUSED and not answer.message:
-        answer.message = f"{REFUSED[answer.action]} by {hook.name} (no reason given)"
+    elif answer.action in DEFAULT_REASONS and not answer.message:
+        answer.message = f"{DEFAULT_REASONS[answer.action]} by {hook.name} (no reason given)"
     return _as_advice(hook, answer) if hook.mode == "advise" else answer
 
 
@@ -297,7 +282,7 @@ def _shown(args: dict[str, object]) -> str:
 
 
 def combine(
-    runs: Sequence[Run], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
+    runs: Sequence[HookResult], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
 ) -> Verdict:
     """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
 
@@ -309,7 +294,7 @@ def combine(
     messages: list[str | None] = []
     for run in runs:
         verdict = run.verdict
-        if (its := STRENGTH[verdict.action]) > strength:
+        if (its := PRECEDENCE[verdict.action]) > strength:
             strength = its
             combined.action = verdict.action
             messages = []
@@ -356,18 +341,18 @@ def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -
         old = before.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             yield from diff(old, value, (*path, key))
-        elif key not in before or not same(old, value):
+        elif key not in before or not json_equal(old, value):
             yield (*path, key), True, value
 
 
-def same(one: object, other: object) -> bool:
+def json_equal(one: object, other: object) -> bool:
     """Tell whether two JSON values are the same: unlike `==`, true is not 1 and 1 is not 1.0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(json_equal(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(json_equal, one, other))
     return one == other
 
 
@@ -395,5 +380,5 @@ def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
         for path, there, value in earlier
         for other, other_there, other_value in later
         if path[: len(other)] == other[: len(path)]
-        and not (path == other and there == other_there and same(value, other_value))
+        and not (path == other and there == other_there and json_equal(value, other_value))
     ]

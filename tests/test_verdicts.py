@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import verdict
-from hookrun.model import FAILURES, Failure, Hook, Outcome, Run, Verdict
+from hookrun import verdicts
+from hookrun.model import FAILURES, Failure, Hook, HookResult, Outcome, Verdict
 
 ORDER = ("stop", "block", "skip", "ask", "modify/allow", "continue")
 """The actions as DESIGN section 4 orders them, the strongest first."""
@@ -49,7 +49,7 @@ def said(action: str) -> dict[str, object]:
 
 def read(outcome: Outcome, *, can_modify: bool = True) -> Verdict | Failure:
     """Return what the run answered."""
-    return verdict.read(hook(), outcome, can_modify=can_modify)[0]
+    return verdicts.from_process(hook(), outcome, can_modify=can_modify)[0]
 
 
 def answer(outcome: Outcome, *, can_modify: bool = True) -> dict[str, object]:
@@ -85,7 +85,7 @@ def test_exit_0_and_one_fitting_object_is_as_it_says(action: str, around: str) -
 
 def test_unknown_keys_are_a_warning() -> None:
     """The verdict counts, and the note names the keys that mean nothing."""
-    result, notes = verdict.read(hook(), ended({"action": "block", "mesage": "x", "zz": 1}), can_modify=True)
+    result, notes = verdicts.from_process(hook(), ended({"action": "block", "mesage": "x", "zz": 1}), can_modify=True)
     assert isinstance(result, Verdict)
     assert result.action == "block"
     assert len(notes) == 1
@@ -96,7 +96,7 @@ def test_known_keys_are_no_warning() -> None:
     """Every field of the table, null too, is known."""
     fields = dict.fromkeys(("message", "additional_context", "system_message", "args_patch", "modified_context"))
     stdout: dict[str, object] = {"action": "modify", "modified_args": {}, **fields}
-    result, notes = verdict.read(hook(), ended(stdout), can_modify=True)
+    result, notes = verdicts.from_process(hook(), ended(stdout), can_modify=True)
     assert isinstance(result, Verdict)
     assert notes == []
 
@@ -181,12 +181,12 @@ def test_allow_and_ask_need_no_arguments(action: str) -> None:
 @pytest.mark.parametrize("can_modify", [True, False])
 def test_arguments_beside_another_action_are_not_used_and_told(action: str, field: str, can_modify: bool) -> None:
     """Only modify, allow and ask change anything; what else brings arguments gets a note, empty ones none."""
-    result, notes = verdict.read(hook(), ended({"action": action, field: {"a": 1}}), can_modify=can_modify)
+    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {"a": 1}}), can_modify=can_modify)
     assert isinstance(result, Verdict)
     assert result.to_dict() == {"action": action}
     assert len(notes) == 1
     assert action in notes[0]
-    result, notes = verdict.read(hook(), ended({"action": action, field: {}}), can_modify=can_modify)
+    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {}}), can_modify=can_modify)
     assert isinstance(result, Verdict)
     assert (result.to_dict(), notes) == ({"action": action}, [])
 
@@ -330,7 +330,7 @@ def test_a_guards_word_counts_whatever_came_after_it(
 ) -> None:
     """A fitting block, skip, ask or stop is not lost because the hook crashed, hung or was killed; a note tells it."""
     outcome = ended(said(action), exit_code=exit_code, failure=of_kind(kind))
-    result, notes = verdict.read(hook(), outcome, can_modify=True)
+    result, notes = verdicts.from_process(hook(), outcome, can_modify=True)
     assert isinstance(result, Verdict), expected
     assert result.to_dict() == said(action)
     assert len(notes) == 1
@@ -463,8 +463,8 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
     by silence, its failure means it, or it only advises."""
     guard = hook(on_failure=on_failure, mode=mode)
     outcome = ended(stdout, stderr=stderr, exit_code=exit_code, failure=failed, truncated=truncated)
-    result, _ = verdict.read(guard, outcome, can_modify=can_modify)
-    settled = verdict.settle(guard, result)
+    result, _ = verdicts.from_process(guard, outcome, can_modify=can_modify)
+    settled = verdicts.apply_policies(guard, result)
     assert settled.action in ACTIONS
     json.dumps(settled.to_dict(), allow_nan=False)
     said_so = exit_code == 0 and failed is None and not truncated and says_continue(stdout)
@@ -486,11 +486,11 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
 def test_on_failure_says_what_a_failure_means(kind: str) -> None:
     """Continue tells the person, block refuses; the reason names the hook, the failure and the detail."""
     reason = f"hook guard failed ({kind}): the detail"
-    assert verdict.settle(hook(), Failure(kind, "the detail")).to_dict() == {
+    assert verdicts.apply_policies(hook(), Failure(kind, "the detail")).to_dict() == {
         "action": "continue",
         "system_message": reason,
     }
-    blocked = verdict.settle(hook(on_failure="block"), Failure(kind, "the detail"))
+    blocked = verdicts.apply_policies(hook(on_failure="block"), Failure(kind, "the detail"))
     assert blocked.to_dict() == {"action": "block", "message": reason}
 
 
@@ -499,14 +499,14 @@ def test_on_failure_says_what_a_failure_means(kind: str) -> None:
 def test_in_mode_enforce_a_verdict_is_as_it_is(action: str, on_failure: str) -> None:
     """Nothing is made of an answer but what it says; on_failure has no part in it."""
     given_answer = Verdict(action, "m", additional_context="c", modified_args={"a": 1})
-    assert verdict.settle(hook(on_failure=on_failure), given_answer) is given_answer
+    assert verdicts.apply_policies(hook(on_failure=on_failure), given_answer) is given_answer
 
 
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "continue"])
 def test_advice_is_told_and_not_done(action: str) -> None:
     """In mode advise any deed is told to the person and to the model, its own words and contexts kept."""
     wanted = Verdict(action, "why", additional_context="c", system_message="s", modified_context={"k": 1})
-    advice = verdict.settle(hook(mode="advise"), wanted)
+    advice = verdicts.apply_policies(hook(mode="advise"), wanted)
     told = f"hook guard (advise) would {action}: why"
     assert advice.to_dict() == {
         "action": "continue",
@@ -521,7 +521,7 @@ def test_advice_is_told_and_not_done(action: str) -> None:
 def test_an_advised_change_is_shown_and_not_made(field: str) -> None:
     """The arguments that an advising hook wanted are told to the person, and nowhere else."""
     wanted = Verdict("modify", **{field: {"command": "ls \x1b"}})  # type: ignore[arg-type]  # one of the two fields
-    advice = verdict.settle(hook(mode="advise"), wanted)
+    advice = verdicts.apply_policies(hook(mode="advise"), wanted)
     assert advice.system_message is not None
     assert advice.system_message.startswith('hook guard (advise) would modify (arguments: {"command":')
     assert advice.system_message.isprintable()
@@ -532,23 +532,23 @@ def test_an_advised_change_is_shown_and_not_made(field: str) -> None:
 def test_an_adviser_that_has_no_objection_is_left_alone() -> None:
     """Continue in mode advise stays continue, with all it says."""
     silent = Verdict("continue", "m", additional_context="c")
-    assert verdict.settle(hook(mode="advise"), silent) is silent
+    assert verdicts.apply_policies(hook(mode="advise"), silent) is silent
 
 
 def test_a_failing_adviser_only_tells() -> None:
     """With on_failure block the failure of an advising hook is told as advice."""
-    advice = verdict.settle(hook(mode="advise", on_failure="block"), Failure("timeout", "after 5 s"))
+    advice = verdicts.apply_policies(hook(mode="advise", on_failure="block"), Failure("timeout", "after 5 s"))
     told = "hook guard (advise) would block: hook guard failed (timeout): after 5 s"
     assert advice.to_dict() == {"action": "continue", "message": told, "system_message": told}
-    assert verdict.settle(hook(mode="advise"), Failure("timeout", "after 5 s")).action == "continue"
+    assert verdicts.apply_policies(hook(mode="advise"), Failure("timeout", "after 5 s")).action == "continue"
 
 
 # --- combining
 
 
-def ran(*verdicts: Verdict) -> list[Run]:
+def ran(*verdicts: Verdict) -> list[HookResult]:
     """Return runs that came to these verdicts."""
-    return [Run(hook(), one, outcome=Outcome()) for one in verdicts]
+    return [HookResult(hook(), one, outcome=Outcome()) for one in verdicts]
 
 
 def rank(action: str) -> int:
@@ -559,7 +559,7 @@ def rank(action: str) -> int:
 @pytest.mark.parametrize("actions", [*product(ACTIONS, repeat=2), *product(ACTIONS, repeat=3)], ids=",".join)
 def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -> None:
     """Of any two or three answers the strongest is the verdict, with the messages of those that gave it, in order."""
-    combined = verdict.combine(
+    combined = verdicts.combine(
         ran(*(Verdict(action, f"{number} {action}") for number, action in enumerate(actions))), {"a": 1}, changed=True
     )
     strongest = min(map(rank, actions))
@@ -575,19 +575,19 @@ def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -
 def test_allow_never_outweighs_an_objection(stronger: str, allows: int) -> None:
     """However many hooks allow, before and after, another's ask, skip, block or stop is the verdict."""
     allowing = [Verdict("allow") for _ in range(allows)]
-    assert verdict.combine(ran(*allowing, Verdict(stronger), *allowing), None, changed=False).action == stronger
+    assert verdicts.combine(ran(*allowing, Verdict(stronger), *allowing), None, changed=False).action == stronger
 
 
 @pytest.mark.parametrize("actions", [("allow", "modify"), ("modify", "allow")])
 def test_allow_and_modify_are_both_kept(actions: tuple[str, ...]) -> None:
     """Of equal strength, an allow and a change come out as allow with the changed arguments."""
-    combined = verdict.combine(ran(*map(Verdict, actions)), {"a": 2}, changed=True)
+    combined = verdicts.combine(ran(*map(Verdict, actions)), {"a": 2}, changed=True)
     assert combined.to_dict() == {"action": "allow", "modified_args": {"a": 2}}
 
 
 def test_no_runs_are_continue() -> None:
     """Where no hook ran nobody objects."""
-    assert verdict.combine([], {"a": 1}, changed=False).to_dict() == {"action": "continue"}
+    assert verdicts.combine([], {"a": 1}, changed=False).to_dict() == {"action": "continue"}
 
 
 @settings(deadline=None)
@@ -603,13 +603,13 @@ def test_no_runs_are_continue() -> None:
         max_size=5,
     )
 )
-def test_contexts_and_system_messages_are_all_kept_in_order(verdicts: list[Verdict]) -> None:
+def test_contexts_and_system_messages_are_all_kept_in_order(answers: list[Verdict]) -> None:
     """Whatever action wins, what was said for the model's context and to the person is there, in order of the runs."""
-    combined = verdict.combine(ran(*verdicts), None, changed=False)
+    combined = verdicts.combine(ran(*answers), None, changed=False)
     assert combined.additional_context == (
-        "\n".join(v.additional_context for v in verdicts if v.additional_context) or None
+        "\n".join(v.additional_context for v in answers if v.additional_context) or None
     )
-    assert combined.system_message == ("\n".join(v.system_message for v in verdicts if v.system_message) or None)
+    assert combined.system_message == ("\n".join(v.system_message for v in answers if v.system_message) or None)
 
 
 def test_modified_contexts_are_merged_the_later_over_the_earlier() -> None:
@@ -619,14 +619,14 @@ def test_modified_contexts_are_merged_the_later_over_the_earlier() -> None:
         Verdict("block"),
         Verdict("allow", modified_context={"b": 2, "c": None}),
     )
-    assert verdict.combine(runs, None, changed=False).modified_context == {"a": 1, "b": 2, "c": None}
+    assert verdicts.combine(runs, None, changed=False).modified_context == {"a": 1, "b": 2, "c": None}
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("changed", [True, False])
 def test_arguments_are_there_only_when_changed_and_the_tool_may_run(action: str, changed: bool) -> None:
     """The whole arguments come with modify, allow and ask after a change, and with nothing else."""
-    combined = verdict.combine(ran(Verdict(action)), {"a": 1}, changed=changed)
+    combined = verdicts.combine(ran(Verdict(action)), {"a": 1}, changed=changed)
     expected = {"a": 1} if changed and action in {"modify", "allow", "ask"} else None
     assert combined.modified_args == expected
     assert combined.args_patch is None

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import match
+from hookrun import conditions, globs
 from hookrun.model import Hook
 
 Conditions = Mapping[str, Sequence[str]]
@@ -63,7 +63,7 @@ def likely(draw: st.DrawFn) -> tuple[str, str]:
 def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str]) -> None:
     """Patterns of every piece there is, with texts that nearly fit: the answer is that of fnmatchcase."""
     pattern, text = pair
-    assert match.glob(pattern, text) is fnmatchcase(text, pattern)
+    assert globs.glob(pattern, text) is fnmatchcase(text, pattern)
 
 
 @settings(deadline=None, max_examples=400)
@@ -84,7 +84,7 @@ def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str])
 @example("[a&&b]", "&")
 def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
     """Any heap of special characters: the answer is that of fnmatchcase."""
-    assert match.glob(pattern, text) is fnmatchcase(text, pattern)
+    assert globs.glob(pattern, text) is fnmatchcase(text, pattern)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
 )
 def test_globs(pattern: str, text: str, expected: bool) -> None:
     """`*` crosses newlines and `/`, sets have `!`, ranges and a first `]`, an unclosed `[` is itself, case counts."""
-    assert match.glob(pattern, text) is expected
+    assert globs.glob(pattern, text) is expected
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_globs(pattern: str, text: str, expected: bool) -> None:
 def test_a_megabyte_is_matched(pattern: str, expected: bool) -> None:
     """Many stars on a megabyte do not try every way to share it out among them."""
     text = "a" * (MEGABYTE // 2) + "xxyyzz" + "b" * (MEGABYTE // 2)
-    assert match.glob(pattern, text) is expected
+    assert globs.glob(pattern, text) is expected
 
 
 # --- matchers
@@ -168,7 +168,7 @@ def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
 ) -> None:
     """Any alternative may fit either name; no matcher fits everything, and without a tool no matcher fits."""
     context = {"tool_name": names[0], "agent_tool_name": names[1]}
-    assert match.applies(hook(matcher=matcher), context) is expected
+    assert conditions.applies(hook(matcher=matcher), context) is expected
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
 )
 def test_agents_are_named_and_not_matched(agents: list[str] | None, agent: str | None, expected: bool) -> None:
     """A hook for some agents runs for these only, and not where no agent is known."""
-    assert match.applies(hook(agents=agents), {"agent": agent}) is expected
+    assert conditions.applies(hook(agents=agents), {"agent": agent}) is expected
 
 
 # --- when and unless
@@ -213,14 +213,14 @@ def found(value: object, parts: list[str], *, every: bool) -> list[object]:
 
 def reference_holds(conditions: Conditions, context: Mapping[str, object], *, every: bool = True) -> bool:
     """Tell whether all conditions hold, by trying every glob on every value as text."""
-    for path, globs in conditions.items():
+    for path, patterns in conditions.items():
         candidates = [
             value
             for value in found(dict(context), path.split("."), every=every)
             if isinstance(value, (str, int, float))
         ]
         texts = [value if isinstance(value, str) else json.dumps(value) for value in candidates]
-        if not any(fnmatchcase(text, pattern) for text in texts for pattern in globs):
+        if not any(fnmatchcase(text, pattern) for text in texts for pattern in patterns):
             return False
     return True
 
@@ -269,12 +269,12 @@ def conditions_on(draw: st.DrawFn, context: dict[str, object]) -> dict[str, list
 @given(contexts, st.data())
 def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], data: st.DataObject) -> None:
     """Any context, any dotted paths: `holds` is the reference, `when` needs it and `unless` forbids it."""
-    conditions = data.draw(conditions_on(context))
-    expected = reference_holds(conditions, context)
-    assert match.View(context).holds(conditions) is expected
-    assert match.applies(hook(when=conditions), context) is expected
-    exempt = reference_holds(conditions, context, every=False)
-    assert match.applies(hook(unless=conditions), context) is not exempt
+    asked = data.draw(conditions_on(context))
+    expected = reference_holds(asked, context)
+    assert conditions.ConditionEvaluator(context).holds(asked) is expected
+    assert conditions.applies(hook(when=asked), context) is expected
+    exempt = reference_holds(asked, context, every=False)
+    assert conditions.applies(hook(unless=asked), context) is not exempt
 
 
 @settings(deadline=None)
@@ -286,14 +286,12 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
     matchers = data.draw(
         st.lists(st.lists(st.sampled_from(["b*", "B*", "x", "*"]), min_size=1), min_size=4, max_size=4)
     )
-    view = match.View(context)
-    for conditions, matcher in [*zip(asked, matchers, strict=False)] * 2:
-        fresh = match.View(context)
-        assert view.holds(conditions) is fresh.holds(conditions)
+    view = conditions.ConditionEvaluator(context)
+    for each, matcher in [*zip(asked, matchers, strict=False)] * 2:
+        fresh = conditions.ConditionEvaluator(context)
+        assert view.holds(each) is fresh.holds(each)
         assert view.tool_matches(matcher) is fresh.tool_matches(matcher)
-        assert view.selects(matcher, conditions, None, None) is (
-            fresh.tool_matches(matcher) and fresh.holds(conditions)
-        )
+        assert view.selects(matcher, each, None, None) is (fresh.tool_matches(matcher) and fresh.holds(each))
 
 
 @pytest.mark.parametrize(
@@ -349,15 +347,15 @@ def test_conditions(path: str, pattern: str, expected: bool) -> None:
             "dotted.way": {"in": "y"},
         }
     }
-    assert match.View(context).holds({path: [pattern]}) is expected
+    assert conditions.ConditionEvaluator(context).holds({path: [pattern]}) is expected
 
 
 def test_every_condition_must_hold_and_any_of_its_globs() -> None:
     """Keys are joined by and, the globs of one key by or."""
     context = {"a": "x", "b": "y"}
-    assert match.View(context).holds({"a": ["q", "x"], "b": ["y"]})
-    assert not match.View(context).holds({"a": ["x"], "b": ["x"]})
-    assert match.View(context).holds({})
+    assert conditions.ConditionEvaluator(context).holds({"a": ["q", "x"], "b": ["y"]})
+    assert not conditions.ConditionEvaluator(context).holds({"a": ["x"], "b": ["x"]})
+    assert conditions.ConditionEvaluator(context).holds({})
 
 
 @pytest.mark.parametrize(
@@ -369,12 +367,12 @@ def test_every_condition_must_hold_and_any_of_its_globs() -> None:
 )
 def test_a_decoy_key_with_a_dot_does_not_hide_a_value(arguments: dict[str, object]) -> None:
     """Who makes up the arguments cannot slip past a guard's condition with one more key that has a dot in it."""
-    assert match.View({"tool_args": arguments}).holds({"tool_args.target.path": ["/etc/*"]})
+    assert conditions.ConditionEvaluator({"tool_args": arguments}).holds({"tool_args.target.path": ["/etc/*"]})
 
 
 def test_an_index_of_thousands_of_digits_is_no_crash() -> None:
     """A path with a number that Python will not convert leads nowhere, as any other that is out of range."""
-    assert not match.View({"a": ["x"]}).holds({"a." + "1" * 5000: ["*"]})
+    assert not conditions.ConditionEvaluator({"a": ["x"]}).holds({"a." + "1" * 5000: ["*"]})
 
 
 # --- why not
@@ -400,8 +398,8 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
         "unless": data.draw(st.none() | conditions_on(context)),
     }
     candidate = hook(**fields)
-    why = match.why_not(candidate, context)
-    assert (why is None) is match.applies(candidate, context)
+    why = conditions.mismatch_reason(candidate, context)
+    assert (why is None) is conditions.applies(candidate, context)
     if why is not None:
         assert why.split(":")[0] in {name for name, value in fields.items() if value is not None}
         assert not any(unicodedata.category(char) == "Cc" for char in why)
@@ -426,7 +424,7 @@ def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], ex
     """The text says which condition it was, what it wanted and what was found, control characters escaped."""
     arguments = {"command": "ls\n\x1b[31m", "n": 3, "null": None}
     context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments}
-    why = match.why_not(hook(**fields), context)
+    why = conditions.mismatch_reason(hook(**fields), context)
     assert why is not None
     assert why.startswith(f"{expected[0]}: ")
     assert [part for part in expected if part not in why] == []
@@ -438,7 +436,7 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
     """A declaration cannot send the terminal an escape sequence by way of the path of a condition."""
     path = "a\x1b[2J"
     context = {path: "x"}
-    why = match.why_not(hook(**{condition: {path: ["x" if condition == "unless" else "y"]}}), context)
+    why = conditions.mismatch_reason(hook(**{condition: {path: ["x" if condition == "unless" else "y"]}}), context)
     assert why is not None
     assert why.isprintable()
 
@@ -447,7 +445,7 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
 @given(st.text(st.characters()) | trees)
 def test_what_is_shown_is_short_and_printable(value: object) -> None:
     """Whatever the value, people see at most the given number of printable ASCII characters."""
-    text = match.shown(value, 20)
+    text = conditions.format_value(value, 20)
     assert len(text) <= 20
     assert text.isascii()
     assert text.isprintable()
@@ -455,6 +453,6 @@ def test_what_is_shown_is_short_and_printable(value: object) -> None:
 
 def test_a_long_value_is_cut() -> None:
     """What does not fit ends in three dots, what fits is whole."""
-    assert match.shown("a" * 58) == '"' + "a" * 58 + '"'
-    assert match.shown("a" * 100) == '"' + "a" * 56 + "..."
-    assert match.shown([1] * 100, 10) == "[1,1,1,..."
+    assert conditions.format_value("a" * 58) == '"' + "a" * 58 + '"'
+    assert conditions.format_value("a" * 100) == '"' + "a" * 56 + "..."
+    assert conditions.format_value([1] * 100, 10) == "[1,1,1,..."

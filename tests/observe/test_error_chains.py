@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.library.event_contexts import ErrorOccurred, PostToolFailure, PostToolUse
-from hookrun.observe import CauseChains, chains
+from hookrun import ErrorOccurred, PostToolFailure, PostToolUse
+from hookrun.observe import CauseChains, error_chains
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrun.model import Verdict
+    from hookrun import Verdict
     from hookrun.observe import Store
     from tests.observe.conftest import Clock
 
@@ -163,9 +163,9 @@ def test_sessions_without_a_name_are_one(causes: CauseChains) -> None:
 def test_attempts_have_an_end(causes: CauseChains) -> None:
     """Of an error that nothing fixes only so many attempts are kept; it can still be fixed."""
     chain = chain_of(causes.on_failure(failed(command="make")))
-    for number in range(chains.MOST_ATTEMPTS + 5):
+    for number in range(error_chains.MAX_ATTEMPTS + 5):
         causes.on_result(ran(f"try {number}"))
-    assert len(causes.chain(chain).attempts) == chains.MOST_ATTEMPTS
+    assert len(causes.chain(chain).attempts) == error_chains.MAX_ATTEMPTS
     causes.on_result(ran("make"))
     fix = causes.chain(chain).fix
     assert fix is not None
@@ -222,10 +222,10 @@ def test_strange_texts(causes: CauseChains) -> None:
 def indexed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Run a test with the index of words, and in an SQLite that has none."""
     if request.param == "without":
-        monkeypatch.setattr(chains, "has_fts5", lambda _: False)
+        monkeypatch.setattr(error_chains, "has_fts5", lambda _: False)
         return False
     with closing(sqlite3.connect(":memory:")) as db:
-        if not chains.has_fts5(db):
+        if not error_chains.has_fts5(db):
             pytest.skip("this SQLite has no FTS5")
     return True
 
@@ -255,7 +255,7 @@ def test_the_index_finds_what_the_latest_would_not(
     causes: CauseChains, indexed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With an index any error is found however many came after it; without one the latest are compared."""
-    monkeypatch.setattr(chains, "LATEST", 5)
+    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 5)
     causes.record_error("the turbine is out of alignment again")
     for word in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
         causes.record_error(f"nothing else than {word}")
@@ -267,10 +267,10 @@ def test_errors_kept_without_an_index_are_found_with_one(causes: CauseChains, mo
     """Processes of several SQLites share the file: what one could not index the next one does."""
     causes.record_error("the turbine is out of alignment")
     with monkeypatch.context() as patch:
-        patch.setattr(chains, "has_fts5", lambda _: False)
+        patch.setattr(error_chains, "has_fts5", lambda _: False)
         causes.record_error("the rudder is out of alignment")
     causes.record_error("the keel is out of alignment")
-    monkeypatch.setattr(chains, "LATEST", 0)
+    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 0)
     assert len(causes.similar("which rudder is out of alignment")) == 3
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun.audit import SUSPICIOUS
-from hookrun.redact import FORMS, HIDDEN, PLACES, redact
+from hookrun.credentials import FORMS, HIDDEN, KINDS, find_secrets, redact
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
 """Thirty-six characters as a token may have them; every credential here is made up."""
@@ -154,8 +153,50 @@ def test_a_long_text_is_redacted_in_time(text: str) -> None:
     assert isinstance(redact(text), str)
 
 
-def test_what_the_audit_looks_at_more_closely_covers_every_pattern() -> None:
-    """The audit imports the patterns only for a text with one of its words: each pattern's words are among them."""
-    for words, _ in (*FORMS, *PLACES):
-        for word in words:
-            assert any(sign in word for sign in SUSPICIOUS), word
+FOUND_BY_SECRET_SCAN = {
+    "SG.": f"SG.{BODY}.{BODY}",
+    "do": "dop_v1_" + "0123456789abcdef" * 4,
+    "https://hooks.slack.com": f"https://hooks.slack.com/services/T0AB/B0CD/{BODY[:24]}",
+    "https://": f"https://discord.com/api/webhooks/99887766/{BODY}{BODY}",
+    "AccountKey=": f"AccountKey={BODY}{BODY}{BODY}==",
+    "AGE-": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3,
+    "shp": "shpat_" + "0123456789abcdef" * 2,
+    "hv": f"hvs.{BODY}",
+    "dapi": "dapi" + "0123456789abcdef" * 2,
+    "lin_": f"lin_api_{BODY}",
+    "GOCSPX-": f"GOCSPX-{BODY}",
+    "ya29.": f"ya29.{BODY}",
+    "-----BEGIN": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{BODY}\n-----END PGP PRIVATE KEY BLOCK-----",
+    "sk-ant-": f"sk-ant-api03-{BODY}",
+    "sk-": f"sk-proj-{BODY}",
+    "rk-": f"rk-{BODY}",
+    "sk_": f"sk_live_{BODY}",
+    "rk_": f"rk_live_{BODY}",
+    "gh": f"ghp_{BODY}",
+    "github_pat_": f"github_pat_{BODY}",
+    "npm_": f"npm_{BODY}",
+    "hf_": f"hf_{BODY}",
+    "glpat-": f"glpat-{BODY}",
+    "pypi-": f"pypi-{BODY}",
+    "AIza": f"AIza{BODY}",
+    "xox": "xoxb-12345-67890-aB3dE5gH7jK9mN1p",
+    "AKIA": "AKIAQWERTYUIOPASDFGH",
+    "ASIA": "ASIAQWERTYUIOPASDFGH",
+    "eyJ": f"eyJ{BODY}.{BODY}.{BODY}",
+}
+
+
+@pytest.mark.parametrize("beginning", [beginning for beginning, kind in KINDS.items() if kind])
+def test_what_secret_scan_finds_the_audit_redacts(beginning: str) -> None:
+    """Every kind of the table is found by its kind and hidden whole."""
+    credential = FOUND_BY_SECRET_SCAN[beginning]
+    assert [(match.kind, match.value) for match in find_secrets(f"x {credential} y")] == [
+        (KINDS[beginning], credential)
+    ]
+    assert redact(f"x {credential} y") == f"x {HIDDEN} y"
+
+
+def test_each_pattern_is_reached_by_one_of_its_words() -> None:
+    """A credential's text holds a word of the row that knows it: patterns are only tried behind such a word."""
+    for credential in FOUND_BY_SECRET_SCAN.values():
+        assert any(word in credential.lower() for words, _ in FORMS for word in words)

@@ -1,4 +1,4 @@
-"""All that the store knows of a session, of some days or of all time, in one object."""
+"""Collects all metrics of a session, of some days or of all time into one report."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.observe.causes import CauseChains
 from hookrun.observe.costs import Cost, CostTracker
-from hookrun.observe.moments import iso, since
+from hookrun.observe.error_chains import CauseChains
 from hookrun.observe.patterns import PatternLearning
-from hookrun.observe.summary import Session, Summary, summarise
-from hookrun.observe.tools import ToolTime, ToolTimes
-from hookrun.observe.workflow import WorkflowMetrics
+from hookrun.observe.timestamps import iso, start_of_last_days
+from hookrun.observe.tool_times import ToolTime, ToolTimes
+from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
 
 if TYPE_CHECKING:
-    from hookrun.observe.chains import Chain
-    from hookrun.observe.moments import Clock
-    from hookrun.observe.store import Store
+    from hookrun.observe.database import Store
+    from hookrun.observe.error_chains import ErrorChain
+    from hookrun.observe.timestamps import Clock
 
-MOST_CHAINS = 100
-"""Causal chains that are told one by one, the newest."""
+MAX_CHAINS = 100
+"""The newest causal chains, which a report has in full."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What is known. `errors` and `fixed` count all cause chains, `chains` are the newest of them.
+class MetricsReport:
+    """All metrics. `errors` and `fixed` count all cause chains, `chains` are the newest of them.
 
     `patterns` counts what was learned from checkpoints, which belongs to no session.
     """
@@ -37,16 +36,16 @@ class Report:
     costs: list[Cost]
     errors: int
     fixed: int
-    chains: list[Chain]
+    chains: list[ErrorChain]
     patterns: int
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is known at all."""
+        """Whether there are no metrics at all."""
         return not (self.sessions or self.tools or self.models or self.errors or self.patterns)
 
     def to_dict(self) -> dict[str, object]:
-        """Return all of it as a JSON object; times are RFC 3339."""
+        """Return the report as a JSON object; times are RFC 3339."""
         return {
             "summary": asdict(self.summary),
             "sessions": [_session(each) for each in self.sessions],
@@ -60,25 +59,25 @@ class Report:
 
 def collect(
     store: Store, *, session_id: str | None = None, days: float | None = None, clock: Clock = time.time
-) -> Report:
-    """Return what is known of one session, or of all, within the last so many days, or of all time.
+) -> MetricsReport:
+    """Return the metrics of one session or all, of the last `days` days or of all time.
 
-    Raises StoreError, and ValueError for days that are no number above 0.
+    Raises StoreError, and ValueError if `days` is not above 0.
     """
-    earliest = since(days, clock)
+    earliest = start_of_last_days(days, clock)
     workflow = WorkflowMetrics(store, clock=clock)
     sessions = [each for each in workflow.sessions(days=days) if session_id in (None, each.id)]
     costs, causes = CostTracker({}, store), CauseChains(store)
     errors, fixed = causes.totals(session_id=session_id, since=earliest)
-    return Report(
-        summary=summarise(sessions),
+    return MetricsReport(
+        summary=summarize(sessions),
         sessions=sessions,
         tools=ToolTimes(store).per_tool(session_id=session_id, since=earliest),
         models=costs.per_model(session_id=session_id, since=earliest),
         costs=costs.per_session(session_id=session_id, since=earliest),
         errors=errors,
         fixed=fixed,
-        chains=causes.chains(session_id=session_id, since=earliest, limit=MOST_CHAINS),
+        chains=causes.chains(session_id=session_id, since=earliest, limit=MAX_CHAINS),
         patterns=PatternLearning(store).count(since=earliest) if session_id is None else 0,
     )
 
@@ -102,7 +101,7 @@ def _session(session: Session) -> dict[str, object]:
     }
 
 
-def _chain(chain: Chain) -> dict[str, object]:
+def _chain(chain: ErrorChain) -> dict[str, object]:
     fixed_at = None if chain.fixed_at is None else iso(chain.fixed_at)
     attempts = [{**asdict(each), "at": iso(each.at)} for each in chain.attempts]
     fixes = [{**asdict(each), "at": iso(each.at)} for each in chain.fixes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.observe.likeness import LONGEST, coverage, fingerprint, likeness, normal
+from hookrun.observe.similarity import MAX_CHARS, coverage, fingerprint, normalize, similarity
 
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
 NAME = st.text(PLAIN, min_size=1, max_size=8)
@@ -35,7 +35,7 @@ def test_what_varies_does_not_matter(kind: str, data: st.DataObject, before: lis
     """Two messages that differ in one number, path, id, URL or quoted value have one fingerprint."""
     one, other = (data.draw(VARYING[kind]) for _ in range(2))
     texts = [" ".join([*before, each, *after]) for each in (one, other)]
-    assert normal(texts[0]) == normal(texts[1])
+    assert normalize(texts[0]) == normalize(texts[1])
     assert fingerprint(texts[0]) == fingerprint(texts[1])
 
 
@@ -50,9 +50,9 @@ def test_words_matter(one: list[str], other: list[str]) -> None:
 @given(st.text())
 def test_what_is_normal_stays_so(text: str) -> None:
     """The normal form of a normal form is itself, is short, and any text has one."""
-    once = normal(text)
-    assert normal(once) == once
-    assert len(once) <= LONGEST + 1
+    once = normalize(text)
+    assert normalize(once) == once
+    assert len(once) <= MAX_CHARS + 1
     fingerprint(text)
 
 
@@ -77,25 +77,25 @@ def test_what_is_normal_stays_so(text: str) -> None:
 )
 def test_normal_forms(message: str, wanted: str) -> None:
     """What is left of messages as tools write them."""
-    assert normal(message) == wanted
+    assert normalize(message) == wanted
 
 
 def test_likeness() -> None:
     """The same is 1, nothing in common is 0, and what is nearer is more; it does not matter which comes first."""
     base = "modulenotfounderror: no module named <value>"
     near, far = "importerror: no module named <value>", "permission denied: <path>"
-    assert likeness(base, base) == 1.0
-    assert likeness("", "") == 1.0
-    assert likeness("abc", "xyz") == 0.0
-    assert 0.6 < likeness(base, near) < 1
-    assert likeness(base, far) < 0.3
-    assert likeness(base, near) == likeness(near, base)
+    assert similarity(base, base) == 1.0
+    assert similarity("", "") == 1.0
+    assert similarity("abc", "xyz") == 0.0
+    assert 0.6 < similarity(base, near) < 1
+    assert similarity(base, far) < 0.3
+    assert similarity(base, near) == similarity(near, base)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_likeness_is_a_share(one: str, other: str) -> None:
     """Any two texts have one, from 0 to 1, the same both ways."""
-    assert 0 <= likeness(one, other) == likeness(other, one) <= 1
+    assert 0 <= similarity(one, other) == similarity(other, one) <= 1
 
 
 def test_coverage() -> None:

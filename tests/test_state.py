@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import private
+from hookrun import state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def test_what_is_missing_above_is_made_too(tmp_path: Path) -> None:
     """Each for its owner alone; what is there already stays as it is."""
-    private.make(str(tmp_path / "one" / "two" / "three"))
-    private.make(str(tmp_path / "one" / "two"))
+    state.make_private_dir(str(tmp_path / "one" / "two" / "three"))
+    state.make_private_dir(str(tmp_path / "one" / "two"))
     for name in ("one", "one/two", "one/two/three"):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
 
@@ -30,13 +30,13 @@ def test_where_nothing_can_be_made_the_error_is_raised(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(FileNotFoundError, match="/nowhere"):
-        private.make("/nowhere/deep")
+        state.make_private_dir("/nowhere/deep")
 
 
 def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
     """It is no directory, and is left alone."""
     (tmp_path / "one").write_text("mine")
     with pytest.raises(FileExistsError):
-        private.make(str(tmp_path / "one"))
+        state.make_private_dir(str(tmp_path / "one"))
     with pytest.raises(NotADirectoryError):
-        private.make(str(tmp_path / "one" / "two"))
+        state.make_private_dir(str(tmp_path / "one" / "two"))

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.library.event_contexts import SessionEnd, SessionStart
-from hookrun.observe import MetricsExport, Store, StoreError, WorkflowMetrics, schema
-from hookrun.observe.store import default_path
+from hookrun import SessionEnd, SessionStart
+from hookrun.observe import MetricsExport, Store, StoreError, WorkflowMetrics, database
+from hookrun.observe.database import default_path
 from tests.conftest import ROOT
 
-VERSION = len(schema.MIGRATIONS)
+VERSION = len(database.MIGRATIONS)
 INSERT = "INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, 'bash', 0, 1, 1)"
 
 WRITER = f"""
@@ -359,7 +359,7 @@ STEP = ("ALTER TABLE patterns ADD COLUMN shade TEXT", "UPDATE patterns SET shade
 def test_an_older_database_is_brought_up_to_date(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading or writing goes through each step that is missing, once, and keeps what was there."""
     add(store)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, STEP))
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, STEP))
     for _ in range(2):
         with store.read() as db:
             assert [row[0] for row in db.execute("PRAGMA user_version")] == [VERSION + 1]
@@ -375,7 +375,7 @@ def test_a_step_that_fails_changes_nothing(store: Store, monkeypatch: pytest.Mon
     """A migration is made whole or not at all."""
     add(store)
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, (*STEP, "nonsense")))
+        patch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, (*STEP, "nonsense")))
         with pytest.raises(sqlite3.OperationalError):
             add(store)
     add(store)
