@@ -56,7 +56,7 @@ def test_version(project: Project) -> None:
         (["validate", "--config"], "--config"),
         (["validate", "coder.json", "extra"], "extra"),
         (["--nope"], "--nope"),
-        (["\x1b[2J"], "\\u001b"),
+        (["\x1b[2J"], "\\x1b"),
     ],
 )
 def test_usage_errors(project: Project, arguments: list[str], message: str) -> None:
