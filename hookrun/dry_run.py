@@ -13,7 +13,7 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import expand, prepare, resolve
-from hookrun.process.spawn import cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
 from hookrun.text import closest
 from hookrun.trust.check import Approvals
 from hookrun.verdicts import apply_policies
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import Environment, Surroundings
+    from hookrun.process.prepare import Environment, HookEnvironment
     from hookrun.trust.switches import Switches
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -67,7 +67,7 @@ class Prediction:
 class DryRun:
     """Predicts a run with its `trust` and `around`; `off` returns another reason why a hook is switched off."""
 
-    def __init__(self, trust: Switches, around: Surroundings, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: Switches, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
         self._around = around
         self._off = off
@@ -227,11 +227,11 @@ def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
 # --- programs
 
 
-def _preflight_failure(hook: Hook, around: Surroundings) -> Failure | None:
+def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
     """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
     if hook.error is not None:
         return None
-    environment = around.environment(hook, b"")
+    environment = around.variables(hook, b"")
     try:
         directory = around.directory(hook, environment)
         try:
@@ -259,9 +259,9 @@ def _broken_program(hook: Hook, environment: Environment, directory: str) -> Fai
         return None
     interpreter = interpreter_of(path)
     if interpreter is not None:
-        return None if os.path.exists(expand(interpreter, {}, directory)) else no_interpreter(path, interpreter)
+        return None if os.path.exists(expand(interpreter, {}, directory)) else missing_interpreter(path, interpreter)
     if hook.kind == "args" and _is_text(path):  # only a shell runs a script without a shebang
-        return diagnosis(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
+        return explain_exec_error(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
     return None
 
 

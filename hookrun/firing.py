@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.config.find import Found
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.switches import Switches
 
 REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
@@ -146,15 +146,15 @@ class Fire:
     def _run_hooks(self, candidates: Declared) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import DEEPEST, Surroundings, depth, nested
-        from hookrun.process.runner import Runner
-        from hookrun.process.spawn import catch, keep_to_ourselves, release
+        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.runner import ProcessRunner
+        from hookrun.process.spawn import catch_signals, release_signals, set_cloexec_on_inherited
 
         command = self.command
-        if depth() >= DEEPEST and (command.agent is None or nested()):
-            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
-        keep_to_ourselves()
-        around = Surroundings(
+        if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
+            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
+        set_cloexec_on_inherited()
+        around = HookEnvironment(
             self.context,
             project=command.project(),
             request_id=self.request_id,
@@ -164,11 +164,11 @@ class Fire:
         self.trust = trust = self._trust(around)
         loop = Loop(
             deadline=command.deadline,
-            wake=catch(),
+            wake=catch_signals(),
             on_slow=self._record_start,
             slow_at=command.started + SLOW,
         )
-        runner = Runner(
+        runner = ProcessRunner(
             around,
             loop,
             locks=state.state_dir(command.home) + "/locks",
@@ -202,7 +202,7 @@ class Fire:
         except Exception as error:
             command.problems.append(internal_error(error))
         finally:
-            release()
+            release_signals()
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
@@ -245,7 +245,7 @@ class Fire:
 
     # --- what a person has decided
 
-    def _trust(self, around: Surroundings) -> Switches | None:
+    def _trust(self, around: HookEnvironment) -> Switches | None:
         """Return who is asked about each hook: for a person, only what they have switched off."""
         command = self.command
         if command.agent is not None:

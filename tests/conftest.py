@@ -15,7 +15,7 @@ import pytest
 from hookrun.config import cache
 from hookrun.config.find import find
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner
@@ -125,7 +125,7 @@ class Project:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
         root, home = str(at or self.root), str(self.home)
         compiled = cache.load(find(root, home))
-        examiner = Examiner(home, root, Surroundings({}, project=root, request_id="", home=home))
+        examiner = Examiner(home, root, HookEnvironment({}, project=root, request_id="", home=home))
         strangers = (
             [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
         )

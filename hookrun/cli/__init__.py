@@ -179,14 +179,14 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.observe.database import StoreError as MetricsError
     from hookrun.recipes.registry import UnknownRecipeError
     from hookrun.scaffold.declaring import ScaffoldError
-    from hookrun.testing.find import NotThereError
-    from hookrun.testing.from_log import NoCaseError
+    from hookrun.testing.cases import NoCaseFileError
+    from hookrun.testing.update import NoCaseError
     from hookrun.trust.project import NotAllowedError, UnknownHookError
     from hookrun.trust.store import StoreError
     from hookrun.wiring.files import WiringError
 
     return (
-        *(ContextError, MetricsError, NoCaseError, NoHomeError, NotAllowedError, NotThereError, ScaffoldError),
+        *(ContextError, MetricsError, NoCaseError, NoHomeError, NoCaseFileError, NotAllowedError, ScaffoldError),
         *(StoreError, TroubleError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableError),
         WiringError,
     )

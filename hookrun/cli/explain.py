@@ -34,7 +34,7 @@ from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.events import resolve_event
 from hookrun.explain import attributes
 from hookrun.model import HookResult, Outcome
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 from hookrun.verdicts import apply_policies, combine
@@ -160,7 +160,7 @@ class Explanation:
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         settings = self.sources.declarations.settings
-        around = Surroundings(
+        around = HookEnvironment(
             context,
             project=self.sources.project,
             request_id="",

@@ -11,11 +11,10 @@ import click
 from click.core import ParameterSource
 
 from hookrun.cli.common import FAILED, json_option, print_json, resolve_home, warn, working_directory
-from hookrun.testing import find
-from hookrun.testing.coverage import Coverage
-from hookrun.testing.ran import Tested
-from hookrun.testing.report import Report
-from hookrun.testing.run import run_cases
+from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
+from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
+from hookrun.testing.results import Coverage, TestRun
+from hookrun.testing.runner import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
@@ -111,9 +110,9 @@ def test_command(
     ctx.exit(0 if _once(options)[1] else FAILED)
 
 
-def _once(options: TestOptions) -> tuple[Tested, bool]:
+def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run all tests once and report; return the results, and whether all is well."""
-    report = Report()
+    report = TestReporter()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
     updated = None
@@ -128,24 +127,20 @@ def _once(options: TestOptions) -> tuple[Tested, bool]:
         good = False
     shown = coverage if _wants_coverage(options) else None
     if options.as_json:
-        from hookrun.testing import machine  # rarely asked for
-
-        data = machine.as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
+        data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         print_json(data)
     else:
         report.all(tested, shown, updated)
     if options.junit is not None:
-        from hookrun.testing import machine  # rarely asked for
-
         with open(options.junit, "wb") as file:
-            file.write(machine.junit(tested))
+            file.write(as_junit(tested))
     return tested, good
 
 
-def _run(options: TestOptions, report: Report) -> Tested:
+def _run(options: TestOptions, report: TestReporter) -> TestRun:
     """Read and run the tests. Raises click.ClickException where there are none."""
-    files = find.read(options.paths)
-    cases = find.chosen(files, options.pattern)
+    files = load_all(options.paths)
+    cases = select_cases(files, options.pattern)
     gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
     gc.set_threshold(FEW_COLLECTIONS)
     report.begin(len(cases))
@@ -163,14 +158,14 @@ def _wants_coverage(options: TestOptions) -> bool:
     return options.pattern is None or options.fail_under is not None
 
 
-def _is_good(tested: Tested, updated: Updated | None) -> bool:
+def _is_good(tested: TestRun, updated: Updated | None) -> bool:
     """Return whether every test passed, or was updated."""
     if updated is None:
         return tested.ok
     return not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
 
 
-def _nothing_is_no_success(tested: Tested, files: list[CaseFile], pattern: str | None) -> None:
+def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:
     """Raise click.ClickException where no test was run and nothing else explains it."""
     if tested.results or tested.problems:
         return
@@ -192,7 +187,7 @@ def _watch(options: TestOptions) -> None:
         try:
             tested, _ = _once(options)
             files = watch.files_of(tested.results)
-        except (click.ClickException, find.NotThereError) as error:
+        except (click.ClickException, NoCaseFileError) as error:
             warn(str(error))
         click.echo("watching; Ctrl-C ends it", err=True)
         watch.until_changed(options.paths, files, begun)
@@ -209,13 +204,13 @@ def _nothing_to_run(ctx: click.Context) -> None:
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
     """Make a test of a recorded run, and print it or add it to a file."""
-    from hookrun.testing import from_log  # rarely asked for
+    from hookrun.testing import update as writing  # rarely asked for
 
-    case = from_log.case_of(resolve_home(home), recorded)
+    case = writing.case_from_log(resolve_home(home), recorded)
     if as_json:
         print_json({"cases": [case]})
     elif into is None:
-        click.echo(from_log.as_text(case), nl=False)
+        click.echo(writing.case_as_text(case), nl=False)
     else:
-        from_log.put_into(into, case)
+        writing.append_case(into, case)
         click.echo(f"put the case {case['name']!r} into {into}")

@@ -22,7 +22,7 @@ from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
 from hookrun.library.result import Result
 from hookrun.model import Failure, HookResult, Outcome, Verdict
-from hookrun.process.prepare import DEEPEST, depth
+from hookrun.process.prepare import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION, is_plain_continue
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Report = tuple[Handler, Context]
 
 LOG = logging.getLogger("hookrun")
-OUTSIDE = depth()
+OUTSIDE = nesting_depth()
 """How many hooks outside of this program it is within."""
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
 """How many fires, and hooks outside of this program, this one is within."""
@@ -170,7 +170,7 @@ class Fire:
 
     def _go_deeper(self) -> contextvars.Token[int]:
         nesting = NESTING.get()
-        if nesting >= DEEPEST:
+        if nesting >= MAX_NESTING:
             raise NestedError(
                 f"{self._event} is fired within hooks {nesting} deep: a handler fires what calls it again; "
                 "no further hook is run"

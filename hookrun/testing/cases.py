@@ -1,4 +1,4 @@
-"""Reads files of cases: every case with its place in the file, and everything that is wrong, with its place too."""
+"""Read files of cases into `Case` objects and report every mistake in them with its position."""
 
 from __future__ import annotations
 
@@ -6,41 +6,115 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
-from hookrun.config.fields import names
+from hookrun.agents import AGENTS
+from hookrun.config.fields import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD, names
 from hookrun.config.problem import Problem, shown
+from hookrun.config.shapes import Anything, Choice, Field, Many, Table, Text
 from hookrun.config.source import Document, SourceError, read
 from hookrun.config.values import Place, keep
-from hookrun.testing.case_fields import (
-    CASE_FIELDS,
-    EXPECT_FIELDS,
-    FILE_FIELDS,
-    LAID_OVER,
-    NOT_IN_DEFAULTS,
-    NULLABLE,
+from hookrun.globs import glob
+from hookrun.model import FAILURES, PRECEDENCE
+from hookrun.testing import is_case_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = Text("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
+HOOK = Text("the name of a hook", NAME.pattern)
+ACTION = Text("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
+AGENT = Text("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
+
+EXPECT_FIELDS = (
+    Field(
+        "action",
+        Many(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
+        "What all hooks together come to: one action, or those of which one is right.",
+    ),
+    Field("message", WORD, "A glob on the message; null: there is none."),
+    Field("additional_context", WORD, "A glob on the text for the model; null: there is none."),
+    Field("system_message", WORD, "A glob on the text for the person; null: there is none."),
+    Field("args", Anything(), "The tool's arguments after the chain, all of them."),
+    Field("failure", Choice(tuple(FAILURES)), "How a hook that ran failed; null, as by default: none failed."),
+    Field(
+        "fired",
+        Many(HOOK, "a list of hooks, true or false", least=0),
+        "The hooks that ran, in order; true: at least one did; false: none did.",
+    ),
+    Field(
+        "files",
+        Table(PATH, Text("a glob"), "an object of path and glob"),
+        "Files in the case's own directory afterwards: a glob on what one holds; null: it is not there.",
+    ),
 )
+"""The fields of `expect`."""
+
+NULLABLE = frozenset({"message", "additional_context", "system_message", "failure"})
+"""Expectations that may be null, for none."""
+
+CASE_FIELDS = (
+    Field("name", NAME, "What the case is called; unique in its file."),
+    Field("event", EVENT, "The event that is fired, by any of its names."),
+    Field(
+        "hook",
+        Many(HOOK, "the name of a hook or a list of them", alone=HOOK, unique=True),
+        "Only these hooks; without it the whole chain.",
+    ),
+    Field("tool", WORD, "The context's `tool_name`."),
+    Field("args", Anything(), "The context's `tool_args`."),
+    Field("context", Anything(), "Other fields of the context."),
+    Field("context_file", PATH, "A JSON file with a context, relative to the file of cases."),
+    Field(
+        "agents",
+        Many(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
+        "Run once as each of these agents would have it.",
+    ),
+    Field("env", names(HOOK_FIELDS)["env"].shape, "Variables in the environment of the hooks."),
+    Field(
+        "files",
+        Table(PATH, Text("text"), "an object of path and text"),
+        "Files in the case's own temporary working directory.",
+    ),
+    Field("setup", Text("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
+    Field("workdir", Choice(("temporary",)), "A temporary working directory, also without files."),
+    Field("expect", Anything(), "What has to come of it."),
+)
+"""The fields of a case."""
+
+FILE_FIELDS = (
+    Field("config", PATH, "The declaration file, relative to this one."),
+    Field("defaults", Anything(), "Fields for every case that does not have them itself."),
+    Field("cases", Anything(), "The cases."),
+)
+"""The fields at the top of a file of cases."""
+
+NOT_IN_DEFAULTS = frozenset({"name", "expect"})
+"""Fields that defaults cannot set."""
+
+MERGED_FIELDS = frozenset({"context", "env", "files"})
+"""Objects of a case that are merged into those of the defaults, key by key."""
 
 WORKDIR = "${WORKDIR}"
-"""What stands for the case's own directory, in texts of its context, environment and expectations."""
+"""The placeholder for the case's own directory in strings of its context, environment and expectations."""
 
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
-"""Fields with which a case has a temporary working directory."""
+"""Fields that give a case a temporary working directory."""
 
 NO_DATA = frozenset({"an empty file", "a file without data"})
-NEVER = float("inf")
+NO_DEADLINE = float("inf")
 
 OF_CASE, OF_EXPECT, OF_FILE = names(CASE_FIELDS), names(EXPECT_FIELDS), names(FILE_FIELDS)
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Case:
-    """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
+    """One case: the event and context to fire, the environment to do it in, and the expected result.
 
-    `hooks` are the only ones that are asked, None for all. `agents` are those as which it is run, none for a program.
-    `temporary` tells that it has a working directory of its own, where `setup` is run before the event. `reads` are
-    other files that it is made of.
-    `problems` is what is wrong with it: such a case cannot be run.
+    `hooks` limits the run to these hooks, None runs all. The case runs once as each of `agents`, or once as a program.
+    `temporary` gives it a working directory of its own, in which `setup` runs before the event. `reads` are the other
+    files it was read from. A case with `problems` cannot be run.
     """
 
     file: CaseFile
@@ -60,17 +134,17 @@ class Case:
 
     @property
     def line(self) -> int:
-        """The line at which the case begins, from 1."""
+        """The line of the case, from 1."""
         return self.file.position(self.index)[0]
 
     @property
     def where(self) -> str:
-        """`path:line:column`."""
+        """The position of the case as `path:line:column`."""
         line, column = self.file.position(self.index)
         return f"{self.file.shown}:{line}:{column}"
 
     def place(self, *steps: str | int) -> Place:
-        """Return a place in the case, for what is wrong there."""
+        """Return a place in the case to report problems at."""
         if self.file.document is None:
             raise LookupError(f"{self.file.path} was not read")
         return Place(self.file.document, ("cases", self.index, *steps), self.problems)
@@ -78,9 +152,10 @@ class Case:
 
 @dataclass(eq=False, repr=False, slots=True)
 class CaseFile:
-    """One file of cases as far as it could be read. `config` is the declaration file that it names, absolute.
+    """A file of cases, as far as it could be read.
 
-    `problems` is what is wrong with the file as such; its cases have their own. `shown` is how messages call it.
+    `config` is the absolute path of the declaration file it names, `shown` the path in messages. `problems` are those
+    of the file itself; each case has its own.
     """
 
     path: str
@@ -92,16 +167,16 @@ class CaseFile:
 
     @property
     def directory(self) -> str:
-        """Where it lies."""
+        """The directory of the file."""
         return os.path.dirname(self.path)
 
     def position(self, index: int) -> tuple[int, int]:
-        """Return line and column, from 1, of a case."""
+        """Return the line and column of a case, from 1."""
         return self.document.position(("cases", index)) if self.document is not None else (1, 1)
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
-    """Return a file of cases as far as it can be read; what is wrong is in its `problems` and those of its cases."""
+    """Return a file of cases as far as it can be read, with its problems and those of its cases."""
     file = CaseFile(os.path.abspath(path), shown_as or path)
     try:
         document = file.document = read(file.path)
@@ -158,7 +233,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     elif "name" not in entry:
         at.report("no name", "every case to have one", "add a name that says what the hook is to do")
     values = {**defaults, **own}
-    for name in LAID_OVER:
+    for name in MERGED_FIELDS:
         before, after = defaults.get(name), own.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             values[name] = {**before, **after}
@@ -168,7 +243,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         at.report("no event", "every case to name its event", "add event: pre_tool_use or another event")
     if "expect" in entry:
         case.expect = _expect(entry["expect"], at.at("expect"))
-    _surround(case, values)
+    _set_environment(case, values)
     case.context = _context(case, values)
     if not case.temporary:
         _needs_no_directory(case)
@@ -176,7 +251,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
 
 
 def _needs_no_directory(case: Case) -> None:
-    """Report what only makes sense in a directory of the case's own."""
+    """Report what only makes sense with a temporary directory."""
     advice = "add workdir: temporary, or write something else"
     expected = "a case with a temporary directory, which it is about"
     if "files" in case.expect:
@@ -186,7 +261,7 @@ def _needs_no_directory(case: Case) -> None:
 
 
 def _fields(entry: object, at: Place, *, in_defaults: bool = False) -> dict[str, object]:
-    """Return every field of a case, or of the defaults, that fits its shape; report the others."""
+    """Return the valid fields of a case or of the defaults; report the others."""
     found: dict[str, object] = {}
     if not isinstance(entry, dict):
         at.mistaken(entry, "an object of fields for every case", "write {}, or remove it")
@@ -201,7 +276,7 @@ def _fields(entry: object, at: Place, *, in_defaults: bool = False) -> dict[str,
 
 
 def _expect(value: object, at: Place) -> dict[str, object]:
-    """Return what is expected, as far as it fits."""
+    """Return the valid expectations; report the others."""
     found: dict[str, object] = {}
     if not isinstance(value, dict):
         at.mistaken(value, "an object with at least one of " + ", ".join(OF_EXPECT))
@@ -219,7 +294,7 @@ def _expect(value: object, at: Place) -> dict[str, object]:
 
 
 def _files_expected(files: dict[str, object], at: Place) -> dict[str, object]:
-    """Return the globs that files have to fit, None for those that are not to be there."""
+    """Return the glob for each file, None for a file that must not exist."""
     there = {path: glob for path, glob in files.items() if glob is not None}
     found: dict[str, object] = dict.fromkeys(files)
     checked: dict[str, object] = {}
@@ -228,8 +303,8 @@ def _files_expected(files: dict[str, object], at: Place) -> dict[str, object]:
     return {**found, **fits} if isinstance(fits, dict) else {}
 
 
-def _surround(case: Case, values: dict[str, object]) -> None:
-    """Give a case what it runs in."""
+def _set_environment(case: Case, values: dict[str, object]) -> None:
+    """Set the hooks, agents and environment that a case runs with."""
     case.hooks = _texts(values.get("hook")) if "hook" in values else None
     case.agents = _texts(values.get("agents"))
     case.env = _table(values.get("env"))
@@ -251,12 +326,12 @@ def _table(value: object) -> dict[str, str]:
 
 
 def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
-    """Return the context: that of a file, over it the other fields, over them `tool` and `args`."""
+    """Return the context: `context_file`, overridden by `context`, overridden by `tool` and `args`."""
     context: dict[str, object] = {}
     if isinstance(path := values.get("context_file"), str):
         case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.from_file(case.reads[0], NEVER)
+            context = contexts.from_file(case.reads[0], NO_DEADLINE)
         except contexts.ContextError as error:
             found, _, expected = str(error).partition(": expected ")
             wanted = expected.removesuffix(", or - for stdin") or "a context that can be read"
@@ -271,3 +346,50 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
             expected = "a string or null" if contexts.FIELDS[name] is str else "an object or null"
             case.place("context", name).mistaken(value, expected)
     return context
+
+
+SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
+"""Directories that are not searched: they hold no files of the project itself."""
+
+
+class NoCaseFileError(LookupError):
+    """A given path does not exist or is not a file of cases."""
+
+
+def find_case_files(paths: Iterable[str]) -> list[str]:
+    """Return the files of cases at these paths, each once, in order. Raises NotThereError."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if os.path.isdir(path):
+            for each in _below(path):
+                found.setdefault(os.path.realpath(each), each)
+        elif not os.path.exists(path):
+            raise NoCaseFileError(f"{path}: found nothing, expected a file of cases or a directory; correct the path")
+        elif not is_case_file(path):
+            expected = "expected a name that ends in .hooktest.yaml, .hooktest.yml or .hooktest.json"
+            raise NoCaseFileError(f"{path}: found another file, {expected}; rename it, or name another")
+        else:
+            found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _below(directory: str) -> Iterator[str]:
+    for where, directories, files in os.walk(directory):
+        directories[:] = sorted(set(directories) - SKIPPED_DIRECTORIES)
+        for name in sorted(files):
+            if is_case_file(name):
+                yield os.path.normpath(os.path.join(where, name))
+
+
+def load_all(paths: Iterable[str]) -> list[CaseFile]:
+    """Return every file of cases at these paths, read. Raises NotThereError."""
+    return [load(path) for path in find_case_files(paths)]
+
+
+def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
+    """Return the cases whose name, or `file: name`, matches the pattern: a substring or a glob, None for all."""
+    cases = [case for file in files for case in file.cases]
+    if pattern is None:
+        return cases
+    whole = pattern if any(char in pattern for char in "*?[") else f"*{pattern}*"
+    return [case for case in cases if glob(whole, f"{case.file.shown}: {case.name}") or glob(whole, case.name)]

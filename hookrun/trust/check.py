@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.files import LocalFile
     from hookrun.trust.store import Store
 
@@ -29,7 +29,7 @@ class Approvals(Switches):
         self,
         home: str,
         root: str,
-        around: Surroundings,
+        around: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
         *,

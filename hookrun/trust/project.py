@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.problem import shown
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.process.prepare import NESTING, Surroundings
+from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.text import closest
 from hookrun.trust import kept, store as stores
 from hookrun.trust.change import change
@@ -70,7 +70,7 @@ class Project:
         named = settings.get("trusted_owners")
         self.owners = numbers(named) if isinstance(named, list) else []
         policy = settings.get("project_env_policy")
-        self.around = Surroundings({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
+        self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._examiner = Examiner(self.home, self.root, self.around, self.owners)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.examine import Examiner
     from hookrun.trust.store import Pause, Refused, Store
 
@@ -28,7 +28,7 @@ class Switches:
         self,
         home: str,
         root: str,
-        around: Surroundings,
+        around: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
     ) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.config.parsed import ParseError
-from hookrun.wiring.json_edit import Json
+from hookrun.edit.json_edit import Json
 from tests.wiring.texts import UNHURRIED, written
 
 OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}

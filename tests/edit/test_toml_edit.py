@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.config.parsed import ParseError
-from hookrun.wiring.toml_edit import Toml
+from hookrun.edit.toml_edit import Toml
 from tests.wiring.texts import UNHURRIED
 
 KEY = ("hooks", "state", '/home/o "b"/.codex/hooks.json:pre_tool_use:0:0')
@@ -83,3 +83,10 @@ def test_an_error_has_its_place() -> None:
     with pytest.raises(ParseError) as caught:
         Toml("a = 1\nb = = 2\n")
     assert caught.value.offset == len("a = 1\nb = ")
+
+
+def test_comments_before_the_next_table_stay() -> None:
+    """They belong to that one; a header within a long string is text."""
+    text = 'a = """\n[k]\nb = 1\n"""\n\n[k]\nb = "s"\n\n# about z\n[z]\nc = 1\n'
+    assert Toml(text).remove(("k",)).text == 'a = """\n[k]\nb = 1\n"""\n\n# about z\n[z]\nc = 1\n'
+    assert Toml(text).put(("k",), "b", "t").text == text.replace('"s"', '"t"')

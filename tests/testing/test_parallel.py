@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.testing import shards
+from hookrun.testing import parallel
 from tests.cli.terminal import PATIENCE
 from tests.testing.cases import GUARD, LIST, PUSH, interrupted, write
 
@@ -122,7 +122,7 @@ def test_a_process_with_threads_is_not_forked() -> None:
     thread = threading.Thread(target=over.wait)
     thread.start()
     try:
-        assert shards.wanted(1000, 32) == 1
+        assert parallel.process_count(1000, 32) == 1
     finally:
         over.set()
         thread.join()
