@@ -152,9 +152,9 @@ class ForAgent:
         if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
             return f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
         if self.options.scope == "project":
-            from hookrun.wiring.present import wired_for_user
+            from hookrun.wiring.presence import user_wiring_answers
 
-            if wired_for_user(self.agent, self.message.native, command.home):
+            if user_wiring_answers(self.agent, self.message.native, command.home):
                 return f"{self.agent.TITLE} fires {self.message.native} through the person's own wiring"
         return None
 

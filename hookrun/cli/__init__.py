@@ -174,6 +174,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.agents.message import UnreadableError
     from hookrun.config.find import NoHomeError
     from hookrun.context import ContextError
+    from hookrun.edit.file_change import FileError
     from hookrun.events import UnknownEventError
     from hookrun.firing import TroubleError
     from hookrun.observe.database import StoreError as MetricsError
@@ -183,12 +184,11 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.testing.update import NoCaseError
     from hookrun.trust.project import NotAllowedError, UnknownHookError
     from hookrun.trust.store import StoreError
-    from hookrun.wiring.files import WiringError
 
     return (
         *(ContextError, MetricsError, NoCaseError, NoHomeError, NoCaseFileError, NotAllowedError, ScaffoldError),
         *(StoreError, TroubleError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableError),
-        WiringError,
+        FileError,
     )
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
     from hookrun.config.compile import Examined
     from hookrun.config.declarations import Declarations
+    from hookrun.edit.file_change import FileChange
     from hookrun.model import Hook
     from hookrun.trust.project import Project
-    from hookrun.wiring.change import Change
-    from hookrun.wiring.places import Spot
+    from hookrun.wiring.targets import InstallLocation
 
     Line = tuple[str, str]
     """A line of text and its style on a terminal, empty for none."""
@@ -124,16 +124,16 @@ def agents_named(names: Iterable[str]) -> list[Agent]:
     return found
 
 
-def install_location(home: str | None) -> Spot:
+def install_location(home: str | None) -> InstallLocation:
     """Return the home and project to install into; variables that move an agent's files count only without `--home`."""
-    from hookrun.wiring.places import Spot  # only for those that look at agents' settings
+    from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
 
     cwd, named = working_directory(), resolve_home(home)
     found = find(cwd, named)
-    return Spot(named, found.repository or cwd, {} if home is not None else dict(os.environ))
+    return InstallLocation(named, found.repository or cwd, {} if home is not None else dict(os.environ))
 
 
-def declarations_at(location: Spot) -> Declarations:
+def declarations_at(location: InstallLocation) -> Declarations:
     """Return what is declared in the working directory for agents installed at `location`."""
     from hookrun.config.compile import examine  # as above
 
@@ -247,15 +247,15 @@ class CommandReport:
         else:
             warn(text)
 
-    def add_files(self, changes: Iterable[Change]) -> None:
+    def add_files(self, changes: Iterable[FileChange]) -> None:
         """Add the files that are written and removed to the JSON object."""
         for each in changes:
-            if each.is_one:
+            if each.has_effect:
                 self._lists["removed" if each.after is None else "written"].append(each.path)
 
-    def show_diff(self, changes: Iterable[Change], otherwise: str = "nothing to change") -> None:
+    def show_diff(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
         """Show as a diff what would be written."""
-        would = [each for each in changes if each.is_one]
+        would = [each for each in changes if each.has_effect]
         self.add_files(would)
         if self.as_json:
             self._lists["diff"] += [line for each in would for line in each.diff().splitlines()]

@@ -17,12 +17,12 @@ from hookrun.cli.common import (
     print_json,
     print_line,
 )
-from hookrun.doctor.case import PROBLEM, Case, Finding, look
-from hookrun.doctor.checks import examine
+from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
+from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
 from hookrun.recipes.protect_hooks import missing
 from hookrun.trust.store import StoreError
-from hookrun.wiring.command import this_program
+from hookrun.wiring.wired_command import this_program
 
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is not switched off."""
@@ -54,7 +54,7 @@ def doctor_command(
     location = install_location(home)
     declared = declarations_at(location)
     cases = [
-        look(agent, location, this_program(), declared_events(agent, declared), declared.problems)
+        inspect_agent(agent, location, this_program(), declared_events(agent, declared), declared.problems)
         for agent in agents_named(names or AGENTS)
     ]
     unapproved, undecided = _unapproved(home)
@@ -81,12 +81,12 @@ def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
-def _findings(case: Case, *, proving: bool) -> list[Finding]:
-    findings = examine(case)
+def _findings(case: AgentState, *, proving: bool) -> list[Finding]:
+    findings = run_checks(case)
     return [*findings, *prove(case)] if proving else findings
 
 
-def _print(case: Case, findings: list[Finding]) -> None:
+def _print(case: AgentState, findings: list[Finding]) -> None:
     wrong = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     first = f": {wrong[0]}{more}" if wrong else ""
@@ -100,13 +100,13 @@ def _print(case: Case, findings: list[Finding]) -> None:
             print_line(f"          why: {each.cause}")
 
 
-def _version(case: Case) -> str:
+def _version(case: AgentState) -> str:
     if case.installed is None:
         return f"({case.agent.WIRING['program']} is not on PATH)"
     return case.installed.version or "(of unknown version)"
 
 
-def _to_json(case: Case, findings: list[Finding]) -> dict[str, object]:
+def _to_json(case: AgentState, findings: list[Finding]) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
         "title": case.agent.TITLE,

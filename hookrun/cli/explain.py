@@ -31,6 +31,7 @@ from hookrun.cli.common import (
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.config.find import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
+from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
 from hookrun.explain import attributes
 from hookrun.model import HookResult, Outcome
@@ -38,11 +39,10 @@ from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 from hookrun.verdicts import apply_policies, combine
-from hookrun.wiring import install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
-from hookrun.wiring.places import SCOPES, Spot
+from hookrun.wiring import plan
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import SCOPES, InstallLocation
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from hookrun.cli.common import Line
     from hookrun.dry_run import Prediction
     from hookrun.model import Hook
-    from hookrun.wiring.targets import Wired
+    from hookrun.wiring.targets import WiredEvent
 
 EXAMPLES = """\b
 Examples:
@@ -228,10 +228,10 @@ class Explanation:
             if os.environ.get("HOOKRUN") == "0":
                 yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (agents ignore it)"
             return
-        if install.unknown_to(agent, [self.query.event]):
+        if plan.unsupported_events(agent, [self.query.event]):
             yield f"{agent.TITLE} has no such event: hooks of it never run there"
             return
-        wanted = install.events_for(agent, [self.query.event])
+        wanted = plan.events_for(agent, [self.query.event])
         wired = self._installed(agent, wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
@@ -241,13 +241,13 @@ class Explanation:
             where = f"{only.path}:{only.line}"
             yield f"{agent.TITLE} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
 
-    def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[Wired]:
-        found: list[Wired] = []
-        location = Spot(self.home, self.sources.project, dict(os.environ))
+    def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
+        found: list[WiredEvent] = []
+        location = InstallLocation(self.home, self.sources.project, dict(os.environ))
         for scope in SCOPES:
             try:
-                found += install.wired(Wish(agent, scope, location, this_program()))
-            except WiringError:
+                found += plan.wired_events(InstallRequest(agent, scope, location, this_program()))
+            except FileError:
                 continue
         return [each for each in found if each.event in wanted]
 
@@ -258,7 +258,7 @@ class Explanation:
             listed = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
             yield f"  declared for other events: {listed}", DIM
         agent = self.query.agent
-        if agent is None or self.running or install.unknown_to(agent, [self.query.event]):
+        if agent is None or self.running or plan.unsupported_events(agent, [self.query.event]):
             return
         known = self._known_answer(agent)
         if known is not None:

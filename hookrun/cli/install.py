@@ -25,20 +25,21 @@ from hookrun.cli.common import (
     report_json_option,
 )
 from hookrun.cli.trust import UNDECIDED, review
-from hookrun.doctor.case import Case, look
+from hookrun.doctor.agent_state import AgentState, inspect_agent
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
 from hookrun.text import escape
 from hookrun.trust.store import StoreError
-from hookrun.wiring import change, codex_trust, install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
+from hookrun.wiring import hook_trust, plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.places import SCOPES
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import SCOPES
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
-    from hookrun.wiring.change import Change
-    from hookrun.wiring.places import Spot
+    from hookrun.wiring.plan import InstallChange
+    from hookrun.wiring.targets import InstallLocation
 
 INSTALL_EXAMPLES = """\b
 Examples:
@@ -100,7 +101,7 @@ def install_command(
         try:
             installation = Installation(agent, scope, location, report, all_events=all_events)
             complete &= installation.show_diff() if dry_run else installation.run(trust=trust)
-        except WiringError as error:
+        except FileError as error:
             report.warn(f"{agent.NAME}: {error}")
             complete = False
     if not dry_run:
@@ -129,29 +130,31 @@ def _review_hooks(home: str | None, report: CommandReport) -> None:
 class Installation:
     """The installation in one agent and scope."""
 
-    def __init__(self, agent: Agent, scope: str, location: Spot, report: CommandReport, *, all_events: bool) -> None:
-        """Choose the events. Raises WiringError where there are none, or another scope has them already."""
+    def __init__(
+        self, agent: Agent, scope: str, location: InstallLocation, report: CommandReport, *, all_events: bool
+    ) -> None:
+        """Choose the events. Raises FileError where there are none, or another scope has them already."""
         self.report = report
         self.agent = agent
-        self.wish = Wish(agent, scope, location, this_program())
+        self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         declared = declared_events(agent, declarations)
-        self.unknown = install.unknown_to(agent, declared)
-        self.events = install.every_event(agent) if all_events else install.events_for(agent, declared)
-        if not self.events and not install.wired(self.wish):
+        self.unknown = plan.unsupported_events(agent, declared)
+        self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
+        if not self.events and not plan.wired_events(self.wish):
             if declared:
                 cause = f"{agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
             elif declarations.hooks:
                 cause = f"{agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
             else:
                 cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
-            raise WiringError(cause)
+            raise FileError(cause)
         self._refuse_second_scope()
 
     def _refuse_second_scope(self) -> None:
-        """Raise WiringError if the other scope is installed: most agents would run each hook twice."""
-        other = Wish(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
-        wired = install.wired(other)
+        """Raise FileError if the other scope is installed: most agents would run each hook twice."""
+        other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
+        wired = plan.wired_events(other)
         if wired:
             msg = (
                 f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
@@ -159,34 +162,34 @@ class Installation:
                 f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
                 f"--scope {other.scope}`"
             )
-            raise WiringError(msg)
+            raise FileError(msg)
 
     def show_diff(self) -> bool:
         """Show what would change."""
         ledger = Ledger(self.wish.spot.home)
-        changes = install.plan_install(self.wish, self.events, ledger)
-        if self.agent.NAME == codex_trust.AGENT:
-            changes.append(install.plan_trust(self.wish, changes[0], ledger))
+        changes = plan.plan_install(self.wish, self.events, ledger)
+        if self.agent.NAME == hook_trust.AGENT:
+            changes.append(plan.plan_trust(self.wish, changes[0], ledger))
         self.report.show_diff(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
     def run(self, *, trust: bool) -> bool:
-        """Install; return whether the agent will run the hooks. Raises WiringError."""
+        """Install; return whether the agent will run the hooks. Raises FileError."""
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
-            changes = install.plan_install(self.wish, self.events, ledger)
+            changes = plan.plan_install(self.wish, self.events, ledger)
             for each in changes:
                 _write(each, ledger)
             self._report(changes)
-            if self.agent.NAME != codex_trust.AGENT:
+            if self.agent.NAME != hook_trust.AGENT:
                 return True
-            return self._trust(install.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+            return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
-    def _report(self, changes: list[Change]) -> None:
-        events = len({each.event for each in install.wired(self.wish)})
+    def _report(self, changes: list[InstallChange]) -> None:
+        events = len({each.event for each in plan.wired_events(self.wish)})
         self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
-        state = "wired" if any(each.is_one for each in changes) else "is wired already, nothing changed"
+        state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         count = f"{events} event{'s' if events != 1 else ''}"
         self.report.note(f"{self.agent.NAME}: {state}: {count} in {files}")
         if self.unknown:
@@ -194,9 +197,9 @@ class Installation:
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
-    def _trust(self, needed: Change, ledger: Ledger, *, given: bool) -> bool:
+    def _trust(self, needed: InstallChange, ledger: Ledger, *, given: bool) -> bool:
         """Record Codex's trust if the user agrees; return whether it is recorded."""
-        if not needed.is_one:
+        if not needed.has_effect:
             return True
         question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
         if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
@@ -211,9 +214,9 @@ class Installation:
         return False
 
 
-def _write(each: Change, ledger: Ledger) -> None:
-    change.note(each, ledger)
-    change.write(each)
+def _write(each: InstallChange, ledger: Ledger) -> None:
+    plan.record_original(each, ledger)
+    file_change.apply(each)
 
 
 # --- hookrun uninstall
@@ -235,14 +238,14 @@ def uninstall_command(
     report = CommandReport(as_json=as_json, dry_run=dry_run)
     for agent in agents_named(names):
         try:
-            _uninstall(Wish(agent, scope, location, this_program()), report, dry_run=dry_run)
-        except WiringError as error:
+            _uninstall(InstallRequest(agent, scope, location, this_program()), report, dry_run=dry_run)
+        except FileError as error:
             report.warn(f"{agent.NAME}: {error}")
             complete = False
     ctx.exit(0 if report.end(ok=complete) else FAILED)
 
 
-def _uninstall(wish: Wish, report: CommandReport, *, dry_run: bool) -> None:
+def _uninstall(wish: InstallRequest, report: CommandReport, *, dry_run: bool) -> None:
     name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
     if dry_run:
         report.show_diff(_plan_uninstall(wish, ledger), f"{name}: nothing to change")
@@ -250,18 +253,18 @@ def _uninstall(wish: Wish, report: CommandReport, *, dry_run: bool) -> None:
     changed = []
     with ledger.locked():
         for each in reversed(_plan_uninstall(wish, ledger)):  # last file first: then a directory of ours is empty
-            change.write(each)
-            change.settle(each, ledger)
-            changed += [each] if each.is_one else []
+            file_change.apply(each)
+            plan.forget_original(each, ledger)
+            changed += [each] if each.has_effect else []
     files = ", ".join(each.path for each in changed)
     report.add_files(changed)
     report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
 
 
-def _plan_uninstall(wish: Wish, ledger: Ledger) -> list[Change]:
-    changes = install.plan_uninstall(wish, ledger)
-    if wish.agent.NAME == codex_trust.AGENT:
-        changes.append(install.plan_distrust(wish, changes[0], ledger))
+def _plan_uninstall(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
+    changes = plan.plan_uninstall(wish, ledger)
+    if wish.agent.NAME == hook_trust.AGENT:
+        changes.append(plan.plan_distrust(wish, changes[0], ledger))
     return changes
 
 
@@ -276,8 +279,8 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
     location = install_location(home)
     declarations = declarations_at(location)
 
-    def inspect(agent: Agent) -> Case:
-        return look(agent, location, this_program(), declared_events(agent, declarations), [])
+    def inspect(agent: Agent) -> AgentState:
+        return inspect_agent(agent, location, this_program(), declared_events(agent, declarations), [])
 
     with ThreadPoolExecutor() as threads:  # some agents are run for their version
         cases = list(threads.map(inspect, agents_named(AGENTS)))
@@ -287,7 +290,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
         click.echo("\n".join(aligned([COLUMNS, *map(_row, cases)])))
 
 
-def _to_json(case: Case) -> dict[str, object]:
+def _to_json(case: AgentState) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
         "title": case.agent.TITLE,
@@ -301,13 +304,13 @@ def _to_json(case: Case) -> dict[str, object]:
     }
 
 
-def _missing_events(case: Case) -> list[str]:
+def _missing_events(case: AgentState) -> list[str]:
     """Return the agent's events that have a hook, but no entry of hookrun."""
     have = {each.event for each in case.all_wired}
-    return [event for event in install.events_for(case.agent, case.declared) if event not in have]
+    return [event for event in plan.events_for(case.agent, case.declared) if event not in have]
 
 
-def _row(case: Case) -> list[str]:
+def _row(case: AgentState) -> list[str]:
     version = "not here" if case.installed is None else case.installed.version or "?"
     scopes = [scope for scope, found in case.wired.items() if found]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"

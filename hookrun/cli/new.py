@@ -23,8 +23,8 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.trust import approve_written
 from hookrun.config.problem import shown
+from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.scaffold import writing
 from hookrun.scaffold.declaring import ScaffoldError, of_project
 from hookrun.scaffold.hook import Wish, event_named, free_name, plan
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
@@ -32,8 +32,8 @@ from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.hook import Plan
-    from hookrun.wiring.change import Change
 
 INIT_EXAMPLES = """\b
 Examples:
@@ -174,7 +174,7 @@ def new_command(
 def _create(wish: Wish, directory: str, home: str, report: CommandReport, *, dry_run: bool) -> list[tuple[str, str]]:
     """Write the hook, approve it if the user is at the terminal, and return the next steps; or only show the diff.
 
-    Raises ScaffoldError, WiringError, and click.ClickException for a hook that could never run.
+    Raises ScaffoldError, FileError, and click.ClickException for a hook that could never run.
     """
     made = plan(wish, directory, home)
     event = event_named(wish.event, made.declaring.events)
@@ -195,14 +195,16 @@ def _create(wish: Wish, directory: str, home: str, report: CommandReport, *, dry
     return list(_next_steps(made, approved=approved, directory=directory))
 
 
-def write_changes(changes: list[Change], report: CommandReport) -> None:
-    """Write the files, all or none, and report them. Raises ScaffoldError, WiringError."""
-    writing.write(changes)
+def write_changes(changes: list[FileChange], report: CommandReport) -> None:
+    """Write the files, all or none, and report them. Raises ScaffoldError, FileError."""
+    apply_all(changes)
     report.add_files(changes)
     if report.as_json:
         return
     for verb, written in (("wrote", True), ("removed", False)):
-        paths = [relative_path(each.path) for each in changes if each.is_one and (each.after is not None) is written]
+        paths = [
+            relative_path(each.path) for each in changes if each.has_effect and (each.after is not None) is written
+        ]
         if paths:
             print_line(f"{verb} {', '.join(paths)}")
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hookrun.cli.common import CommandReport
+    from hookrun.edit.file_change import FileChange
     from hookrun.trust.kept import Texts
-    from hookrun.wiring.change import Change
 
 EXAMPLES = """\b
 Examples:
@@ -203,7 +203,7 @@ def approve_written(
     root: str,
     home: str,
     names: Collection[str],
-    changes: Iterable[Change],
+    changes: Iterable[FileChange],
     report: CommandReport,
     *,
     changed: Collection[str] = (),

@@ -15,9 +15,8 @@ from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
 from hookrun.config.source import YAML_SUFFIXES, Document
 from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +42,7 @@ class Declaring:
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError where it cannot be edited, WiringError where it cannot be read."""
+        """Read the file. Raises ScaffoldError where it cannot be edited, FileError where it cannot be read."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -92,9 +91,9 @@ class Declaring:
         """Take an entry out. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
-    def change(self) -> Change:
+    def change(self) -> FileChange:
         """Return the file's change, to be shown or written."""
-        return Change(self.path, self._now, self._now.encoded(self._text.text))
+        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
@@ -141,7 +140,7 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
     """Return the file that declares the hooks of the project around a directory; `form` is json or yaml, if either.
 
     It is the one that has hooks, or else one that is there already, or a new one at the root of the repository, or in
-    the directory itself where there is none. Raises ScaffoldError and WiringError.
+    the directory itself where there is none. Raises ScaffoldError and FileError.
     """
     found = find(directory, home)
     declared = examine(found).declarations
@@ -151,7 +150,7 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
 
 
 def of_user(home: str, form: str | None = None) -> Declaring:
-    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and WiringError."""
+    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
     return Declaring(_chosen(paths, "user", form), "user", [])
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun.config.problem import shown
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold import cases, templates
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, within
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +47,7 @@ class Plan:
 
     declaring: Declaring
     names: list[str]
-    changes: list[Change]
+    changes: list[FileChange]
     warnings: list[Problem] = field(default_factory=list)
     build: str = ""
 
@@ -64,7 +63,7 @@ def event_named(name: str, own: list[str]) -> str:
 def plan(wish: Wish, directory: str, home: str) -> Plan:
     """Return what makes the hook that is wished for in the project around a directory.
 
-    Raises ScaffoldError for what cannot be, such as a script that is there already, and WiringError for what cannot be
+    Raises ScaffoldError for what cannot be, such as a script that is there already, and FileError for what cannot be
     read.
     """
     declaring = of_project(directory, home, wish.form)
@@ -85,8 +84,8 @@ def plan(wish: Wish, directory: str, home: str) -> Plan:
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
     changes = [
-        Change(script, existing(script), templates.script(wish.language, purpose, values).encode(), mode=0o755),
-        Change(tests, existing(tests), cases.text(purpose, entry, config).encode()),
+        FileChange(script, existing(script), templates.script(wish.language, purpose, values).encode(), mode=0o755),
+        FileChange(tests, existing(tests), cases.text(purpose, entry, config).encode()),
         declaring.change(),
     ]
     build = language.build.format(directory=DIRECTORY, name=name)

@@ -10,21 +10,20 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
 from hookrun.config.problem import nearest, shown
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold import cases as case_files
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, within
 from hookrun.scaffold.hook import DIRECTORY
 from hookrun.version import __version__
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.config.problem import Problem
+    from hookrun.edit.file_change import ExistingFile
     from hookrun.recipes.recipe import Recipe
-    from hookrun.wiring.files import Existing
 
     Entry = dict[str, object]
 
@@ -53,12 +52,12 @@ class Recipes:
         self.declaring = declaring
         self.told: list[Told] = []
         self.warnings: list[Problem] = []
-        self._cases: list[Change] = []
+        self._cases: list[FileChange] = []
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         """Every file that changes, the declarations last: nothing is declared before its cases are there."""
-        return [each for each in (*self._cases, self.declaring.change()) if each.is_one]
+        return [each for each in (*self._cases, self.declaring.change()) if each.has_effect]
 
     def names(self, state: str) -> list[str]:
         """Return the hooks of which this can be told."""
@@ -141,7 +140,7 @@ class Recipes:
         if now.data is None:
             return
         if _is_as_written(now.text()):
-            self._cases.append(Change(path, now, None, directories=[os.path.dirname(path)]))
+            self._cases.append(FileChange(path, now, None, directories=[os.path.dirname(path)]))
         else:
             self.told.append(Told(os.path.basename(path), KEPT))
 
@@ -159,7 +158,7 @@ class Recipes:
 
     # --- cases
 
-    def _cases_of(self, name: str) -> tuple[str, Existing]:
+    def _cases_of(self, name: str) -> tuple[str, ExistingFile]:
         path = os.path.join(self.declaring.root, DIRECTORY, name + case_files.SUFFIX)
         within(os.path.dirname(path), self.declaring.root)
         return path, existing(path)
@@ -173,7 +172,7 @@ class Recipes:
             text = f"config: {os.path.relpath(self.declaring.path, os.path.dirname(path))}\n{text}"
         after = _headed(recipe.name, text).encode()
         if now.data is None or now.data == after or _is_as_written(now.text()) or replace:
-            self._cases.append(Change(path, now, after))
+            self._cases.append(FileChange(path, now, after))
         else:
             self.told.append(Told(os.path.basename(path), KEPT))
 

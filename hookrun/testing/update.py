@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from hookrun import audit, audit_reader
 from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.span_editor import EditError
 from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, load
 from hookrun.testing.results import NO_EXPECTATION, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
-from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,8 +112,8 @@ def _write(file: CaseFile, updates: list[CaseUpdate], updated: Updated) -> None:
             else:
                 document = edited
                 results += each.results
-        write(before.path, before.encoded(document.text))
-    except (EditError, WiringError) as error:
+        write_file(before.path, before.encoded(document.text))
+    except (EditError, FileError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
         return
     updated.results += results
@@ -181,13 +181,13 @@ def append_case(path: str, case: dict[str, object]) -> None:
         if before.data is None:
             if missing_directories(before.path):
                 raise NoCaseError(f"{path}: found no directory for it, expected one; make it first")
-            write(before.path, case_as_text(case, path).encode())
+            write_file(before.path, case_as_text(case, path).encode())
             return
         file = load(path)
         if file.problems:
             raise NoCaseError("\n".join(map(str, file.problems)))
         if case["name"] in {each.name for each in file.cases}:
             raise NoCaseError(f"{path}: the case {case['name']} is there already")
-        write(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
-    except (EditError, WiringError) as error:
+        write_file(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
+    except (EditError, FileError) as error:
         raise NoCaseError(f"{path}: {error}") from error

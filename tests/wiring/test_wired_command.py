@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.wiring.command import Answer, Fires, Program, is_ours, line, parse, this_program
-from hookrun.wiring.files import WiringError
+from hookrun.edit.file_change import FileError
+from hookrun.wiring.wired_command import (
+    FallbackResponse,
+    FireFlags,
+    HookrunProgram,
+    is_ours,
+    parse,
+    shell_line,
+    this_program,
+)
 from tests.wiring.texts import UNHURRIED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PATHS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1).map(lambda text: f"/{text}")
-GONE = Answer('{"systemMessage": "it\'s gone"}', "gone\n", 0)
+GONE = FallbackResponse('{"systemMessage": "it\'s gone"}', "gone\n", 0)
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
 
 
@@ -30,9 +38,9 @@ def test_what_is_written_is_read_back(
     python: str, directory: str, home: str | None, scope: str, deadline: float
 ) -> None:
     """Whatever characters are in the paths, a line that was made is understood again."""
-    program = Program(python, f"{directory}/hookrun/__main__.py")
-    fires = Fires("claude", "PreToolUse", deadline, scope, home)
-    text = line(program, fires, GONE)
+    program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
+    fires = FireFlags("claude", "PreToolUse", deadline, scope, home)
+    text = shell_line(program, fires, GONE)
     assert parse(text) == (program, fires)
     assert is_ours(text, "claude")
     assert not is_ours(text, "codex")
@@ -45,9 +53,11 @@ def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
     directory.mkdir(parents=True)
     main = directory / "__main__.py"
     main.write_text("import sys, json; print(json.dumps([sys.argv[1:], sys.flags.isolated])); sys.exit(3)")
-    fires = Fires("codex", "Stop", 2.0, "project", str(tmp_path))
+    fires = FireFlags("codex", "Stop", 2.0, "project", str(tmp_path))
     done = subprocess.run(
-        [shell, "-c", line(Program(sys.executable, str(main)), fires, GONE)], capture_output=True, check=False
+        [shell, "-c", shell_line(HookrunProgram(sys.executable, str(main)), fires, GONE)],
+        capture_output=True,
+        check=False,
     )
     assert json.loads(done.stdout) == [fires.arguments(), 1]
     assert (done.returncode, done.stderr) == (3, b"")
@@ -63,7 +73,7 @@ def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(shell: str, gone: 
     if gone == "main":
         main.unlink()
     python = sys.executable if gone == "main" else str(tmp_path / "python")
-    text = line(Program(python, str(main)), Fires("claude", "Stop", 595.0), GONE)
+    text = shell_line(HookrunProgram(python, str(main)), FireFlags("claude", "Stop", 595.0), GONE)
     done = subprocess.run([shell, "-c", text], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b'{"systemMessage": "it\'s gone"}\n', b"gone\n")
 
@@ -86,8 +96,8 @@ def test_ours_are_recognised(text: str, agent: str | None) -> None:
 
 def test_a_line_by_hand_has_no_program_that_is_known() -> None:
     """What was written by hand is understood as far as it goes."""
-    assert parse("hookrun fire --agent claude Stop --deadline=5") == (None, Fires("claude", "Stop", 5.0))
-    assert parse("hookrun fire --agent claude 'unfinished") == (None, Fires("claude"))
+    assert parse("hookrun fire --agent claude Stop --deadline=5") == (None, FireFlags("claude", "Stop", 5.0))
+    assert parse("hookrun fire --agent claude 'unfinished") == (None, FireFlags("claude"))
 
 
 def test_this_program_is_the_one_that_runs() -> None:
@@ -101,5 +111,5 @@ def test_this_program_is_the_one_that_runs() -> None:
 
 def test_a_home_that_no_shell_could_be_told_is_refused() -> None:
     """A line break in a path would end the line: it is an error."""
-    with pytest.raises(WiringError, match="control character"):
-        line(this_program(), Fires("claude", home="/a\nb"), GONE)
+    with pytest.raises(FileError, match="control character"):
+        shell_line(this_program(), FireFlags("claude", home="/a\nb"), GONE)

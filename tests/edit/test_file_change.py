@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.wiring import files
-from hookrun.wiring.files import WiringError
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
 
 OLD, NEW = b'{"old": 1}\n' * 400, b'{"new": 1}\n' * 500
 KILLED = 77
 WRITER = """
 import os, sys
-from hookrun.wiring import files
+from hookrun.edit import file_change as files
 
 left = int(sys.argv[2])
 
@@ -34,7 +34,7 @@ real_write = os.write
 for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "close"):
     setattr(os, name, counted(getattr(os, name)))
 files.make_directories(files.missing_directories(sys.argv[1]))
-files.write(sys.argv[1], b'{"new": 1}\\n' * 500)
+files.write_file(sys.argv[1], b'{"new": 1}\\n' * 500)
 """
 """Writes a file, and ends without another word at its N-th call of the system."""
 
@@ -58,7 +58,7 @@ def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path:
         killed = _killed_at(path, number)
         seen.add(path.read_bytes())
         assert path.read_bytes() in (OLD, NEW)
-        files.write(str(path), NEW)
+        file_change.write_file(str(path), NEW)
         assert os.listdir(directory) == ["settings.json"]
         number += 1
     assert seen == {OLD, NEW}
@@ -83,7 +83,7 @@ def test_the_mode_is_kept(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(OLD)
     path.chmod(mode)
-    files.write(str(path), NEW, 0o777)
+    file_change.write_file(str(path), NEW, 0o777)
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
@@ -94,13 +94,13 @@ def test_the_owner_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(OLD)
     os.chown(path, 4242, 4343)
-    files.write(str(path), NEW)
+    file_change.write_file(str(path), NEW)
     assert (path.stat().st_uid, path.stat().st_gid) == (4242, 4343)
 
 
 def test_a_new_file_gets_the_mode_that_is_asked_for(tmp_path: Path) -> None:
     """A file that was not there gets the given mode, less the umask."""
-    files.write(str(tmp_path / "new"), NEW, 0o700)
+    file_change.write_file(str(tmp_path / "new"), NEW, 0o700)
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
@@ -109,11 +109,11 @@ def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     link = tmp_path / "settings.json"
     link.symlink_to("dotfiles/claude.json")
-    there = files.existing(str(link))
+    there = file_change.existing(str(link))
     assert (there.path, there.data) == (str(tmp_path / "dotfiles" / "claude.json"), None)
-    files.write(there.path, NEW)
+    file_change.write_file(there.path, NEW)
     assert link.is_symlink()
-    assert files.existing(str(link)).data == NEW
+    assert file_change.existing(str(link)).data == NEW
 
 
 def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     project.mkdir()
     (project / ".claude").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(WiringError, match=r"out of the project, to .*elsewhere/settings\.json"):
-        files.existing(str(project / ".claude" / "settings.json"), within=str(project))
+    with pytest.raises(FileError, match=r"out of the project, to .*elsewhere/settings\.json"):
+        file_change.existing(str(project / ".claude" / "settings.json"), within=str(project))
     (project / "inside").mkdir()
     (project / "link").symlink_to("inside")
-    assert files.existing(str(project / "link" / "x"), within=str(project)).path == str(project / "inside" / "x")
+    assert file_change.existing(str(project / "link" / "x"), within=str(project)).path == str(project / "inside" / "x")
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
@@ -134,26 +134,26 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "file" / "settings.json"):
-        with pytest.raises(WiringError, match=r"found .*, expected"):
-            files.existing(str(path))
+        with pytest.raises(FileError, match=r"found .*, expected"):
+            file_change.existing(str(path))
 
 
 def test_not_utf_8_is_refused_at_its_place(tmp_path: Path) -> None:
     """Bytes that are no UTF-8 are an error with line and column."""
     (tmp_path / "s.json").write_bytes(b'{\n "a": "\xff"}')
-    with pytest.raises(WiringError, match=r"s\.json:2:8: found the byte 0xff"):
-        files.existing(str(tmp_path / "s.json")).text()
+    with pytest.raises(FileError, match=r"s\.json:2:8: found the byte 0xff"):
+        file_change.existing(str(tmp_path / "s.json")).text()
 
 
 def test_removed_with_the_directories_that_were_made(tmp_path: Path) -> None:
     """A file is removed with the directories given, as far as they are empty."""
     path = tmp_path / "a" / "b" / "c" / "s.json"
-    missing = files.missing_directories(str(path))
+    missing = file_change.missing_directories(str(path))
     assert missing == [str(tmp_path / "a"), str(tmp_path / "a" / "b"), str(tmp_path / "a" / "b" / "c")]
-    files.make_directories(missing)
-    files.write(str(path), NEW)
+    file_change.make_directories(missing)
+    file_change.write_file(str(path), NEW)
     (tmp_path / "a" / "other").write_text("")
-    files.remove(str(path), missing)
+    file_change.remove_file(str(path), missing)
     assert sorted(os.listdir(tmp_path / "a")) == ["other"]
 
 
@@ -161,6 +161,6 @@ def test_a_directory_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """Where no file can be made, the error names it, and the old file is as it was."""
     (tmp_path / "s.json").write_bytes(OLD)
     taken = tmp_path / "s.json" / "x"
-    with pytest.raises(WiringError, match="cannot be written"):
-        files.write(str(taken), NEW)
+    with pytest.raises(FileError, match="cannot be written"):
+        file_change.write_file(str(taken), NEW)
     assert (tmp_path / "s.json").read_bytes() == OLD

@@ -8,19 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import audit
-from hookrun.wiring import install, installed
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
-from hookrun.wiring.places import SCOPES
+from hookrun.edit.file_change import FileError
+from hookrun.wiring import plan, presence
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.agents.agent import Agent
-    from hookrun.wiring.command import Program
-    from hookrun.wiring.installed import Installed
-    from hookrun.wiring.places import Spot
-    from hookrun.wiring.targets import Wired
+    from hookrun.wiring.presence import InstalledAgent
+    from hookrun.wiring.targets import InstallLocation, WiredEvent
+    from hookrun.wiring.wired_command import HookrunProgram
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"
 """How a finding counts: hooks will not run as declared; worth knowing; all is well."""
@@ -38,7 +37,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Case:
+class AgentState:
     """One agent here. `wired` is by scope; `unreadable` has what is wrong with the settings of a scope.
 
     `declared` are the events, by hookrun's names, with hooks that this agent fires; `problems` is what is wrong with
@@ -48,12 +47,12 @@ class Case:
     """
 
     agent: Agent
-    spot: Spot
-    program: Program
+    spot: InstallLocation
+    program: HookrunProgram
     declared: list[str]
     problems: list[str]
-    installed: Installed | None
-    wired: dict[str, list[Wired]] = field(default_factory=dict)
+    installed: InstalledAgent | None
+    wired: dict[str, list[WiredEvent]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     fired: dict[str, str] = field(default_factory=dict)
     unapproved: dict[str, str] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class Case:
     unprotected: bool = False
 
     @property
-    def all_wired(self) -> list[Wired]:
+    def all_wired(self) -> list[WiredEvent]:
         """The wiring of both scopes."""
         return [each for wired in self.wired.values() for each in wired]
 
@@ -70,18 +69,20 @@ class Case:
         """Whether there is anything of the agent on this machine: its program, its wiring, or settings of its own."""
         return self.installed is not None or bool(self.all_wired) or bool(self.unreadable)
 
-    def wish(self, scope: str) -> Wish:
+    def wish(self, scope: str) -> InstallRequest:
         """Return what `hookrun install` would work with."""
-        return Wish(self.agent, scope, self.spot, self.program)
+        return InstallRequest(self.agent, scope, self.spot, self.program)
 
 
-def look(agent: Agent, spot: Spot, program: Program, declared: list[str], problems: list[str]) -> Case:
+def inspect_agent(
+    agent: Agent, spot: InstallLocation, program: HookrunProgram, declared: list[str], problems: list[str]
+) -> AgentState:
     """Return the case of an agent; nothing of its own is run but, where nothing else tells its version, `--version`."""
-    case = Case(agent, spot, program, declared, problems, installed.find(agent.WIRING["program"]))
+    case = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.WIRING["program"]))
     for scope in SCOPES:
         try:
-            case.wired[scope] = install.wired(case.wish(scope))
-        except WiringError as error:
+            case.wired[scope] = plan.wired_events(case.wish(scope))
+        except FileError as error:
             case.unreadable[scope] = str(error)
     case.fired = last_fired(spot.home, agent.NAME)
     return case

@@ -14,19 +14,19 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hookrun.config.parsed import ParseError
+from hookrun.edit.file_change import FileError
 from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.entries import Found, ours
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.targets import Wired, at_place
+from hookrun.wiring.entries import WiredEntry, find_own
+from hookrun.wiring.targets import WiredEvent, to_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hookrun.edit.file_change import ExistingFile
     from hookrun.edit.json_edit import Json
     from hookrun.edit.toml_edit import TableKey
-    from hookrun.wiring.entries import Form
-    from hookrun.wiring.files import Existing
-    from hookrun.wiring.targets import Line
+    from hookrun.wiring.entries import EntryLayout
+    from hookrun.wiring.targets import WiredLine
 
 AGENT = "codex"
 CONFIG = "config.toml"
@@ -40,7 +40,7 @@ SESSION_END_TIMEOUT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class HookTrust:
     """What Codex wants to find in its config.toml before it runs one hook: a table, and the digest in it."""
 
     key: TableKey
@@ -55,75 +55,75 @@ class Trust:
         return config.at((*self.key, "enabled")) is False
 
 
-def needed(path: str, hooks: Json, form: Form) -> list[tuple[Found, Trust]]:
+def required_trust(path: str, hooks: Json, form: EntryLayout) -> list[tuple[WiredEntry, HookTrust]]:
     """Return our hooks in the file at `path`, each with the trust that it needs."""
     return [
-        (found, Trust((*STATE, f"{path}:{_snake(found.event)}:{group}:{number}"), definition_digest(hooks, found)))
-        for found in ours(hooks, form, AGENT)
+        (found, HookTrust((*STATE, f"{path}:{_snake(found.event)}:{group}:{number}"), definition_digest(hooks, found)))
+        for found in find_own(hooks, form, AGENT)
         for _, _, group, _, number in [found.path]
     ]
 
 
-def wanted(path: str, hooks: Json, form: Form) -> list[Trust]:
+def required_trust_by_any_path(path: str, hooks: Json, form: EntryLayout) -> list[HookTrust]:
     """Return what trust our hooks in the file at `path` need, under each name that its directory goes by."""
     folder, name = os.path.split(path)
     places = dict.fromkeys([path, os.path.join(os.path.realpath(folder), name)])
-    return [trust for place in places for _, trust in needed(place, hooks, form)]
+    return [trust for place in places for _, trust in required_trust(place, hooks, form)]
 
 
-class Config:
+class TrustConfig:
     """Codex's config.toml, of which the trust of our hooks is a part: `trusts` are to be in it, `stale` are not."""
 
     mode = 0o600
 
-    def __init__(self, path: str, trusts: Sequence[Trust], stale: Sequence[Trust] = ()) -> None:
+    def __init__(self, path: str, trusts: Sequence[HookTrust], stale: Sequence[HookTrust] = ()) -> None:
         """Take what trust it is about."""
         self.path = path
         self._trusts = trusts
         self._stale = [each for each in stale if each not in trusts]
 
-    def read(self, now: Existing) -> Toml:
-        """Return the file as TOML. Raises WiringError with the place of what is not valid."""
+    def read(self, now: ExistingFile) -> Toml:
+        """Return the file as TOML. Raises FileError with the place of what is not valid."""
         text = now.text()
         try:
             return Toml(text)
         except ParseError as error:
-            raise WiringError(str(at_place(self.path, text, error))) from error
+            raise FileError(str(to_problem(self.path, text, error))) from error
 
-    def put_in(self, now: Existing, lines: Mapping[str, Line]) -> str:  # noqa: ARG002  # the trusts say it all
+    def put_in(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:  # noqa: ARG002  # the trusts say it all
         """Return the text with the trust in it."""
         config = self._without(self.read(now), self._stale)
         try:
             for trust in self._trusts:
                 config = config.put(trust.key, TRUSTED_HASH, trust.digest)
         except ParseError as error:
-            raise WiringError(str(at_place(self.path, now.text(), error))) from error
+            raise FileError(str(to_problem(self.path, now.text(), error))) from error
         return config.text
 
-    def take_out(self, now: Existing, before: str | None) -> str | None:
+    def take_out(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without the trust; None if there was no file and nothing is left."""
         text = self._without(self.read(now), [*self._trusts, *self._stale]).text
         return text if before is not None or text.strip() else None
 
     @staticmethod
-    def _without(config: Toml, trusts: Sequence[Trust]) -> Toml:
+    def _without(config: Toml, trusts: Sequence[HookTrust]) -> Toml:
         for trust in trusts:
             if trust.given(config):
                 config = config.remove(trust.key)
         return config
 
-    def says(self, now: Existing) -> object:
+    def says(self, now: ExistingFile) -> object:
         """Return its data."""
         return self.read(now).data
 
-    def wired(self, now: Existing) -> list[Wired]:
+    def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the trust that is given."""
         config = self.read(now)
         given = [each for each in [*self._trusts, *self._stale] if each.given(config)]
-        return [Wired(each.key[-1], each.digest, None, self.path, 1) for each in given]
+        return [WiredEvent(each.key[-1], each.digest, None, self.path, 1) for each in given]
 
 
-def definition_digest(hooks: Json, found: Found) -> str:
+def definition_digest(hooks: Json, found: WiredEntry) -> str:
     """Return the digest that Codex makes of one hook: over its definition, not over its file or its script."""
     handler = found.handler
     default = SESSION_END_TIMEOUT if found.event == "SessionEnd" else DEFAULT_TIMEOUT

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import hookrun
 from hookrun.config.plain import FIRES
-from hookrun.wiring.files import WiringError
+from hookrun.edit.file_change import FileError
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class HookrunProgram:
     """Where hookrun is: the interpreter and the file that it runs, both absolute paths."""
 
     python: str
@@ -30,7 +30,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Fires:
+class FireFlags:
     """What a wired line says: for which agent, which event (None: the payload names it), and how.
 
     `deadline` is seconds. `scope` is "project" in a project's wiring, `home` is named where it is not the account's.
@@ -57,7 +57,7 @@ class Fires:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FallbackResponse:
     """What a program says to an agent: two texts and an exit status."""
 
     stdout: str = ""
@@ -65,13 +65,13 @@ class Answer:
     status: int = 0
 
 
-def this_program() -> Program:
-    """Return where the running hookrun is. Raises WiringError where its path cannot be written into settings.
+def this_program() -> HookrunProgram:
+    """Return where the running hookrun is. Raises FileError where its path cannot be written into settings.
 
     The interpreter's link is not followed: it is what makes a virtual environment.
     """
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
-    program = Program(_interpreter(os.path.abspath(sys.executable)), main)
+    program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
     for path in (program.python, program.main):
         _writable(path)
     return program
@@ -88,17 +88,17 @@ def _writable(path: str) -> None:
         path.encode()
     except UnicodeEncodeError:
         path_shown = path.encode("utf-8", "surrogateescape")
-        raise WiringError(f"{path_shown!r}: found a path that is not UTF-8, expected one; move it elsewhere") from None
+        raise FileError(f"{path_shown!r}: found a path that is not UTF-8, expected one; move it elsewhere") from None
     if not SAFE.fullmatch(path):
-        raise WiringError(f"{path!r}: found a control character in a path, expected none; move it elsewhere")
+        raise FileError(f"{path!r}: found a control character in a path, expected none; move it elsewhere")
 
 
-def argv(program: Program, fires: Fires) -> list[str]:
+def argv(program: HookrunProgram, fires: FireFlags) -> list[str]:
     """Return the command as words. `-I`: nothing of the working directory or the environment is imported."""
     return [program.python, "-I", program.main, *fires.arguments()]
 
 
-def line(program: Program, fires: Fires, gone: Answer) -> str:
+def shell_line(program: HookrunProgram, fires: FireFlags, gone: FallbackResponse) -> str:
     """Return the command for a shell: sh, bash, zsh and fish read it alike.
 
     Where interpreter or program is gone, the line says `gone` in the agent's own way.
@@ -121,7 +121,7 @@ def is_ours(text: object, agent: str) -> bool:
     return match is not None and match.group(1) == agent
 
 
-def parse(text: str) -> tuple[Program | None, Fires]:
+def parse(text: str) -> tuple[HookrunProgram | None, FireFlags]:
     """Return what a line that is ours runs, and what it says; no program where the line is not as `line` writes it."""
     match = FIRES.search(text)
     if match is None:
@@ -129,11 +129,11 @@ def parse(text: str) -> tuple[Program | None, Fires]:
     try:
         words = _words(text)
     except ValueError:
-        return None, Fires(match.group(1))
+        return None, FireFlags(match.group(1))
     words = words[words.index("exec") + 1 :] if "exec" in words else words
     words = words[: words.index(";")] if ";" in words else words
     fire = words.index("fire") if "fire" in words else len(words)
-    program = Program(words[0], words[2]) if words[1:2] == ["-I"] and words[3:4] == ["fire"] else None
+    program = HookrunProgram(words[0], words[2]) if words[1:2] == ["-I"] and words[3:4] == ["fire"] else None
     return program, _fires(match.group(1), words[fire + 1 :])
 
 
@@ -145,7 +145,7 @@ def _words(text: str) -> list[str]:
     return list(lexer)
 
 
-def _fires(agent: str, words: list[str]) -> Fires:
+def _fires(agent: str, words: list[str]) -> FireFlags:
     values: dict[str, str] = {}
     event = None
     rest = iter(words)
@@ -157,4 +157,4 @@ def _fires(agent: str, words: list[str]) -> Fires:
             event = word
     deadline = values.get("--deadline", "")
     seconds = float(deadline) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", deadline) else None
-    return Fires(agent, event, seconds, values.get("--scope", "user"), values.get("--home"))
+    return FireFlags(agent, event, seconds, values.get("--scope", "user"), values.get("--home"))
