@@ -11,7 +11,7 @@ from hookrun import agents, audit, context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
 from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
-from hookrun.config.find import NoHomeError, account_home
+from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
 from hookrun.text import print_error, write_all
 

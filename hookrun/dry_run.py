@@ -15,7 +15,7 @@ from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import expand, prepare, resolve
 from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
 from hookrun.text import closest
-from hookrun.trust.check import Approvals
+from hookrun.trust.approvals import Approvals
 from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.process.prepare import Environment, HookEnvironment
-    from hookrun.trust.switches import Switches
+    from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 """The states of a prediction; with DEPENDS the hook runs if fields that are not known match."""
@@ -67,7 +67,7 @@ class Prediction:
 class DryRun:
     """Predicts a run with its `trust` and `around`; `off` returns another reason why a hook is switched off."""
 
-    def __init__(self, trust: Switches, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: UserDecisions, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
         self._around = around
         self._off = off

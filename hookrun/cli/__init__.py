@@ -172,7 +172,7 @@ def _run(argv: list[str]) -> int:
 def _user_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions whose message tells the user what to do. Imported here: most commands raise none."""
     from hookrun.agents.message import UnreadableError
-    from hookrun.config.find import NoHomeError
+    from hookrun.config.discovery import NoHomeError
     from hookrun.context import ContextError
     from hookrun.edit.file_change import FileError
     from hookrun.events import UnknownEventError

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.config.find import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.text import closest, escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hookrun.agents.agent import Agent
-    from hookrun.config.compile import Examined
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.edit.file_change import FileChange
     from hookrun.model import Hook
     from hookrun.trust.project import Project
@@ -81,9 +80,9 @@ def resolve_home(home: str | None) -> str:
     return os.path.abspath(home)
 
 
-def load_config(config: str | None, home: str | None, directory: str | None = None) -> Examined:
+def read_config(config: str | None, home: str | None, directory: str | None = None) -> LoadedConfig:
     """Return the configuration in force in a directory, by default the working directory."""
-    from hookrun.config.compile import examine  # `hookrun --help` is quick without
+    from hookrun.config.load import load_config  # `hookrun --help` is quick without
 
     if directory is not None and not os.path.isdir(directory):
         raise click.ClickException(f"{directory}: no such directory; give the directory of a project")
@@ -91,14 +90,14 @@ def load_config(config: str | None, home: str | None, directory: str | None = No
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
     named = resolve_home(home)
-    return examine(find(cwd, named, config=config, claude=claude_directory(named)))
+    return load_config(find(cwd, named, config=config, claude=claude_directory(named)))
 
 
 def load_project(config: str | None, home: str | None, directory: str | None = None) -> Project:
     """Return the project in a directory, by default the working directory, with the user's decisions about it."""
     from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
 
-    declarations = load_config(config, home, directory).declarations
+    declarations = read_config(config, home, directory).declarations
     return Project(declarations, directory or working_directory(), resolve_home(home))
 
 
@@ -135,9 +134,9 @@ def install_location(home: str | None) -> InstallLocation:
 
 def declarations_at(location: InstallLocation) -> Declarations:
     """Return what is declared in the working directory for agents installed at `location`."""
-    from hookrun.config.compile import examine  # as above
+    from hookrun.config.load import load_config  # as above
 
-    return examine(find(os.getcwd(), location.home)).declarations
+    return load_config(find(os.getcwd(), location.home)).declarations
 
 
 def declared_events(agent: Agent, declared: Declarations) -> list[str]:

@@ -13,8 +13,8 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.common import load_config
-from hookrun.config.problem import shown
+from hookrun.cli.common import read_config
+from hookrun.config.diagnostics import quote
 from hookrun.events import ALIASES, EVENTS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def completion_command(ctx: click.Context, shell: str | None) -> None:
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     kind = get_completion_class(name) if name in SHELLS else None
     if kind is None:
-        found = f"the shell {shown(name)}" if name else "no SHELL in the environment"
+        found = f"the shell {quote(name)}" if name else "no SHELL in the environment"
         raise click.ClickException(f"found {found}, expected one of {', '.join(SHELLS)}; name one of them")
     complete = kind(ctx.find_root().command, {}, "hookrun", VARIABLE)
     click.echo(complete.source_template % complete.source_vars())
@@ -80,11 +80,11 @@ def completions(names: Names, incomplete: str) -> list[CompletionItem]:
 def _events() -> Iterable[tuple[str, str]]:
     yield from ((event, "") for event in ALIASES)
     yield from ((name, f"also called {event}") for name, event in EVENTS.items() if name != event)
-    yield from ((own, "declared here") for own in load_config(None, None).declarations.events)
+    yield from ((own, "declared here") for own in read_config(None, None).declarations.events)
 
 
 def _hooks() -> Iterable[tuple[str, str]]:
-    return ((hook.name, ", ".join(hook.events)) for hook in load_config(None, None).declarations.hooks)
+    return ((hook.name, ", ".join(hook.events)) for hook in read_config(None, None).declarations.hooks)
 
 
 def _recipes() -> Iterable[tuple[str, str]]:

@@ -9,10 +9,10 @@ import time
 import click
 
 from hookrun.cli.common import config_option, home_option, load_project, print_line, resolve_home, unknown_hook
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
+from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
 from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal
-from hookrun.trust.switches import clock
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
@@ -138,7 +138,7 @@ def _seconds(duration: str) -> int:
         seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
     if not 0 < seconds <= MAX_PAUSE:
         expected = f"expected up to {MAX_PAUSE // 3600}h, written with s, m or h, such as 30m"
-        raise click.ClickException(f"--for: found {shown(duration)}, {expected}")
+        raise click.ClickException(f"--for: found {quote(duration)}, {expected}")
     return seconds
 
 
@@ -147,7 +147,7 @@ def _check_pausable(project: Project, name: str) -> None:
     if not hooks:
         raise unknown_hook(name, project.declarations.hooks)
     if all(hook.layer == "managed" for hook in hooks):
-        raise click.ClickException(f"hook {shown(name)} is managed: only {hooks[0].source} can switch it off")
+        raise click.ClickException(f"hook {quote(name)} is managed: only {hooks[0].source} can switch it off")
 
 
 @click.command(name="resume", epilog=RESUME_EXAMPLES)

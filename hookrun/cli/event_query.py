@@ -10,11 +10,11 @@ import click
 
 from hookrun import context as contexts
 from hookrun.agents.message import message_from_context, native_of
-from hookrun.config.compile import examine
-from hookrun.config.fields import CONTEXT_FIELDS
-from hookrun.config.file import load
-from hookrun.config.find import LOCAL_FILE, PROJECT_FILES, find
-from hookrun.config.problem import shown
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
+from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
+from hookrun.config.load import load_config
+from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.dry_run import KnownFields
 from hookrun.model import file_path
 
@@ -104,13 +104,13 @@ def _parse_argument(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.removesuffix(":"):
         example = 'such as --arg "command=git push"'
-        raise click.UsageError(f"--arg {shown(text)}: expected NAME=TEXT or NAME:=JSON, {example}")
+        raise click.UsageError(f"--arg {quote(text)}: expected NAME=TEXT or NAME:=JSON, {example}")
     if not name.endswith(":"):
         return name, value
     try:
         return name[:-1], json.loads(value)
     except ValueError as error:
-        raise click.UsageError(f"--arg {shown(text)}: the value after := is not JSON ({error})") from None
+        raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON ({error})") from None
 
 
 class ConfigSources:
@@ -124,14 +124,14 @@ class ConfigSources:
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
         self._found = find(cwd, home, config=named, claude=claude)
-        self._examined = examine(self._found)
+        self._examined = load_config(self._found)
         self.declarations = self._examined.declarations
         self.project = self.declarations.root or self._found.repository or cwd
 
     @property
     def files(self) -> list[tuple[str, str]]:
         """Layer and path of each file that is effective."""
-        return [(file.layer, file.path) for file in self._examined.files if file.has_say]
+        return [(file.layer, file.path) for file in self._examined.files if file.is_effective]
 
     def other_hooks(self, event: str) -> dict[str, list[str]]:
         """Return the names of the hooks of every other event."""
@@ -165,14 +165,18 @@ class ConfigSources:
         if self.config is not None:
             return ""
         for layer, path, _ in self._found.files:
-            if layer in ("project", "local") and path not in self.declarations.files and load(path, layer).has_hooks:
+            if (
+                layer in ("project", "local")
+                and path not in self.declarations.files
+                and load_file(path, layer).has_hooks
+            ):
                 return f"; {path} has hooks, but the file in {self.declarations.root} is nearer and counts alone"
         top = self._found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
-                if os.path.isfile(path) and load(path, "project").has_hooks:
+                if os.path.isfile(path) and load_file(path, "project").has_hooks:
                     within = f"the repository {self._found.repository}" if self._found.repository else "a repository"
                     return f"; {path} has hooks, but it lies outside of {within}, where nothing is looked for"
         return ""

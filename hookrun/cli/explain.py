@@ -29,15 +29,14 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
-from hookrun.config.find import claude_directory
+from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
 from hookrun.explain import attributes
 from hookrun.model import HookResult, Outcome
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.check import Approvals
-from hookrun.trust.switches import Switches
+from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import plan
 from hookrun.wiring.plan import InstallRequest
@@ -167,7 +166,7 @@ class Explanation:
             project_env_policy=settings.get("project_env_policy"),
             home=self.home,
         )
-        kind = Switches if self.for_user else Approvals
+        kind = UserDecisions if self.for_user else Approvals
         trust = kind(self.home, self.sources.project, around, settings)
         return DryRun(trust, around, self._skipped).predict(self.hooks, context, self.query.known)
 

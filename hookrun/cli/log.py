@@ -22,7 +22,7 @@ from hookrun.cli.common import (
     print_lines,
     resolve_home,
 )
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,13 +219,13 @@ def why_command(request_id: str | None, home: str | None, *, as_json: bool) -> N
 
 def _find(home: str, name: str) -> FireRecords:
     if name != "last" and len(name) < MIN_ID:
-        raise click.UsageError(f"{shown(name)} is too short: give at least {MIN_ID} characters of a request id")
+        raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
     found = audit_reader.latest_fires(home, lambda fired: name == "last" or fired.request_id.startswith(name), 1)
     if not found:
         where = audit.path(home)
         if name == "last":
             raise click.ClickException(f"{where} has no run at all; hookrun doctor checks whether agents call hookrun")
-        raise click.ClickException(f"{where} has no run {shown(name)}; hookrun log lists the latest")
+        raise click.ClickException(f"{where} has no run {quote(name)}; hookrun log lists the latest")
     return found[-1]
 
 

@@ -22,7 +22,7 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.trust import approve_written
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold.declaring import ScaffoldError, of_project
@@ -179,7 +179,7 @@ def _create(wish: Wish, directory: str, home: str, report: CommandReport, *, dry
     made = plan(wish, directory, home)
     event = event_named(wish.event, made.declaring.events)
     if wish.matcher and event in ALIASES and event not in WITH_TOOL:
-        found = f"--matcher {shown(wish.matcher)} never matches: {event} has no tool"
+        found = f"--matcher {quote(wish.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
     if dry_run:
         report.show_diff(made.changes)

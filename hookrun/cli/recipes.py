@@ -14,10 +14,10 @@ from hookrun.cli.common import (
     dry_run_option,
     home_option,
     json_option,
-    load_config,
     parse_pairs,
     print_json,
     print_line,
+    read_config,
     report_json_option,
     resolve_home,
     working_directory,
@@ -112,7 +112,7 @@ def _list(home: str | None, *, as_json: bool) -> None:
 def layers_of_declared(home: str | None) -> dict[str, list[str]]:
     """Return the recipes that are declared here, each with its layers."""
     found: dict[str, list[str]] = {}
-    for file in load_config(None, home).files:
+    for file in read_config(None, home).files:
         for entry in file.entries:
             mark = mark_of(entry)
             if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):

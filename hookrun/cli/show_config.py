@@ -16,18 +16,18 @@ from hookrun.cli.common import (
     FAILED,
     aligned,
     config_options,
-    load_config,
     load_project,
     print_json,
     print_line,
     print_lines,
     print_rich_table,
+    read_config,
     warn,
 )
 from hookrun.config import origins
-from hookrun.config.fields import KINDS, TRUSTED_SETTINGS
+from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
-from hookrun.config.schema import schema
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
 from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import resolve_event
 from hookrun.model import UNTRUSTED_LAYERS
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hookrun.cli.common import Line
-    from hookrun.config.compile import Examined
+    from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
     from hookrun.trust.project import Project
 
@@ -213,7 +213,7 @@ def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as
     """
     if as_yaml and as_json:
         raise click.UsageError("--yaml and --json are two formats; leave one out.")
-    examined = load_config(config, home)
+    examined = read_config(config, home)
     hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
     if as_json:
         print_json(_dump_to_json(examined, hooks))
@@ -231,10 +231,10 @@ def _masked(hook: Hook, values: list[Value]) -> list[Value]:
     return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
 
 
-def _dump_to_json(examined: Examined, hooks: Dumped) -> dict[str, object]:
+def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
     return {
         "root": examined.declarations.root,
-        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.has_say],
+        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
         "problems": examined.declarations.problems,
         "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
         "hooks": [
@@ -252,7 +252,7 @@ def _value_to_json(each: Value) -> dict[str, object]:
     return {"value": each.value, "from": each.origin, "path": each.path, "line": each.line}
 
 
-def _table(examined: Examined, hooks: Dumped) -> Iterator[Line]:
+def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     settings = origins.settings(examined)
     every = [*settings, *(each for _, values in hooks for each in values)]
     name_width = max((len(each.name) for each in every), default=0)
@@ -269,7 +269,7 @@ def _table(examined: Examined, hooks: Dumped) -> Iterator[Line]:
             yield f"  error: {hook.error}", ERROR
 
 
-def _yaml(examined: Examined, hooks: Dumped) -> Iterator[Line]:
+def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
     for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:

@@ -21,14 +21,14 @@ from hookrun.cli.common import (
     warn,
     working_directory,
 )
-from hookrun.config.file import load
-from hookrun.config.problem import shown
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
 from hookrun.text import diff, escape
-from hookrun.trust import kept
+from hookrun.trust import snapshots
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
-from hookrun.trust.files import within
+from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from hookrun.cli.common import CommandReport
     from hookrun.edit.file_change import FileChange
-    from hookrun.trust.kept import Texts
+    from hookrun.trust.snapshots import Texts
 
 EXAMPLES = """\b
 Examples:
@@ -147,7 +147,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
     for digest in given:
         if digest not in by_digest:
             raise click.ClickException(
-                f"no hook has the digest {shown(digest)} now; hookrun trust --digest prints them"
+                f"no hook has the digest {quote(digest)} now; hookrun trust --digest prints them"
             )
     for digest in given:
         project.approve(by_digest[digest], _approved_texts(by_digest[digest]))
@@ -246,7 +246,7 @@ def approve_written(
 def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
     """Return whether the hook's declaration and all its files are exactly what the command has written."""
     source = os.path.realpath(found.hook.source)
-    if source not in written or load(source, found.hook.layer).defaults:
+    if source not in written or load_file(source, found.hook.layer).defaults:
         return False
     root = os.path.realpath(project.root)
     paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
@@ -275,7 +275,7 @@ def _approved_texts(found: ProjectHook) -> Texts:
         fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
     texts = {DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
     for file in found.inspection.files:
-        texts[file.label] = kept.text_of(file.path)
+        texts[file.label] = snapshots.text_of(file.path)
     return texts
 
 
@@ -287,7 +287,7 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
     for title, value in _facts(found, project):
         yield f"  {title:<12}{value}"
     last = project.last_approved(hook)
-    before = kept.read(project.home, last) if last is not None else None
+    before = snapshots.read(project.home, last) if last is not None else None
     if last is not None and before is not None and last != found.digest:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
         yield f"  what changed since it was approved at {when}:"

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import FAILED, config_options, load_config, print_json, working_directory
-from hookrun.config.problem import Problem, shown
+from hookrun.cli.common import FAILED, config_options, print_json, read_config, working_directory
+from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.process.prepare import HookEnvironment, check_program_exists
 
 if TYPE_CHECKING:
-    from hookrun.config.compile import Examined
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
 
 EXAMPLES = """\b
@@ -38,10 +37,10 @@ def validate_command(
     Runs nothing without --probe.
     """
     if file is not None and config is not None:
-        raise click.UsageError(f"FILE {shown(file)} and --config {shown(config)} are two files; leave one out")
-    examined = load_config(file if file is not None else config, home)
+        raise click.UsageError(f"FILE {quote(file)} and --config {quote(config)} are two files; leave one out")
+    examined = read_config(file if file is not None else config, home)
     problems = [*examined.problems, *_missing_programs(examined.declarations), *_claude_problems(examined, probe=probe)]
-    files = [file.path for file in examined.files if file.has_say]
+    files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
@@ -59,15 +58,15 @@ def validate_command(
     ctx.exit(FAILED if errors else 0)
 
 
-def _claude_problems(examined: Examined, *, probe: bool) -> list[Problem]:
+def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
     """Return likely mistakes in what hooks in Claude Code's form run, and with `probe` in their answers."""
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
-    from hookrun.config.claude_scripts import doubts  # few configs have such hooks
+    from hookrun.config.claude_lint import lint_script  # few configs have such hooks
 
     root = examined.declarations.root or working_directory()
-    found = [problem for hook in hooks for problem in doubts(hook, root)]
+    found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
         from hookrun.probe import probe as probed  # rarely asked for
 
@@ -86,10 +85,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _missing_programs(declarations: Declarations) -> list[Problem]:
+def _missing_programs(declarations: Declarations) -> list[Diagnostic]:
     """Return a warning for each hook whose program or script does not exist."""
     around = HookEnvironment({}, project=declarations.root or "/", request_id="")
-    warnings: list[Problem] = []
+    warnings: list[Diagnostic] = []
     for hook in declarations.hooks:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
@@ -99,7 +98,7 @@ def _missing_programs(declarations: Declarations) -> list[Problem]:
             advice = "create it, or correct the declaration"
             expected = "what a hook runs to be there"
             where = (hook.source, hook.line, 1, hook.name)
-            warnings.append(Problem(*where, f"that {failure.detail}", expected, advice, severity="warning"))
+            warnings.append(Diagnostic(*where, f"that {failure.detail}", expected, advice, severity="warning"))
     return warnings
 
 

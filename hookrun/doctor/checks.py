@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import plain
-from hookrun.config.parsed import ParseError
-from hookrun.config.problem import key_text, shown
-from hookrun.config.source import place
+from hookrun.config.diagnostics import key_text, quote
+from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, ExistingFile, FileError, existing
 from hookrun.edit.json_edit import Json
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     Check = Callable[[AgentState], Iterable[Finding]]
     from collections.abc import Callable, Iterable
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
     Wrong = Iterable[tuple[KeyPath, str]]
     """What makes the agent drop a file: where it stands, and what is expected there."""
@@ -205,9 +204,9 @@ def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
         except (FileError, ParseError):  # that is told already
             continue
         for where, expected in drops(text, now):
-            line, column = place(text.text, text.offset(where))
+            line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
-            found = f"{path}:{line}:{column}: {at} is {shown(text.at(where))}, expected {expected}"
+            found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
             cause = f"{case.agent.TITLE} drops the whole file for that, hookrun's hooks with it"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
@@ -248,7 +247,7 @@ def check_switched_off(case: AgentState) -> Iterable[Finding]:
     for key, off in wiring.get("off", {}).items():
         found = next(((path, value) for path in paths if (value := setting(path, key)) is not None), None)
         if found is not None and _switches_off(found[1], off):
-            where = f"{found[0]}: {key} is {shown(found[1])}"
+            where = f"{found[0]}: {key} is {quote(found[1])}"
             cause = f"{case.agent.TITLE} runs no hook of hookrun's then"
             yield Finding("switched off", PROBLEM, where, cause, "take that setting out")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.agents.answer import Answer
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
     from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
@@ -277,7 +277,7 @@ class TestRun:
     """The results of all cases in order, the problems of files of cases, and how many seconds it took."""
 
     results: list[CaseRun]
-    problems: list[Problem]
+    problems: list[Diagnostic]
     seconds: float = 0.0
 
     @property

@@ -12,12 +12,11 @@ from hookrun import audit
 from hookrun.agents.answer import answer
 from hookrun.agents.message import message_from_context
 from hookrun.agents.said import said
-from hookrun.config import json_text
-from hookrun.config.check import check_hook, check_settings
-from hookrun.config.compile import compile_declarations
-from hookrun.config.find import NoHomeError, find, home_directory
-from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.source import Document
+from hookrun.config import parse
+from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.load import compile_declarations
+from hookrun.config.parse import Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
@@ -95,9 +94,9 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
     text = json.dumps(data, indent=1)
-    document = Document(IN_MEMORY, text, json_text.parse(text))
+    document = Document(IN_MEMORY, text, parse.parse_json(text))
     read = document.data if isinstance(document.data, dict) else {}
-    settings, wrong = check_settings(document, read.get("hookrun", {}), "project")
+    settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
     events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
     entries = entries if isinstance(entries, list) else []
     declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
@@ -108,7 +107,7 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
         reserved=explicit_names(entries),
     )
     for index, entry in enumerate(entries):
-        checked = check_hook(document, ("hooks", index), entry, scope)
+        checked = validate_hook(document, ("hooks", index), entry, scope)
         wrong += checked.problems
         if checked.hook is not None:
             checked.hook.source = ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.audit_reader import Record
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.results import CaseRun
 

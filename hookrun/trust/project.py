@@ -10,23 +10,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.text import closest
-from hookrun.trust import kept, store as stores
-from hookrun.trust.change import change
-from hookrun.trust.digest import place
-from hookrun.trust.examine import Examined, Examiner
-from hookrun.trust.owners import numbers
-from hookrun.trust.switches import active_pause, clock
+from hookrun.trust import snapshots, store as stores
+from hookrun.trust.approvals import active_pause, clock
+from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.ownership import uids
+from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
     from hookrun.model import Hook
-    from hookrun.trust.kept import Texts
+    from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
@@ -46,7 +45,7 @@ class ProjectHook:
     """A hook of a project, the result of its inspection, and what the user decided about it."""
 
     hook: Hook
-    inspection: Examined
+    inspection: Inspection
     state: str
 
     @property
@@ -68,12 +67,12 @@ class Project:
         self.root = declarations.root or directory
         settings = declarations.settings
         named = settings.get("trusted_owners")
-        self.owners = numbers(named) if isinstance(named, list) else []
+        self.owners = uids(named) if isinstance(named, list) else []
         policy = settings.get("project_env_policy")
         self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
-        self._examiner = Examiner(self.home, self.root, self.around, self.owners)
+        self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
 
     # --- reading
 
@@ -94,8 +93,8 @@ class Project:
     def inspect(self, hook: Hook) -> ProjectHook:
         """Return a hook as it is now."""
         if hook.error is not None:
-            return ProjectHook(hook, Examined("", [], hook.error), "declared wrongly")
-        inspection = self._examiner.examine(hook)
+            return ProjectHook(hook, Inspection("", [], hook.error), "declared wrongly")
+        inspection = self._inspector.inspect(hook)
         return ProjectHook(hook, inspection, self._state(hook, inspection))
 
     def named(self, name: str) -> list[ProjectHook]:
@@ -103,8 +102,8 @@ class Project:
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
             near = closest(name, [hook.name for hook in self.untrusted_hooks])
-            hint = f"did you mean {shown(near)}?" if near else "hookrun list shows all hooks"
-            raise UnknownHookError(f"the project at {self.root} has no hook {shown(name)}; {hint}")
+            hint = f"did you mean {quote(near)}?" if near else "hookrun list shows all hooks"
+            raise UnknownHookError(f"the project at {self.root} has no hook {quote(name)}; {hint}")
         return [self.inspect(hook) for hook in found]
 
     def last_approved(self, hook: Hook) -> str | None:
@@ -122,7 +121,7 @@ class Project:
         pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
         return clock(pause["until"]) if pause is not None else None
 
-    def _state(self, hook: Hook, inspection: Examined) -> str:
+    def _state(self, hook: Hook, inspection: Inspection) -> str:
         for state in ("denied", "disabled"):
             if any(self._concerns(each, hook, inspection.digest) for each in getattr(self.store, state)):
                 return state
@@ -156,7 +155,7 @@ class Project:
                 "root": self.root,
                 "time": time.time(),
             }
-        kept.keep(self.home, found.digest, texts)
+        snapshots.keep(self.home, found.digest, texts)
 
     def deny(self, found: ProjectHook) -> None:
         """Never run a hook."""
@@ -204,7 +203,7 @@ class Project:
 def change_store(home: str, owners: list[int]) -> Iterator[Store]:
     """Give an account's store to be changed, and write it at the end. Raises StoreError; then nothing has changed."""
     try:
-        with change(home, owners) as store:
+        with locked_store(home, owners) as store:
             yield store
     except OSError as error:
         found = f"{error.filename or 'the store'}: it cannot be written ({error.strerror})"

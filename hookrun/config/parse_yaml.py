@@ -6,8 +6,8 @@ from math import isfinite
 
 import yaml
 
-from hookrun.config.parsed import MAX_DEPTH, MAX_VALUES, KeyPath, Parsed, ParseError, too_deep, too_many
-from hookrun.config.problem import kind, shown
+from hookrun.config.diagnostics import quote, type_name
+from hookrun.config.parse import MAX_DEPTH, MAX_VALUES, KeyPath, ParseError, PositionedData, too_deep, too_many
 
 LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TAG = "tag:yaml.org,2002:"
@@ -17,15 +17,15 @@ MERGE = TAG + "merge"
 Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
-def parse(text: str) -> Parsed:
+def parse_yaml(text: str) -> PositionedData:
     """Return what the YAML text holds. Raises ParseError when it is not one document of plain data."""
     try:
         if not _measure(text):
-            return Parsed()
+            return PositionedData()
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         raise _error(text, error) from error
-    builder = _Builder()
+    builder = _YamlBuilder()
     if node is not None:
         builder.parsed.data = builder.build(node, (), None)
     return builder.parsed
@@ -73,11 +73,11 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
     return ParseError(offset, found, expected, "correct the line; quote a value with special characters in it")
 
 
-class _Builder:
+class _YamlBuilder:
     """Turns nodes into plain data; counts what it builds, because an alias can make a small text huge."""
 
     def __init__(self) -> None:
-        self.parsed = Parsed()
+        self.parsed = PositionedData()
         self.merged = 0
         self.open: set[int] = set()
         self.constructor = yaml.constructor.SafeConstructor()
@@ -86,7 +86,7 @@ class _Builder:
         offset = _offset(node)
         if len(path) > MAX_DEPTH:
             raise too_deep(offset)
-        self.parsed.mark(path, offset, key_offset)
+        self.parsed.record_position(path, offset, key_offset)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         self.enter(node)
@@ -123,7 +123,7 @@ class _Builder:
                 continue
             key = self.key(key_node)
             if key in own:
-                found = f"the key {shown(key)} a second time"
+                found = f"the key {quote(key)} a second time"
                 offset = _offset(key_node)
                 raise ParseError(offset, found, "each key once in a mapping", "remove one of the two")
             own[key] = (key_node, value)
@@ -151,7 +151,7 @@ class _Builder:
             raise ParseError(offset, "a list or mapping as a key", "a string as a key", "write a plain key")
         value = self.scalar(node)
         if not isinstance(value, str):
-            found = f"the key {node.value} (read as {shown(value)}, {kind(value)})"
+            found = f"the key {node.value} (read as {quote(value)}, {type_name(value)})"
             raise ParseError(offset, found, "a string as a key", f'quote it: "{node.value}"')
         return value
 
@@ -165,13 +165,13 @@ class _Builder:
         try:
             value: object = self.constructor.construct_object(node)
         except Exception as error:
-            raise ParseError(offset, shown(text), "a value that YAML can read", "quote it") from error
+            raise ParseError(offset, quote(text), "a value that YAML can read", "quote it") from error
         if isinstance(value, float) and not isfinite(value):
-            raise ParseError(offset, shown(text), "a finite number", "write a finite number, or quote it")
+            raise ParseError(offset, quote(text), "a finite number", "write a finite number, or quote it")
         return value
 
 
 def _check_tag(node: yaml.Node, name: str) -> None:
     if node.tag != TAG + name:
-        found = f"the tag {shown(node.tag.removeprefix(TAG))}"
+        found = f"the tag {quote(node.tag.removeprefix(TAG))}"
         raise ParseError(_offset(node), found, "plain data without tags", "remove the tag")

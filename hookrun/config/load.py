@@ -1,29 +1,48 @@
-"""Reads all declaration files that were found, layers them, and returns what they come to."""
+"""What all declaration files together come to: the hooks in running order, and what is wrong with the files."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
-from hookrun.config import claude, claude_files
-from hookrun.config.check import check_hook
-from hookrun.config.claude_handler import check_handler, session_end
-from hookrun.config.declarations import Declarations
-from hookrun.config.fields import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.file import File, load, unforeseen
-from hookrun.config.problem import Problem, shown
-from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.twins import find_twins
+from hookrun.config import claude_settings
+from hookrun.config.claude_handler import session_end, validate_handler
+from hookrun.config.config_file import ConfigFile, internal_problem, load_file
+from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
+from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.model import LAYERS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from hookrun.config.check import Checked
-    from hookrun.config.find import Found
-    from hookrun.config.parsed import KeyPath
-    from hookrun.config.source import Document
+    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
+
+
+class Declarations:
+    """Everything that is declared here.
+
+    `hooks` are in running order: by layer, then priority, then as declared; one that is declared wrongly keeps its
+    place and has its `error`. `problems` is what is wrong with files as such, a line each: their hooks may be unknown.
+    `settings` are the effective `on_error`, `audit` and `record_context`. `events` are the host's own events.
+    `root` is the directory of the project's declaration file, None without one. `files` is every file that had a say
+    or would have one if it were there.
+    """
+
+    __slots__ = ("events", "files", "hooks", "problems", "root", "settings")
+
+    def __init__(self) -> None:
+        """Begin with nothing declared."""
+        self.hooks: list[Hook] = []
+        self.problems: list[str] = []
+        self.settings: dict[str, object] = {}
+        self.events: list[str] = []
+        self.root: str | None = None
+        self.files: list[str] = []
+
 
 MAX_INCLUDES = 8
 """How deep files may include files."""
@@ -31,7 +50,7 @@ MAX_FILES = 16
 """How many files of a layer are read: a fire must not wait for more."""
 
 
-class Examined:
+class LoadedConfig:
     """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
 
     `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
@@ -44,86 +63,91 @@ class Examined:
         """Begin with nothing examined; `home` is what `~/` in an include stands for."""
         self.home = home
         self.declarations = Declarations()
-        self.problems: list[Problem] = []
-        self.files: list[File] = []
-        self.included: dict[int, File] = {}
-        self.written: list[tuple[Hook, File, KeyPath]] = []
+        self.problems: list[Diagnostic] = []
+        self.files: list[ConfigFile] = []
+        self.included: dict[int, ConfigFile] = {}
+        self.written: list[tuple[Hook, ConfigFile, KeyPath]] = []
 
 
-def compile_declarations(found: Found) -> Declarations:
+def compile_declarations(found: ConfigFiles) -> Declarations:
     """Return what the found files declare together. Trouble with a file is in its `problems`; nothing is raised."""
-    return examine(found).declarations
+    return load_config(found).declarations
 
 
-def examine(found: Found) -> Examined:
+def load_config(found: ConfigFiles) -> LoadedConfig:
     """Read, check and layer the found files; return the declarations and everything there is to say about them."""
-    examined = Examined(found.home)
+    examined = LoadedConfig(found.home)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
         paths = [path for each, path, _ in found.files if each == layer]
-        _load_layer([load(path, layer) for path in paths], examined)
+        _load_layer([load_file(path, layer) for path in paths], examined)
         looked_for += paths
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)], examined
+            [*claude_settings.managed_files(found, looked_for), *claude_settings.user_files(found, looked_for)],
+            examined,
         )
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
     root = examined.declarations.root
     if root is not None and _includes_claude(examined):
-        _take_claudes(claude_files.project_files(root, looked_for), examined)
-    claude_files.note_owned(examined.files, found)
+        _take_claudes(claude_settings.project_files(root, looked_for), examined)
+    claude_settings.mark_native(examined.files, found)
     _combine(examined)
     return examined
 
 
-def _includes_claude(examined: Examined) -> bool:
+def _includes_claude(examined: LoadedConfig) -> bool:
     return any(file.settings.get("include_claude") is True for file in examined.files)
 
 
-def _take_claudes(files: list[File], examined: Examined) -> None:
+def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
     """Take Claude Code's settings that were not taken before, under whatever path."""
     taken = {os.path.realpath(file.path) for file in examined.files}
     examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
 
 
-def _project_files(found: Found, examined: Examined, *, claudes: bool) -> list[File]:
+def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
     """Return the files of the nearest directory in which one has a say; none when there is no such directory.
 
     With `claudes`, the project is where Claude Code has settings with hooks, if none of ours says where it is.
     """
     declarations = examined.declarations
-    by_directory: dict[str, list[File]] = {}
+    by_directory: dict[str, list[ConfigFile]] = {}
     for layer, path, _ in found.files:
         if layer in {"project", "local"}:
-            by_directory.setdefault(_directory(path, found.cwd), []).append(File(path, layer))
+            by_directory.setdefault(_directory(path, found.cwd), []).append(ConfigFile(path, layer))
     for directory, empty in by_directory.items():
-        files = [load(file.path, file.layer) for file in empty]
+        files = [load_file(file.path, file.layer) for file in empty]
         declarations.files += [file.path for file in files]
-        if any(file.has_say for file in files):
+        if any(file.is_effective for file in files):
             declarations.root = directory
             return files
         for file in files:
             examined.problems += file.problems
     theirs = [path for path in found.claude[1:] if claudes]
     declarations.files += theirs
-    with_say = (path for path in theirs if load(path, "project").has_say and path.rpartition("/")[0] != found.claude[0])
+    with_say = (
+        path
+        for path in theirs
+        if load_file(path, "project").is_effective and path.rpartition("/")[0] != found.claude[0]
+    )
     nearest = next(with_say, None)
     if nearest is not None:
-        declarations.root = claude.project_of(nearest)
+        declarations.root = claude_settings.project_of(nearest)
     return []
 
 
 def _directory(path: str, cwd: str | None) -> str:
     directory = path.rpartition("/")[0] or ("/" if path.startswith("/") else "")
-    if claude.is_settings(path):
-        directory = claude.project_of(path)
+    if claude_settings.is_settings(path):
+        directory = claude_settings.project_of(path)
     return directory if directory.startswith("/") else os.path.normpath(f"{cwd or '.'}/{directory}")
 
 
-def _load_layer(files: list[File], examined: Examined) -> None:
+def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
     """Take the files of one layer, each followed by what it includes."""
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
@@ -135,7 +159,7 @@ def _load_layer(files: list[File], examined: Examined) -> None:
         _take(file, [], seen, examined)
 
 
-def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> None:
+def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedConfig) -> None:
     """Take a file and what it includes. `chain` are the files that led here, `seen` all that were taken already."""
     real = os.path.realpath(file.path)
     seen.add(real)
@@ -147,7 +171,7 @@ def _take(file: File, chain: list[str], seen: set[str], examined: Examined) -> N
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
         if target in {*chain, real}:
-            file.report(where, f"{shown(text)}, which leads back here", "no circles", "remove this include")
+            file.report(where, f"{quote(text)}, which leads back here", "no circles", "remove this include")
         elif len(chain) + 1 > MAX_INCLUDES:
             file.report(
                 where, f"more than {MAX_INCLUDES} files deep", "fewer levels of include", "include it further up"
@@ -168,20 +192,20 @@ def included_path(base: str, text: str, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
-def _load_included(path: str, by: File, where: KeyPath) -> File | None:
+def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
     """Return the included file; None, and the including file says so, when it is not there or has nothing to say."""
     if not os.path.lexists(path):
-        by.report(where, f"{shown(path)}, which does not exist", "an existing file", "create it, or correct the path")
+        by.report(where, f"{quote(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
-    file = load(os.path.normpath(path), by.layer)
+    file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
-    if file.has_say or file.claudes:
+    if file.is_effective or file.claudes:
         return file
-    by.report(where, f"{shown(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
+    by.report(where, f"{quote(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
     return None
 
 
-def _combine(examined: Examined) -> None:
+def _combine(examined: LoadedConfig) -> None:
     """Check the hooks of all files, now that everybody's events are known, and put everything in order."""
     declarations = examined.declarations
     own: dict[str, int] = {}
@@ -189,18 +213,18 @@ def _combine(examined: Examined) -> None:
         for name in _texts(file.settings.get("events")):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
-    claude_files.switch_off(examined.files)
+    claude_settings.switch_off(examined.files)
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
             _check_entries(file, examined, {name for name, layer in own.items() if layer <= LAYERS.index(file.layer)})
         except Exception as error:  # as in `load`
-            problem = unforeseen(file.path, error)
+            problem = internal_problem(file.path, error)
             examined.problems.append(problem)
             declarations.problems.append(str(problem))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
-    find_twins(declarations.hooks)
+    mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
 
 
@@ -208,7 +232,7 @@ def _texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
+def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -> None:
     """Check the entries of a file that knows these events of the host's own: a layer's are not known to those above."""
     if file.document is None:
         return
@@ -227,21 +251,23 @@ def _check_entries(file: File, examined: Examined, events: set[str]) -> None:
             examined.written.append((checked.hook, file, checked.path))
 
 
-def _checked(file: File, document: Document, scope: Scope, root: str | None, home: str) -> Iterator[Checked]:
+def _checked(
+    file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
+) -> Iterator[ValidatedHook]:
     """Yield what comes of each entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
-            yield check_hook(document, (*file.entries_path, index), entry, scope)
+            yield validate_hook(document, (*file.entries_path, index), entry, scope)
         return
     ends_in = session_end(file.handlers if file.plugin is None else [])
     for handler in file.handlers:
-        checked = check_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
+        checked = validate_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
         if checked.hook is not None:
-            claude_files.put_into_place(checked.hook, file, root, home)
+            claude_settings.set_directories(checked.hook, file, root, home)
         yield checked
 
 
-def _settings(files: list[File]) -> dict[str, object]:
+def _settings(files: list[ConfigFile]) -> dict[str, object]:
     """Return the settings that only managed and user files may set; the first file that sets one is believed."""
     table = names(SETTINGS)
     defaults = ((name, table[name].default) for name in TRUSTED_SETTINGS)
@@ -252,3 +278,25 @@ def _settings(files: list[File]) -> dict[str, object]:
     limits = {field.name: field.default for field in AUDIT_FIELDS}
     settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
     return settings
+
+
+def mark_duplicates(hooks: Iterable[Hook]) -> None:
+    """Note in each of the hooks, which are in running order, the matchers under which the same one stands before it.
+
+    The same are handlers of one event with the same command or URL, the same arguments and the same `if`, which names
+    the same files. A plugin's are its own; one that is declared wrongly or is switched off is no twin, and one in the
+    background, which has no say, is none of one that has.
+    """
+    seen: dict[object, list[str]] = {}
+    for hook in hooks:
+        claude = hook.claude
+        if not isinstance(claude, dict) or hook.error is not None or hook.mode == "off":
+            continue
+        target = hook.target if isinstance(hook.target, str) else tuple(hook.target)
+        agents = tuple(hook.agents) if hook.agents is not None else None
+        rule = (claude.get("if"), claude.get("base"))
+        key = (claude["event"], hook.kind, target, rule, claude.get("plugin_root"), agents, hook.background)
+        before = seen.setdefault(key, [])
+        if before:
+            claude["twins"] = list(dict.fromkeys(before))
+        before.append(str(claude.get("matcher", "")))

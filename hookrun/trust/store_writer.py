@@ -21,7 +21,7 @@ MOST_APPROVED = 5000
 
 
 @contextmanager
-def change(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
+def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
     """Give the store to be changed, and write it when the block ends well; others who want to change it wait.
 
     Raises StoreError where the store cannot be believed, OSError where it cannot be written: then it is as it was.

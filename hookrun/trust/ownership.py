@@ -24,7 +24,7 @@ class Owners:
         self._believed = frozenset({os.geteuid(), 0, *more})
         self._fine: set[str] = set()
 
-    def walk(self, path: str) -> tuple[str, str | None]:
+    def resolve_and_check(self, path: str) -> tuple[str, str | None]:
         """Return where an absolute path leads when links are followed, and the first thing that is wrong on the way.
 
         What is wrong is part of a sentence and says what to do; None when nothing is.
@@ -105,7 +105,7 @@ def _is_owners_own(gid: int, uid: int) -> bool:
     return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
-def numbers(names: Iterable[object]) -> list[int]:
+def uids(names: Iterable[object]) -> list[int]:
     """Return the numbers of accounts that are given by name or number; an unknown one is nobody."""
     from pwd import getpwnam
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from os.path import realpath
 from time import localtime, strftime, time
 
-from hookrun.model import UNTRUSTED_LAYERS, Failure
+from hookrun.dialects import interpret
+from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.examine import Examiner
+    from hookrun.trust.digest import HookInspector
+    from hookrun.trust.hook_files import LocalFile
     from hookrun.trust.store import Pause, Refused, Store
 
 
-class Switches:
+class UserDecisions:
     """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
 
     `off` is name -> why, of the hooks that would have run.
@@ -36,7 +38,7 @@ class Switches:
         self._root = root
         self._around = around
         self._owners = _owners(settings)
-        self._examiner: Examiner | None = None
+        self._examiner: HookInspector | None = None
         self.off: dict[str, str] = {}
         self._trouble: str | None = None
         try:
@@ -45,12 +47,12 @@ class Switches:
             self._store, self._trouble = stores.Store(), str(error)
 
     @property
-    def examiner(self) -> Examiner:
+    def examiner(self) -> HookInspector:
         """What looks at hooks; it is made when the first is to be looked at."""
         if self._examiner is None:
-            from hookrun.trust.examine import Examiner
+            from hookrun.trust.digest import HookInspector
 
-            self._examiner = Examiner(self._home, self._root, self._around, self._owners)
+            self._examiner = HookInspector(self._home, self._root, self._around, self._owners)
         return self._examiner
 
     def why_off(self, hook: Hook) -> str | None:
@@ -81,7 +83,7 @@ class Switches:
         root = realpath(self._root)
         if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
             return True
-        digest = self.examiner.examine(hook).digest
+        digest = self.examiner.inspect(hook).digest
         return digest != "" and any(each["digest"] == digest for each in refused)
 
     def switched_off(self) -> list[str]:
@@ -108,9 +110,9 @@ def _owners(settings: Mapping[str, object]) -> list[int]:
     named = settings.get("trusted_owners")
     if not isinstance(named, list) or not named:
         return []
-    from hookrun.trust.owners import numbers
+    from hookrun.trust.ownership import uids
 
-    return numbers(named)
+    return uids(named)
 
 
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
@@ -128,3 +130,76 @@ def active_pause(pauses: list[Pause], name: str) -> Pause | None:
 def clock(seconds: float) -> str:
     """Return a time (seconds since 1970) as a person's clock shows it."""
     return strftime("%H:%M:%S", localtime(seconds))
+
+
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
+
+
+class Approvals(UserDecisions):
+    """Which hooks may run in one fire: those of a project only if they are approved, and stay what was approved.
+
+    `given` are digests that count as approved for this fire, besides those of the store and of the user's settings.
+    """
+
+    def __init__(
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        settings: Mapping[str, object],
+        load: Callable[[str, Iterable[int]], Store] = stores.load,
+        *,
+        given: Iterable[str] = (),
+    ) -> None:
+        super().__init__(home, root, around, settings, load)
+        listed = settings.get("trusted")
+        self._given = {*given, *(listed if isinstance(listed, list) else ())}
+        self._running: dict[int, list[LocalFile]] = {}
+
+    def before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, None if it may: it is approved, or no stranger's."""
+        if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
+            return None
+        trouble = super().before(hook)
+        if trouble is not None:
+            return trouble
+        examined = self.examiner.inspect(hook)
+        if examined.problem is not None:
+            return Failure("untrusted", f"it cannot be approved: {examined.problem}")
+        if examined.digest not in self._store.approved and examined.digest not in self._given:
+            return Failure("untrusted", self._why(hook))
+        self._running[id(hook)] = examined.files
+        return None
+
+    def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+        """Return the outcome of a hook that has ended, void if its files are not what they were when it was started.
+
+        What it refused stays refused, in our words: a refusal is not undone by whoever can write its script.
+        """
+        files = self._running.pop(id(hook), None)
+        if not files or self._are_still(hook, files):
+            return outcome
+        answer, _ = interpret(hook, outcome, self._around.event, {})
+        outcome.stdout = outcome.stderr = b""
+        outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
+        if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
+            outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
+        return outcome
+
+    def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
+        try:
+            now = self.examiner.files(hook)
+        except Exception:  # as in `examine`: what cannot be looked at is not what it was
+            return False
+        return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
+
+    def _why(self, hook: Hook) -> str:
+        approved = self._store.approved.values()
+        changed = any((each["name"], each["root"]) == (hook.name, self._root) for each in approved)
+        what = "it has changed since it was approved" if changed else "nobody has approved it"
+        return f"{what}: look at it with hookrun trust {quoted(self._root)}"
+
+
+def quoted(path: str) -> str:
+    """Return a path as a shell takes it for one word."""
+    return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"

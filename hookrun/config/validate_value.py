@@ -7,44 +7,43 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import Problem, kind, nearest, shown
-from hookrun.config.shapes import (
-    Anything,
+from hookrun.config.diagnostics import Diagnostic, closest, quote, type_name
+from hookrun.config.schema import (
+    AnyObject,
+    Bool,
+    BoolOr,
     Choice,
     Field,
-    Flag,
-    FlagOr,
     Integer,
-    Many,
+    ListOf,
+    MapOf,
     Number,
     Record,
     Scalar,
     Shape,
-    Table,
-    Text,
-    wording,
+    Str,
+    describe,
 )
 
 if TYPE_CHECKING:
-    from hookrun.config.parsed import KeyPath
-    from hookrun.config.source import Document
+    from hookrun.config.parse import Document, KeyPath
 
 
-class Wrong(Exception):  # noqa: N818  # it is caught by whoever collects problems, never seen
+class Invalid(Exception):  # noqa: N818  # it is caught by whoever collects problems, never seen
     """The value does not have its shape; what is wrong has been reported."""
 
 
 @dataclass(slots=True)
-class Place:
+class Location:
     """A place in a document, and the list of what is wrong there and inside of it."""
 
     document: Document
     path: KeyPath
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
-    def at(self, *steps: str | int) -> Place:
+    def at(self, *steps: str | int) -> Location:
         """Return a place further inside; its problems go to the same list."""
-        return Place(self.document, (*self.path, *steps), self.problems)
+        return Location(self.document, (*self.path, *steps), self.problems)
 
     def report(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
         """Add an error about the value here."""
@@ -66,60 +65,62 @@ class Place:
         near: str | None = None,
     ) -> None:
         """Add an error about a key of the object here that does not belong to it."""
-        found = f"the unknown key {shown(key)}"
-        near = near or nearest(key, valid)
+        found = f"the unknown key {quote(key)}"
+        near = near or closest(key, valid)
         path = (*self.path, key)
         self.problems.append(self.document.problem(path, found, expected, advice, at_key=True, nearest=near))
 
-    def mistaken(self, value: object, expected: str, advice: str | None = None, *, near: str | None = None) -> Wrong:
+    def type_error(
+        self, value: object, expected: str, advice: str | None = None, *, near: str | None = None
+    ) -> Invalid:
         """Report a value that is not what was expected, and return what the caller raises."""
-        found = f"{shown(value)} ({kind(value)})"
+        found = f"{quote(value)} ({type_name(value)})"
         self.report(found, expected, advice or _advice(value, expected), nearest=near)
-        return Wrong()
+        return Invalid()
 
 
-def check(shape: Shape, value: object, at: Place) -> object:  # noqa: C901, PLR0911  # one line for each shape
+def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, PLR0911  # one line for each shape
     """Return the value in the form that a hook keeps. Raises Wrong, when all is reported, if it does not fit."""
     match shape:
-        case Flag():
+        case Bool():
             return _flag(value, at)
         case Number() | Integer():
             return _number(shape, value, at)
-        case Text():
+        case Str():
             return _text(shape, value, at)
         case Choice():
             return _choice(shape, value, at)
         case Scalar():
             return _scalar(value, at)
-        case Many():
+        case ListOf():
             return _many(shape, value, at)
-        case Table():
+        case MapOf():
             return _table(shape, value, at)
-        case Anything():
-            return _object(value, at, wording(shape))
+        case AnyObject():
+            return _object(value, at, describe(shape))
         case Record():
             return record(shape, value, at)
-        case FlagOr(inner):
-            return value if isinstance(value, bool) else record(inner, value, at, wording(shape))
+        case BoolOr(inner):
+            return value if isinstance(value, bool) else record(inner, value, at, describe(shape))
 
 
-def record(shape: Record, value: object, at: Place, expected: str | None = None) -> dict[str, object]:
+def record(shape: Record, value: object, at: Location, expected: str | None = None) -> dict[str, object]:
     """Return the fields of the object that fit; the others are reported. Raises Wrong when it is no object."""
     fields = {each.name: each for each in shape.fields}
     result: dict[str, object] = {}
     for key, item in _object(value, at, expected or shape.says).items():
         if key in fields:
-            keep(result, fields[key], item, at)
+            validate_into(result, fields[key], item, at)
         else:
             at.unknown_key(key, _one_of(shape, fields), list(fields))
     return result
 
 
-def keep(result: dict[str, object], field_: Field, value: object, at: Place) -> None:
+def validate_into(result: dict[str, object], field_: Field, value: object, at: Location) -> None:
     """Put the value of a field into the result if it fits, else report it."""
     try:
         result[field_.name] = check(field_.shape, value, at.at(field_.name))
-    except Wrong:
+    except Invalid:
         return
 
 
@@ -128,21 +129,21 @@ def _one_of(shape: Record, fields: dict[str, Field]) -> str:
     return " or ".join(fields) if len(fields) <= few else f"a field of {shape.says}"
 
 
-def _flag(value: object, at: Place) -> bool:
+def _flag(value: object, at: Location) -> bool:
     if not isinstance(value, bool):
-        raise at.mistaken(value, wording(Flag()))
+        raise at.type_error(value, describe(Bool()))
     return value
 
 
-def _number(shape: Number | Integer, value: object, at: Place) -> int | float:
+def _number(shape: Number | Integer, value: object, at: Location) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise at.mistaken(value, wording(shape))
+        raise at.type_error(value, describe(shape))
     if isinstance(shape, Number):
         if not shape.above < value <= MAX_NUMBER:
-            raise at.mistaken(value, wording(shape))
+            raise at.type_error(value, describe(shape))
         return float(value)
     if value != int(value) or value < shape.low or (shape.high is not None and value > shape.high):
-        raise at.mistaken(value, wording(shape))
+        raise at.type_error(value, describe(shape))
     return int(value)
 
 
@@ -150,39 +151,39 @@ MAX_NUMBER = 1.7976931348623157e308
 """Beyond this a whole number has no floating point form."""
 
 
-def _text(shape: Text, value: object, at: Place) -> str:
+def _text(shape: Str, value: object, at: Location) -> str:
     if not isinstance(value, str):
-        raise at.mistaken(value, wording(shape))
+        raise at.type_error(value, describe(shape))
     if shape.pattern is not None and not re.fullmatch(shape.pattern, value):
-        raise at.mistaken(value, wording(shape), near=nearest(value, shape.known) if shape.known else None)
+        raise at.type_error(value, describe(shape), near=closest(value, shape.known) if shape.known else None)
     if value in shape.but_not:
-        raise at.mistaken(value, f"{wording(shape)} that is not known already", "leave it out: it exists")
+        raise at.type_error(value, f"{describe(shape)} that is not known already", "leave it out: it exists")
     return value
 
 
-def _choice(shape: Choice, value: object, at: Place) -> str:
+def _choice(shape: Choice, value: object, at: Location) -> str:
     if not isinstance(value, str) or value not in shape.values:
-        near = nearest(value, shape.values) if isinstance(value, str) else None
-        raise at.mistaken(value, wording(shape), near=near)
+        near = closest(value, shape.values) if isinstance(value, str) else None
+        raise at.type_error(value, describe(shape), near=near)
     return value
 
 
-def _scalar(value: object, at: Place) -> str:
+def _scalar(value: object, at: Location) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int | float):
         return json.dumps(value)
-    raise at.mistaken(value, wording(Scalar()))
+    raise at.type_error(value, describe(Scalar()))
 
 
-def _many(shape: Many, value: object, at: Place) -> list[str]:
+def _many(shape: ListOf, value: object, at: Location) -> list[str]:
     if shape.alone is not None and not isinstance(value, list):
         try:
-            return [_one(shape.alone, value, Place(at.document, at.path))]
-        except Wrong:
-            raise at.mistaken(value, wording(shape), near=_near(shape.alone, value)) from None
+            return [_one(shape.alone, value, Location(at.document, at.path))]
+        except Invalid:
+            raise at.type_error(value, describe(shape), near=_near(shape.alone, value)) from None
     if not isinstance(value, list) or len(value) < shape.least:
-        raise at.mistaken(value, wording(shape))
+        raise at.type_error(value, describe(shape))
     before = len(at.problems)
     items: list[str] = []
     seen: set[str] = set()
@@ -190,47 +191,47 @@ def _many(shape: Many, value: object, at: Place) -> list[str]:
         here = at.at(index)
         try:
             text = _one(shape.first if shape.first and index == 0 else shape.item, item, here)
-        except Wrong:
+        except Invalid:
             continue
         if shape.unique and text in seen:
-            here.report(f"{shown(text)} a second time", "each only once", "remove one of the two")
+            here.report(f"{quote(text)} a second time", "each only once", "remove one of the two")
         seen.add(text)
         items.append(text)
     if any(problem.severity == "error" for problem in at.problems[before:]):
-        raise Wrong
+        raise Invalid
     return items
 
 
-def _one(shape: Text | Scalar, value: object, at: Place) -> str:
-    return _text(shape, value, at) if isinstance(shape, Text) else _scalar(value, at)
+def _one(shape: Str | Scalar, value: object, at: Location) -> str:
+    return _text(shape, value, at) if isinstance(shape, Str) else _scalar(value, at)
 
 
-def _near(shape: Text | Scalar, value: object) -> str | None:
-    return nearest(value, shape.known) if isinstance(shape, Text) and isinstance(value, str) and shape.known else None
+def _near(shape: Str | Scalar, value: object) -> str | None:
+    return closest(value, shape.known) if isinstance(shape, Str) and isinstance(value, str) and shape.known else None
 
 
-def _table(shape: Table, value: object, at: Place) -> dict[str, object]:
-    items = _object(value, at, wording(shape))
+def _table(shape: MapOf, value: object, at: Location) -> dict[str, object]:
+    items = _object(value, at, describe(shape))
     if len(items) < shape.least:
-        raise at.mistaken(value, wording(shape), "write at least one, or leave the field out")
+        raise at.type_error(value, describe(shape), "write at least one, or leave the field out")
     before = len(at.problems)
     result: dict[str, object] = {}
     for key, item in items.items():
         if shape.key.pattern is not None and not re.fullmatch(shape.key.pattern, key):
-            at.unknown_key(key, wording(shape.key), [])
+            at.unknown_key(key, describe(shape.key), [])
             continue
         try:
             result[key] = check(shape.value, item, at.at(key))
-        except Wrong:
+        except Invalid:
             continue
     if len(at.problems) > before:
-        raise Wrong
+        raise Invalid
     return result
 
 
-def _object(value: object, at: Place, expected: str) -> dict[str, object]:
+def _object(value: object, at: Location, expected: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise at.mistaken(value, expected)
+        raise at.type_error(value, expected)
     return value
 
 
@@ -247,5 +248,5 @@ def _advice(value: object, expected: str) -> str:
     ):
         return "quote it"
     if isinstance(value, str) and expected.startswith("a list"):
-        return f"write [{shown(value)}]"
+        return f"write [{quote(value)}]"
     return "write that instead"

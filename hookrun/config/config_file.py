@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config import claude
-from hookrun.config.check import check_settings
-from hookrun.config.problem import Problem, nearest, shown
-from hookrun.config.source import Document, SourceError, read
-from hookrun.config.values import Place
+from hookrun.config import claude_settings
+from hookrun.config.diagnostics import Diagnostic, closest, quote
+from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.validate import validate_settings
+from hookrun.config.validate_value import Location
 from hookrun.version import __version__
 
 if TYPE_CHECKING:
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files that no other program reads: a key at the top that is not ours is a mistake."""
@@ -25,7 +25,7 @@ SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
 """Keys at the top of Claude Code's settings that say whether hooks run at all."""
 
 
-class File:
+class ConfigFile:
     """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such.
 
     `handlers` are the entries of one in Claude Code's form, None of any other; `claudes` tells that it is Claude Code's
@@ -55,7 +55,7 @@ class File:
         self.layer = layer
         self.document: Document | None = None
         self.claudes = False
-        self.handlers: list[claude.Entry] | None = None
+        self.handlers: list[claude_settings.HandlerEntry] | None = None
         self.off = False
         self.own: bool | str = False
         self.plugin: str | None = None
@@ -63,10 +63,10 @@ class File:
         self.entries_path: KeyPath = ("hooks",)
         self.settings: dict[str, object] = {}
         self.defaults: dict[str, object] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[Diagnostic] = []
 
     @property
-    def has_say(self) -> bool:
+    def is_effective(self) -> bool:
         """Whether the file declares something, or cannot be read so that nobody knows."""
         if self.document is None or not isinstance(self.document.data, dict):
             return True
@@ -94,57 +94,57 @@ class File:
             self.problems.append(self.document.problem(path, found, expected, advice))
 
 
-def load(path: str, layer: str, *, claudes: bool = False) -> File:
+def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
     """Return the file as far as it can be read, with what is wrong with it; files it includes are not read.
 
     `claudes` tells that it is Claude Code's, whatever it is called.
     """
-    file = File(path, layer)
-    file.plugin = claude.plugin_root(path)
-    file.claudes = claudes or file.plugin is not None or claude.is_settings(path)
-    if claude.is_settings(path):
-        file.own = claude.project_of(path)
+    file = ConfigFile(path, layer)
+    file.plugin = claude_settings.plugin_root(path)
+    file.claudes = claudes or file.plugin is not None or claude_settings.is_settings(path)
+    if claude_settings.is_settings(path):
+        file.own = claude_settings.project_of(path)
     try:
         _load(file)
     except SourceError as error:
         file.problems.append(error.problem)
     except Exception as error:  # nothing in one file may keep the hooks of the others from running
-        file.problems.append(unforeseen(path, error))
+        file.problems.append(internal_problem(path, error))
     return file
 
 
-def unforeseen(path: str, error: Exception) -> Problem:
+def internal_problem(path: str, error: Exception) -> Diagnostic:
     """Return what to say of a mistake of ours over a file: nothing in one may keep the others' hooks from running."""
     found = f"something that cannot be read ({type(error).__name__})"
-    return Problem(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
+    return Diagnostic(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
 
 
-def _load(file: File) -> None:
+def _load(file: ConfigFile) -> None:
     file.document = read(file.path)
     data = file.document.data
     if not isinstance(data, dict):
-        Place(file.document, (), file.problems).mistaken(data, "an object at the top", 'write {"hooks": [...]}')
+        Location(file.document, (), file.problems).type_error(data, "an object at the top", 'write {"hooks": [...]}')
         return
     _check_top(file, data)
     if "hooks" in data:
         _take_hooks(file, file.document, data["hooks"])
-    elif file.claudes and (events := [key for key in data if key in claude.NATIVE]):
-        at = Place(file.document, (events[0],), file.problems)
+    elif file.claudes and (events := [key for key in data if key in claude_settings.NATIVE]):
+        at = Location(file.document, (events[0],), file.problems)
         expected = 'events within "hooks" (Claude Code runs nothing of what stands beside it)'
         at.report(f"{events[0]} at the top", expected, 'write {"hooks": {...}} around them')
     if "hookrun" in data and not file.claudes:
-        file.settings, problems = check_settings(file.document, data["hookrun"], file.layer)
+        file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
         defaults = file.settings.get("defaults")
         file.defaults = defaults if isinstance(defaults, dict) else {}
         _check_version(file)
 
 
-def _check_top(file: File, data: dict[str, object]) -> None:
+def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
     """Report keys at the top that are not ours, in a file that is; warn of a near miss in one that is not."""
     if file.document is None or file.claudes:
         return
-    at = Place(file.document, (), file.problems)
+    at = Location(file.document, (), file.problems)
     name = file.path.rpartition("/")[2]
     strict = name in OURS_ALONE
     if not (strict or name in SHARED or any(key in data for key in TOP)):
@@ -154,31 +154,31 @@ def _check_top(file: File, data: dict[str, object]) -> None:
             continue
         if strict:
             at.unknown_key(key, "hooks or hookrun", list(TOP))
-        elif not any(name in data for name in TOP) and nearest(key, TOP):
-            found, expected = f"the key {shown(key)}", "hooks or hookrun (this key is left to other programs)"
-            at.at(key).warn(found, expected, "rename it if it is meant for hookrun", nearest=nearest(key, TOP))
+        elif not any(name in data for name in TOP) and closest(key, TOP):
+            found, expected = f"the key {quote(key)}", "hooks or hookrun (this key is left to other programs)"
+            at.at(key).warn(found, expected, "rename it if it is meant for hookrun", nearest=closest(key, TOP))
 
 
-def _take_hooks(file: File, document: Document, hooks: object) -> None:
+def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
     """Take the entries of the file: a list, `{"hooks": [...]}`, or Claude Code's map; any other form is reported."""
     path: KeyPath = ("hooks",)
-    if isinstance(hooks, dict) and (file.claudes or claude.is_map(hooks)):
-        file.handlers = claude.entries(hooks, Place(document, path, file.problems), strict=not file.claudes)
+    if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
+        file.handlers = claude_settings.entries(hooks, Location(document, path, file.problems), strict=not file.claudes)
         return
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:
             if key != "hooks":
-                Place(document, path, file.problems).unknown_key(key, "only hooks", ["hooks"])
+                Location(document, path, file.problems).unknown_key(key, "only hooks", ["hooks"])
         path, hooks = ("hooks", "hooks"), hooks["hooks"]
     if isinstance(hooks, list) and not file.claudes:
         file.entries, file.entries_path = hooks, path
     elif file.claudes:
-        Place(document, path, file.problems).mistaken(hooks, "a map of events", "write {} for no hooks")
+        Location(document, path, file.problems).type_error(hooks, "a map of events", "write {} for no hooks")
     else:
-        Place(document, path, file.problems).mistaken(hooks, "a list of hooks", "write [] for no hooks")
+        Location(document, path, file.problems).type_error(hooks, "a list of hooks", "write [] for no hooks")
 
 
-def _check_version(file: File) -> None:
+def _check_version(file: ConfigFile) -> None:
     wanted = file.settings.get("min_version")
     if isinstance(wanted, str) and _version(wanted) > _version(__version__):
         advice = f"install hookrun {wanted} or newer"

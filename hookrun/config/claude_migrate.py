@@ -6,18 +6,18 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from hookrun.claude import matched, names
-from hookrun.claude.matcher import EVERYTHING, fits, names_in
-from hookrun.config.claude_handler import A_DAY, check_handler, session_end
-from hookrun.config.problem import shown
-from hookrun.config.scope import Scope, explicit_names
+from hookrun.claude import tables
+from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, fits, names_in
+from hookrun.config.claude_handler import A_DAY, session_end, validate_handler
+from hookrun.config.diagnostics import quote
+from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.config.claude import Entry
-    from hookrun.config.file import File
+    from hookrun.config.claude_settings import HandlerEntry
+    from hookrun.config.config_file import ConfigFile
     from hookrun.model import Hook
 
     Json = dict[str, object]
@@ -28,7 +28,7 @@ SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 AT_MOST = 900.0
 """Seconds for an `async` hook, which Claude Code holds to no time."""
 
-CANONICAL = {theirs: ours for ours, theirs in names.TOOLS.items()}
+CANONICAL = {theirs: ours for ours, theirs in tables.TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
 DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
 
@@ -43,7 +43,7 @@ class Migrated:
         self.notes: list[str] = []
 
 
-def migrate(file: File, there: Iterable[object] = ()) -> Migrated:
+def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     """Return what the hooks of a file in Claude Code's form come to, beside the entries that are `there` already."""
     there = list(there)
     migrated = Migrated()
@@ -51,9 +51,9 @@ def migrate(file: File, there: Iterable[object] = ()) -> Migrated:
         return migrated
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)
-    found: list[tuple[Entry, Hook]] = []
+    found: list[tuple[HandlerEntry, Hook]] = []
     for entry in file.handlers:
-        checked = check_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
+        checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
         where = f"{file.path}:{file.document.position(entry.path)[0]}"
         if checked.hook is None:
             if checked.problems:
@@ -77,7 +77,7 @@ def migrate(file: File, there: Iterable[object] = ()) -> Migrated:
     return migrated
 
 
-def _key(entry: Entry, hook: Hook) -> str:
+def _key(entry: HandlerEntry, hook: Hook) -> str:
     return repr((entry.event, hook.kind, hook.target, (hook.claude or {}).get("if")))
 
 
@@ -85,16 +85,16 @@ def _nameless(entry: object) -> object:
     return {name: value for name, value in entry.items() if name != "name"} if isinstance(entry, dict) else entry
 
 
-def _why_not(entry: Entry, hook: Hook) -> str | None:
+def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
     """Return why a hook cannot be said in hookrun's form."""
     matcher = entry.matcher or ""
     if hook.claude is not None and "if" in hook.claude:
-        return f"hookrun has no rule such as {shown(hook.claude['if'])}"
-    if matcher in EVERYTHING or entry.event in matched.WITHOUT_MATCHER:
+        return f"hookrun has no rule such as {quote(hook.claude['if'])}"
+    if matcher in EVERYTHING or entry.event in WITHOUT_MATCHER:
         return None
-    if entry.event not in matched.TOOL_EVENTS:
-        return f"the matcher {shown(matcher)} is not about a tool"
-    return None if globs(matcher, entry.event) else f"no glob on hookrun's names says what {shown(matcher)} does"
+    if entry.event not in TOOL_EVENTS:
+        return f"the matcher {quote(matcher)} is not about a tool"
+    return None if globs(matcher, entry.event) else f"no glob on hookrun's names says what {quote(matcher)} does"
 
 
 def globs(matcher: str, event: str) -> list[str]:
@@ -103,7 +103,7 @@ def globs(matcher: str, event: str) -> list[str]:
     None can for a name that is hookrun's and not Claude Code's: `bash` is no tool there, and the hook never runs.
     """
     found = _globs(matcher, event)
-    for ours, theirs in names.TOOLS.items():
+    for ours, theirs in tables.TOOLS.items():
         if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
             return []
     return found
@@ -112,7 +112,7 @@ def globs(matcher: str, event: str) -> list[str]:
 def _globs(matcher: str, event: str) -> list[str]:
     listed = names_in(matcher, event)
     if listed is not None:
-        now = (matched.LEGACY.get(name, name) for name in listed)
+        now = (LEGACY.get(name, name) for name in listed)
         return list(dict.fromkeys(CANONICAL.get(name, name) for name in now))
     whole = re.fullmatch(r"\^?\(([A-Za-z0-9_|-]+)\)\$", matcher)
     if whole and matcher.startswith("^"):
@@ -120,7 +120,7 @@ def _globs(matcher: str, event: str) -> list[str]:
     sides = matcher.split("|")
     if not all(SIMPLE.fullmatch(side) for side in sides):
         return []
-    known = [ours for ours, theirs in names.TOOLS.items() if fits(matcher, event, theirs)]
+    known = [ours for ours, theirs in tables.TOOLS.items() if fits(matcher, event, theirs)]
     return list(dict.fromkeys([*known, *(_glob(side) for side in sides)]))
 
 
@@ -132,10 +132,10 @@ def _glob(side: str) -> str:
     return re.sub(r"\*+", "*", f"{start}{text}{end}")
 
 
-def _declared(entry: Entry, hook: Hook) -> Json:
+def _declared(entry: HandlerEntry, hook: Hook) -> Json:
     declared: Json = {"name": hook.name, "event": hook.events[0]}
     matcher = entry.matcher or ""
-    if matcher not in EVERYTHING and entry.event in matched.TOOL_EVENTS:
+    if matcher not in EVERYTHING and entry.event in TOOL_EVENTS:
         declared["matcher"] = "|".join(globs(matcher, entry.event))
     declared[hook.kind] = hook.target
     fields = hook.to_dict()
@@ -145,7 +145,7 @@ def _declared(entry: Entry, hook: Hook) -> Json:
     return {**declared, "parallel": True, "dialect": "claude"}
 
 
-def _keep(entry: Entry, rest: dict[str, list[Json]]) -> None:
+def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
     groups = rest.setdefault(entry.event, [])
     group: Json = {} if entry.matcher is None else {"matcher": entry.matcher}
     if groups and {name: value for name, value in groups[-1].items() if name != "hooks"} == group:

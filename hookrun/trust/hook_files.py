@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.config.find import Identity
+    from hookrun.config.discovery import Identity
     from hookrun.model import Hook
 
     Named = tuple[str, str]

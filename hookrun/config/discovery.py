@@ -19,7 +19,7 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Claude Code's settings in a project: those of the project, and those of a person in it."""
 
 
-class Found:
+class ConfigFiles:
     """What is there: `files` are (layer, path, identity), in the order of the layers, the project's nearest first.
 
     `repository` is the root of the git repository around `cwd`, None when there is none. `claude` are Claude Code's
@@ -89,7 +89,7 @@ def config_directory(home: str) -> str:
 
 def find(
     cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, claude: str | None = None
-) -> Found:
+) -> ConfigFiles:
     """Find the declaration files in force for a process that works in `cwd`.
 
     `config` is one named file that stands in for the project's own; it is taken in whether it exists or not.
@@ -97,7 +97,7 @@ def find(
     person's Claude Code settings lie, if not in the home directory. `managed` stands in for /etc/hookrun, and with
     `claude-code` in it for where Claude Code has the administrator's.
     """
-    found = Found(cwd, home, claude=claude)
+    found = ConfigFiles(cwd, home, claude=claude)
     if managed is not None:
         found.claude_managed = f"{managed}/claude-code"
     for name in LAYER_FILES:
@@ -133,20 +133,20 @@ def _claude_files(directories: list[str]) -> list[str]:
     return [path for path in paths if _exists(path)]
 
 
-def find_user_layer(home: str) -> Found:
+def find_user_layer(home: str) -> ConfigFiles:
     """Find what a home declares and nothing else: neither managed declarations nor a project's are in force."""
-    found = Found(None, home)
+    found = ConfigFiles(None, home)
     _add_user_layer(found)
     return found
 
 
-def _add_user_layer(found: Found) -> None:
+def _add_user_layer(found: ConfigFiles) -> None:
     user = config_directory(found.home)
     for name in LAYER_FILES:
         found.add("user", f"{user}/{name}")
 
 
-def _up_to_repository(found: Found, cwd: str) -> list[str]:
+def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
     """Return `cwd` and its parents up to the repository's root, which is noted; only `cwd` outside a repository."""
     directories = []
     directory = cwd

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
 SHOWN = 60
 """How many characters of a value a message shows."""
@@ -20,7 +20,7 @@ PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """Something wrong (`severity` error) or doubtful (warning) at one place of a file; lines and columns are from 1."""
 
     path: str
@@ -46,7 +46,7 @@ class Problem:
     def what(self) -> str:
         """All but where it is, on one line that is safe to print."""
         key = f"{self.key}: " if self.key else ""
-        meant = f"; did you mean {shown(self.nearest)}?" if self.nearest is not None else ""
+        meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
         return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
 
     def to_dict(self) -> dict[str, object]:
@@ -72,7 +72,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return the value as JSON on one line, made printable and cut to SHOWN characters."""
     if isinstance(value, str):
         value = value[: SHOWN + 1]
@@ -80,7 +80,7 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
-def kind(value: object) -> str:
+def type_name(value: object) -> str:
     """Return what sort of JSON value this is, with its article."""
     names: dict[type, str] = {
         bool: "a boolean",
@@ -102,11 +102,11 @@ def key_text(path: KeyPath) -> str:
         elif PLAIN_KEY.fullmatch(step):
             text += f".{step}" if text else step
         else:
-            text += f"[{shown(step)}]"
+            text += f"[{quote(step)}]"
     return text
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def closest(name: str, names: Iterable[str]) -> str | None:
     """Return the one of the valid names that comes nearest to what was written, None when none is near."""
     names = list(names)
     by_lower = {valid.lower(): valid for valid in names}

@@ -7,16 +7,16 @@ from time import time_ns
 
 from hookrun import state
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
-from hookrun.config.compile import compile_declarations
-from hookrun.config.find import identity
+from hookrun.config.discovery import identity
+from hookrun.config.load import compile_declarations
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
 from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.config.declarations import Declarations
-    from hookrun.config.find import Found, Identity
+    from hookrun.config.discovery import ConfigFiles, Identity
+    from hookrun.config.load import Declarations
 
 YOUNG = 2_000_000_000
 """Nanoseconds: a file that changed so shortly before can change again without its times showing it (2 s on FAT)."""
@@ -27,7 +27,7 @@ MOST_FILES = 256
 DEFAULTS = Hook(name="", events=()).to_dict()
 
 
-def build(found: Found) -> str:
+def build(found: ConfigFiles) -> str:
     """Compile the declarations, keep the text for the next fire where that can be trusted, and return it.
 
     That it cannot be kept (a full disk, a read-only home) is no failure: the next fire compiles again.
@@ -40,13 +40,13 @@ def build(found: Found) -> str:
     now = time_ns()
     if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
         try:
-            keep(text, path_for(found), state.cache_dir(found.home))
+            write(text, path_for(found), state.cache_dir(found.home))
         except OSError:
             pass
     return text
 
 
-def encode(declarations: Declarations, found: Found, also: list[tuple[str, Identity | None]]) -> str:
+def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str, Identity | None]]) -> str:
     """Return the compiled text of some declarations."""
     parts: list[str] = []
     length = 0
@@ -90,7 +90,7 @@ def _identity(path: str) -> Identity | None:
         return None
 
 
-def keep(text: str, path: str, where: str) -> None:
+def write(text: str, path: str, where: str) -> None:
     """Write a file of the cache whole or not at all: two processes may do so at once. Raises OSError."""
     state.make_private_dir(where)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"

@@ -7,7 +7,7 @@ import os
 from hashlib import file_digest
 from typing import TYPE_CHECKING
 
-from hookrun.config.store import keep as keep_file
+from hookrun.config.cache_writer import write as keep_file
 from hookrun.state import data_dir
 
 if TYPE_CHECKING:
