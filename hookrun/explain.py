@@ -40,7 +40,7 @@ def explain(fire: Fire, verdict: Verdict, inputs: Mapping[int, bytes] | None = N
             hook = candidates.hook(index)
             step = chain.became.get(index) if chain is not None else None
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
-            yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.where()})", ""
+            yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.location()})", ""
             if not runs:
                 cause = (
                     explain_mismatch(hook, context) or "its conditions did not match before a later hook made changes"

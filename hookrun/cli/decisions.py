@@ -62,7 +62,7 @@ def deny_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.deny(found)
-        print_line(f"denied {name} ({found.hook.where()}): it never runs; hookrun enable lifts the denial")
+        print_line(f"denied {name} ({found.hook.location()}): it never runs; hookrun enable lifts the denial")
 
 
 @click.command(name="disable", epilog=DISABLE_EXAMPLES)
@@ -75,7 +75,7 @@ def disable_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.disable(found)
-        print_line(f"disabled {name} ({found.hook.where()}); hookrun enable re-enables it")
+        print_line(f"disabled {name} ({found.hook.location()}); hookrun enable re-enables it")
 
 
 @click.command(name="enable", epilog=ENABLE_EXAMPLES)
@@ -88,7 +88,7 @@ def enable_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         was_off = project.enable(found)
-        print_line(f"{name} ({found.hook.where()}) {'is enabled' if was_off else 'was neither disabled nor denied'}")
+        print_line(f"{name} ({found.hook.location()}) {'is enabled' if was_off else 'was neither disabled nor denied'}")
 
 
 @click.command(name="untrust", epilog=UNTRUST_EXAMPLES)

@@ -374,7 +374,7 @@ def _hook_lines(predictions: Sequence[Prediction]) -> Iterator[Line]:
     for number, each in enumerate(predictions, 1):
         word, style = STATES[each.state]
         trust = f", {each.trust}" if each.trust else ""
-        yield f"  {number}. {each.hook.name} {word} ({attributes(each.hook)}{trust}; {each.hook.where()})", style
+        yield f"  {number}. {each.hook.name} {word} ({attributes(each.hook)}{trust}; {each.hook.location()})", style
         if each.why:
             yield f"      {each.why}", ""
         if each.depends:

@@ -143,7 +143,7 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
         str(hook.priority),
         hook.on_failure,
         ", ".join(flags) or "-",
-        hook.where(),
+        hook.location(),
     ]
 
 

@@ -283,7 +283,7 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
     """Yield what the user needs to see before an approval, or what changed since the last one."""
     hook = found.hook
     yield ""
-    yield f"{hook.name}: {found.state}   ({hook.where()})"
+    yield f"{hook.name}: {found.state}   ({hook.location()})"
     for title, value in _facts(found, project):
         yield f"  {title:<12}{value}"
     last = project.last_approved(hook)
