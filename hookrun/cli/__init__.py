@@ -179,7 +179,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.firing import TroubleError
     from hookrun.observe.database import StoreError as MetricsError
     from hookrun.recipes.registry import UnknownRecipeError
-    from hookrun.scaffold.declaring import ScaffoldError
+    from hookrun.scaffold.declaration_file import ScaffoldError
     from hookrun.testing.cases import NoCaseFileError
     from hookrun.testing.update import NoCaseError
     from hookrun.trust.project import NotAllowedError, UnknownHookError

@@ -197,7 +197,7 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
     """Write the files; return whether they were written."""
     there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
-        question = f"FileChange {' and '.join(there)}?"
+        question = f"Change {' and '.join(there)}?"
         if not is_interactive():
             warn(f"{quote(there[0])} exists; add --yes to change it")
             return False

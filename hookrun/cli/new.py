@@ -25,15 +25,22 @@ from hookrun.cli.trust import approve_written
 from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.scaffold.declaring import ScaffoldError, of_project
-from hookrun.scaffold.hook import Wish, event_named, free_name, plan
-from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
+from hookrun.scaffold.declaration_file import ScaffoldError, project_file
+from hookrun.scaffold.new_hook import (
+    LANGUAGES,
+    PURPOSES,
+    HookTemplateRequest,
+    canonical_event,
+    plan_hook,
+    purpose_of,
+    unused_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.edit.file_change import FileChange
-    from hookrun.scaffold.hook import Plan
+    from hookrun.scaffold.new_hook import HookPlan
 
 INIT_EXAMPLES = """\b
 Examples:
@@ -87,13 +94,15 @@ def init_command(
     overwritten: the declaration is added to an existing one.
     """
     directory, home = working_directory(), resolve_home(home)
-    wish = Wish(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
+    request = HookTemplateRequest(
+        lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None
+    )
     if not (yes or dry_run or as_json) and is_interactive():
-        wish = _ask(wish, directory, home, lang=lang, event=event)
+        request = _ask(request, directory, home, lang=lang, event=event)
     report = CommandReport(as_json=as_json, dry_run=dry_run)
-    steps = _create(wish, directory, home, report, dry_run=dry_run)
+    steps = _create(request, directory, home, report, dry_run=dry_run)
     if steps:
-        program = LANGUAGES[wish.language].program
+        program = LANGUAGES[request.language].program
         if shutil.which(program) is None:
             report.warn(f"warning: there is no {program} on PATH: the hook needs it")
         steps.append(("hookrun install claude", "connects Claude Code; hookrun agents lists the others"))
@@ -101,21 +110,25 @@ def init_command(
     report.end()
 
 
-def _ask(wish: Wish, directory: str, home: str, *, lang: str | None, event: str | None) -> Wish:
+def _ask(
+    request: HookTemplateRequest, directory: str, home: str, *, lang: str | None, event: str | None
+) -> HookTemplateRequest:
     """Ask for what no flag has said."""
-    declaring = of_project(directory, home, wish.form)
+    declaring = project_file(directory, home, request.form)
     language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
     name = event or _ask_event(declaring.events)
-    wish = replace(wish, language=language, event=name)
-    canonical = event_named(name, declaring.events)
-    proposed = PURPOSES[purpose_of(canonical, wish.matcher)]
-    if wish.matcher is None and canonical in WITH_TOOL:
+    request = replace(request, language=language, event=name)
+    canonical = canonical_event(name, declaring.events)
+    proposed = PURPOSES[purpose_of(canonical, request.matcher)]
+    if request.matcher is None and canonical in WITH_TOOL:
         answer = click.prompt("For which tools (a glob; * for every one)", default=proposed.matcher or "*")
-        wish = replace(wish, matcher=answer)
+        request = replace(request, matcher=answer)
         proposed = PURPOSES[purpose_of(canonical, answer)]
-    if wish.name is None:
-        wish = replace(wish, name=click.prompt("What is it called", default=free_name(proposed.name, declaring)))
-    return wish
+    if request.name is None:
+        request = replace(
+            request, name=click.prompt("What is it called", default=unused_name(proposed.name, declaring))
+        )
+    return request
 
 
 def _ask_event(own: list[str]) -> str:
@@ -123,7 +136,7 @@ def _ask_event(own: list[str]) -> str:
 
     def known(text: str) -> str:
         try:
-            return event_named(text.strip(), own)
+            return canonical_event(text.strip(), own)
         except ScaffoldError as error:
             raise click.UsageError(str(error)) from None
 
@@ -162,24 +175,26 @@ def new_command(
     No file is overwritten. On a terminal the hook is approved too.
     """
     conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
-    wish = Wish(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
+    request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
     report = CommandReport(as_json=as_json, dry_run=dry_run)
-    report.next_steps(_create(wish, working_directory(), resolve_home(home), report, dry_run=dry_run))
+    report.next_steps(_create(request, working_directory(), resolve_home(home), report, dry_run=dry_run))
     report.end()
 
 
 # --- both
 
 
-def _create(wish: Wish, directory: str, home: str, report: CommandReport, *, dry_run: bool) -> list[tuple[str, str]]:
+def _create(
+    request: HookTemplateRequest, directory: str, home: str, report: CommandReport, *, dry_run: bool
+) -> list[tuple[str, str]]:
     """Write the hook, approve it if the user is at the terminal, and return the next steps; or only show the diff.
 
     Raises ScaffoldError, FileError, and click.ClickException for a hook that could never run.
     """
-    made = plan(wish, directory, home)
-    event = event_named(wish.event, made.declaring.events)
-    if wish.matcher and event in ALIASES and event not in WITH_TOOL:
-        found = f"--matcher {quote(wish.matcher)} never matches: {event} has no tool"
+    made = plan_hook(request, directory, home)
+    event = canonical_event(request.event, made.declaring.events)
+    if request.matcher and event in ALIASES and event not in WITH_TOOL:
+        found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
     if dry_run:
         report.show_diff(made.changes)
@@ -209,7 +224,7 @@ def write_changes(changes: list[FileChange], report: CommandReport) -> None:
             print_line(f"{verb} {', '.join(paths)}")
 
 
-def _next_steps(made: Plan, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
+def _next_steps(made: HookPlan, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
     if os.path.realpath(directory) != os.path.realpath(made.declaring.root):
         yield f"cd {relative_path(made.declaring.root)}", "the project's root"
     if made.build:

@@ -25,9 +25,9 @@ from hookrun.cli.common import (
 from hookrun.cli.new import write_changes
 from hookrun.cli.trust import approve_written
 from hookrun.recipes import registry
-from hookrun.scaffold.cases import SUFFIX
-from hookrun.scaffold.declaring import of_project, of_user
-from hookrun.scaffold.recipes import ADDED, CONFLICT, UPDATED, Recipes, mark_of
+from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.declaration_file import project_file, user_file
+from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.trust.project import refuse_if_run_by_agent
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def layers_of_declared(home: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in read_config(None, home).files:
         for entry in file.entries:
-            mark = mark_of(entry)
+            mark = recipe_metadata(entry)
             if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
                 layers.append(file.layer)
     return found
@@ -240,7 +240,7 @@ def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool, as
     _finish(recipes, home, CommandReport(as_json=as_json, dry_run=dry_run), dry_run=dry_run)
 
 
-def _open(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
+def _open(home: str | None, *, user: bool, dry_run: bool) -> ConfiguredRecipes:
     """Return the recipes in the user's own config file, or in the project's.
 
     Raises NotAllowedError where an agent would change the user's own hooks, which need no approval.
@@ -248,12 +248,12 @@ def _open(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
     if user and not dry_run:
         refuse_if_run_by_agent("change your own hooks")
     named = resolve_home(home)
-    return Recipes(of_user(named) if user else of_project(working_directory(), named))
+    return ConfiguredRecipes(user_file(named) if user else project_file(working_directory(), named))
 
 
-def _finish(recipes: Recipes, home: str | None, report: CommandReport, *, dry_run: bool) -> bool:
+def _finish(recipes: ConfiguredRecipes, home: str | None, report: CommandReport, *, dry_run: bool) -> bool:
     """Report each hook's new state, write and approve the changes or show them; return whether nothing conflicts."""
-    for each in recipes.told:
+    for each in recipes.statuses:
         report.add_hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
@@ -263,10 +263,10 @@ def _finish(recipes: Recipes, home: str | None, report: CommandReport, *, dry_ru
         write_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(list(_next_steps(recipes, home, report)))
-    return report.end(ok=not any(each.state == CONFLICT for each in recipes.told))
+    return report.end(ok=not any(each.state == CONFLICT for each in recipes.statuses))
 
 
-def _next_steps(recipes: Recipes, home: str | None, report: CommandReport) -> Iterator[tuple[str, str]]:
+def _next_steps(recipes: ConfiguredRecipes, home: str | None, report: CommandReport) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
     added, updated = recipes.names(ADDED), recipes.names(UPDATED)
@@ -275,7 +275,7 @@ def _next_steps(recipes: Recipes, home: str | None, report: CommandReport) -> It
     approved = own or approve_written(
         declaring.root, resolve_home(home), added, recipes.changes, report, changed=updated
     )
-    if any(each.path.endswith(SUFFIX) for each in recipes.changes):
+    if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
         yield "hookrun trust", "review and approve it; agents skip it until then"
