@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.reply import DEGRADATIONS
 from hookrun.conditions import format_value
 from hookrun.dry_run import explain_mismatch
 from hookrun.text import diff
@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Message
-    from hookrun.firing import Fire
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
+    from hookrun.fire.invocation import EventFire
     from hookrun.model import Hook, HookResult, Verdict
 
     Line = tuple[str, str]
@@ -24,7 +24,7 @@ MAX_SHOWN = 2000
 """Characters of what a hook read or wrote that are shown."""
 
 
-def explain(fire: Fire, verdict: Verdict, inputs: Mapping[int, bytes] | None = None) -> Iterator[Line]:
+def explain(fire: EventFire, verdict: Verdict, inputs: Mapping[int, bytes] | None = None) -> Iterator[Line]:
     """Yield the explanation of a finished run.
 
     With `inputs`, by the id of a hook's outcome, also what each hook read and wrote, and the changed arguments.
@@ -57,15 +57,19 @@ def explain(fire: Fire, verdict: Verdict, inputs: Mapping[int, bytes] | None = N
 
 
 def explain_answer(
-    agent: Agent, message: Message, fires: Sequence[tuple[Fire, Verdict]], answer: Answer | None, stdout: bytes
+    agent: Agent,
+    message: Message,
+    fires: Sequence[tuple[EventFire, Verdict]],
+    answer: AgentResponse | None,
+    stdout: bytes,
 ) -> Iterator[str]:
     """Yield the explanation of an agent's message that was answered."""
-    yield f"{agent.TITLE}, {message.native}: {len(message.calls)} call(s)"
+    yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
     for fire, verdict in fires:
         yield from (text for text, _ in explain(fire, verdict))
     for name in answer.degraded if answer is not None else ():
         yield f"  degraded: {name}: {DEGRADATIONS[name]}"
-    yield f"  told to {agent.TITLE}: {stdout.decode().strip() or 'nothing'}"
+    yield f"  told to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'nothing'}"
 
 
 def attributes(hook: Hook) -> str:
@@ -93,14 +97,14 @@ def runs_in_background(run: HookResult) -> bool:
     return run.hook.background and run.failure is None and not run.interrupted
 
 
-def arguments(fire: Fire) -> tuple[object, object]:
+def arguments(fire: EventFire) -> tuple[object, object]:
     """Return the tool's arguments before and after the run."""
     before = fire.context.get("tool_args")
     return before, fire.chain.context.get("tool_args") if fire.chain is not None else before
 
 
-def _config_files(fire: Fire) -> Iterator[Line]:
-    found = fire.command.found
+def _config_files(fire: EventFire) -> Iterator[Line]:
+    found = fire.invocation.config_files
     files = found.files if found is not None else []
     if not files:
         where = found.cwd if found is not None else None

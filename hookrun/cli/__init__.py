@@ -171,12 +171,12 @@ def _run(argv: list[str]) -> int:
 
 def _user_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions whose message tells the user what to do. Imported here: most commands raise none."""
-    from hookrun.agents.message import UnreadableError
+    from hookrun.agents.base import UnreadableMessageError
     from hookrun.config.discovery import NoHomeError
     from hookrun.context import ContextError
     from hookrun.edit.file_change import FileError
     from hookrun.events import UnknownEventError
-    from hookrun.firing import TroubleError
+    from hookrun.fire.invocation import FireError
     from hookrun.observe.database import StoreError as MetricsError
     from hookrun.recipes.registry import UnknownRecipeError
     from hookrun.scaffold.declaration_file import ScaffoldError
@@ -187,7 +187,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     return (
         *(ContextError, MetricsError, NoCaseError, NoHomeError, NoCaseFileError, NotAllowedError, ScaffoldError),
-        *(StoreError, TroubleError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableError),
+        *(StoreError, FireError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableMessageError),
         FileError,
     )
 

@@ -15,7 +15,7 @@ from hookrun.text import closest, escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.edit.file_change import FileChange
     from hookrun.model import Hook

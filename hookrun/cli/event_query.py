@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.message import message_from_context, native_of
+from hookrun.agents.base import message_from_context, native_event
 from hookrun.config.config_file import load_file
 from hookrun.config.diagnostics import quote
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
@@ -21,8 +21,8 @@ from hookrun.model import file_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
 
 CANONICAL = frozenset(CONTEXT_FIELDS)
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
@@ -54,13 +54,13 @@ class EventQuery:
     def read_context(self, source: str) -> None:
         """Read a canonical context or an agent's message from a file, `-` being stdin.
 
-        Raises ContextError, UnreadableError, and click.ClickException for a message of another event.
+        Raises ContextError, UnreadableMessageError, and click.ClickException for a message of another event.
         """
         where = "stdin" if source == "-" else source
         no_deadline = float("inf")
         data = contexts.from_stdin(no_deadline) if source == "-" else contexts.from_file(source, no_deadline)
         if self.agent is not None and ONLY_CANONICAL.isdisjoint(data) and not CANONICAL.issuperset(data):
-            self._take_message(self.agent.read(data, native_of(self.agent, self.event)), where)
+            self._take_message(self.agent.read(data, native_event(self.agent, self.event)), where)
             return
         contexts.check(data, where)
         self.notes += contexts.suspicious_fields(data, self.event)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.answer import ARGUMENTS, NO_WORDS, answer
-from hookrun.agents.degrade import DEGRADATIONS, degraded
-from hookrun.agents.message import native_of
-from hookrun.agents.said import Said, said
+from hookrun.agents.base import native_event
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.common import (
     BOLD,
     DIM,
@@ -46,7 +45,7 @@ from hookrun.wiring.wired_command import this_program
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.cli.common import Line
     from hookrun.dry_run import Prediction
     from hookrun.model import Hook
@@ -228,17 +227,17 @@ class Explanation:
                 yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (agents ignore it)"
             return
         if plan.unsupported_events(agent, [self.query.event]):
-            yield f"{agent.TITLE} has no such event: hooks of it never run there"
+            yield f"{agent.DISPLAY_NAME} has no such event: hooks of it never run there"
             return
         wanted = plan.events_for(agent, [self.query.event])
         wired = self._installed(agent, wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
-            yield f"{agent.TITLE} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
+            yield f"{agent.DISPLAY_NAME} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
         elif wired and all(each.only for each in wired):
             only = wired[0]
             where = f"{only.path}:{only.line}"
-            yield f"{agent.TITLE} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
+            yield f"{agent.DISPLAY_NAME} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
 
     def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
         found: list[WiredEvent] = []
@@ -261,9 +260,9 @@ class Explanation:
             return
         known = self._known_answer(agent)
         if known is not None:
-            yield f"  {agent.TITLE} would be told, with exit status 0: {known or 'nothing'}", BOLD
+            yield f"  {agent.DISPLAY_NAME} would be told, with exit status 0: {known or 'nothing'}", BOLD
         for action, name in self._unsupported(agent):
-            yield f"  {agent.TITLE} cannot be told {action}: {name}: {DEGRADATIONS[name]}", DIM
+            yield f"  {agent.DISPLAY_NAME} cannot be told {action}: {name}: {DEGRADATIONS[name]}", DIM
 
     # --- what an agent would get
 
@@ -281,21 +280,21 @@ class Explanation:
                 for hook, why in failed
                 if why
             ]
-            replies.append(said(combine(runs, {}, changed=False), runs))
-        return answer(agent, message, replies).stdout().decode().strip()
+            replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
+        return build_response(agent, message, replies).stdout().decode().strip()
 
     def _unsupported(self, agent: Agent) -> Iterator[tuple[str, str]]:
         """Yield each action that the agent's event does not support, and the name of what it falls back to."""
         message = self.query.message
-        native = message.native if message is not None else native_of(agent, self.query.event)
-        form = agent.FORMS.get(native)
-        able = form.able if form is not None else NO_WORDS
-        if message is not None and message.tool is not None and message.own([{}]) is None:
+        native = message.native if message is not None else native_event(agent, self.query.event)
+        form = agent.RESPONSE_FORMATS.get(native)
+        able = form.capabilities if form is not None else NO_WORDS
+        if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
             able -= ARGUMENTS
         for action in ACTIONS:
             reason = None if action in ("allow", "modify") else "no"
-            wanted = Said(action, reason, args={} if action == "modify" else None)
-            for name in degraded(wanted, able, self.query.event)[1]:
+            wanted = Reply(action, reason, args={} if action == "modify" else None)
+            for name in degrade(wanted, able, self.query.event)[1]:
                 yield action, name
 
     # --- as JSON

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.agent_fire import ForAgent
-from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.reply import DEGRADATIONS
 from hookrun.cli.common import BOLD, ERROR, WARNING
 from hookrun.explain import arguments, explain, runs_in_background, shown_lines, was_started
-from hookrun.fire import Options
-from hookrun.firing import Command, Fire, TroubleError
+from hookrun.fire.agent import AgentFire
+from hookrun.fire.command import FireOptions
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
     from hookrun.cli.common import Line
     from hookrun.cli.explain import Explanation
     from hookrun.model import Hook, HookResult, Outcome, Verdict
@@ -29,7 +29,7 @@ class ExplainRun:
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
-        self.fires: list[tuple[Fire, Verdict]] = []
+        self.fires: list[tuple[EventFire, Verdict]] = []
         self.inputs: dict[int, bytes] = {}
         self.stdout = b""
         self.status = 0
@@ -42,10 +42,10 @@ class ExplainRun:
         for (_, stdin), outcome in zip(jobs, outcomes, strict=True):
             self.inputs[id(outcome)] = stdin
 
-    def add_problems(self, command: Command) -> None:
+    def add_problems(self, invocation: FireInvocation) -> None:
         """Add what is wrong apart from the hooks."""
-        self.problems += [*command.problems, *command.warnings]
-        self.interrupted = command.interrupted
+        self.problems += [*invocation.problems, *invocation.warnings]
+        self.interrupted = invocation.interrupted
         if self.interrupted:
             self.problems.append(f"interrupted by signal {self.interrupted}: every hook was ended")
 
@@ -70,7 +70,7 @@ class ExplainRun:
             return
         for name in self.degraded:
             yield f"  degraded: {name}: {DEGRADATIONS[name]}", WARNING
-        yield f"  told to {agent.TITLE}, with exit status {self.status}:", BOLD
+        yield f"  told to {agent.DISPLAY_NAME}, with exit status {self.status}:", BOLD
         for line in shown_lines(self.stdout) or ["nothing"]:
             yield f"    {line}", ""
 
@@ -85,7 +85,7 @@ class ExplainRun:
             "problems": self.problems,
         }
 
-    def _fire_to_json(self, fire: Fire, verdict: Verdict) -> dict[str, object]:
+    def _fire_to_json(self, fire: EventFire, verdict: Verdict) -> dict[str, object]:
         before, after = arguments(fire)
         return {
             "event": fire.event,
@@ -111,7 +111,7 @@ class ExplainRun:
 
 
 def run(explanation: Explanation) -> ExplainRun:
-    """Run the hooks that apply and return the results. Raises TroubleError."""
+    """Run the hooks that apply and return the results. Raises FireError."""
     result = ExplainRun(explanation)
     if explanation.query.agent is None:
         _run_for_user(result)
@@ -122,31 +122,31 @@ def run(explanation: Explanation) -> ExplainRun:
 
 def _run_for_user(result: ExplainRun) -> None:
     explanation = result.explanation
-    command = Command(explanation.home)
-    if command.off:
+    invocation = FireInvocation(explanation.home)
+    if invocation.disabled:
         result.problems.append("HOOKRUN=0: every hook is switched off")
         return
-    command.watch = result.watch
-    command.load(explanation.sources.cwd, explanation.config)
+    invocation.on_outcomes = result.watch
+    invocation.load(explanation.sources.cwd, explanation.config)
     for fields in explanation.query.contexts:
-        fire = Fire(command, explanation.query.event)
+        fire = EventFire(invocation, explanation.query.event)
         verdict = fire.run(fields)
         result.fires.append((fire, verdict))
-        command.keep(fire.records(verdict))
-        if command.interrupted:
+        invocation.write_audit(fire.records(verdict))
+        if invocation.interrupted:
             break
-    result.add_problems(command)
+    result.add_problems(invocation)
 
 
-class _RecordedAgentFire(ForAgent):
+class _RecordedAgentFire(AgentFire):
     """Handles the query's message as `hookrun fire --agent` would, and records the answer instead of printing it."""
 
     def __init__(self, result: ExplainRun) -> None:
         explanation = result.explanation
         query = explanation.query
         if query.agent is None or query.message is None:
-            raise TroubleError("there is no agent's message to answer")
-        options = Options()
+            raise FireError("there is no agent's message to answer")
+        options = FireOptions()
         options.event, options.agent = query.event, query.agent.NAME
         options.config, options.home = explanation.config, explanation.home
         super().__init__(query.agent, options, "")
@@ -159,12 +159,12 @@ class _RecordedAgentFire(ForAgent):
         result.fires = self.fires
         result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
         result.problems += self.trouble
-        if self.command is not None:
-            result.add_problems(self.command)
+        if self.invocation is not None:
+            result.add_problems(self.invocation)
         return result.status
 
-    def _read(self, command: Command) -> Message:
-        command.watch = self._result.watch
+    def _read(self, invocation: FireInvocation) -> Message:
+        invocation.on_outcomes = self._result.watch
         return self._given
 
     def _print(self, stdout: bytes) -> str | None:
@@ -175,12 +175,12 @@ class _RecordedAgentFire(ForAgent):
         return self._result.explanation.sources.cwd
 
 
-def _summary(fire: Fire, verdict: Verdict) -> str:
+def _summary(fire: EventFire, verdict: Verdict) -> str:
     chain = fire.chain
     if chain is None:
         return f"{fire.event}: {verdict.action}; no hook ran"
-    if fire.command.interrupted:
-        return f"{fire.event}: interrupted by signal {fire.command.interrupted}: every hook was ended"
+    if fire.invocation.interrupted:
+        return f"{fire.event}: interrupted by signal {fire.invocation.interrupted}: every hook was ended"
     by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
     parts = [f"{verdict.action}{by}{f' ({verdict.message})' if verdict.message else ''}"]
     ran = list(dict.fromkeys(run.name for run in chain.runs if was_started(run)))

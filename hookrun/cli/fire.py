@@ -40,6 +40,6 @@ class FireArguments(click.types.UnprocessedParamType):
 @click.pass_context
 def fire_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the hooks for an event and print their verdict."""
-    from hookrun.fire import main  # it sets the process up for a run
+    from hookrun.fire.command import main  # it sets the process up for a run
 
     ctx.exit(main(list(arguments)))

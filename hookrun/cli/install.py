@@ -37,7 +37,7 @@ from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.plan import InstallChange
     from hookrun.wiring.targets import InstallLocation
 
@@ -143,9 +143,9 @@ class Installation:
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
         if not self.events and not plan.wired_events(self.wish):
             if declared:
-                cause = f"{agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+                cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
             elif declarations.hooks:
-                cause = f"{agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
+                cause = f"{agent.DISPLAY_NAME} needs no wiring: it runs these hooks itself, or none of them is for it"
             else:
                 cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
             raise FileError(cause)
@@ -156,11 +156,12 @@ class Installation:
         other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
         wired = plan.wired_events(other)
         if wired:
+            name = self.agent.NAME
             msg = (
-                f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
-                f"would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} --scope "
-                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
-                f"--scope {other.scope}`"
+                f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
+                f"hook would run twice; that wiring serves this project too: run `hookrun install {name} --scope "
+                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {name} --scope "
+                f"{other.scope}`"
             )
             raise FileError(msg)
 
@@ -293,7 +294,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
 def _to_json(case: AgentState) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
-        "title": case.agent.TITLE,
+        "title": case.agent.DISPLAY_NAME,
         "program": case.installed.program if case.installed is not None else None,
         "version": case.installed.version if case.installed is not None else None,
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
