@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, cache_writer
+from hookrun.config import cache_writer, load_compiled
 from hookrun.config.discovery import find
 from hookrun.trust import digest
 from tests.fire.agents import Agent
@@ -149,7 +149,7 @@ def modules(project: Project, program: str, *arguments: str) -> set[str]:
 def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
     """Return what a fire loads beyond a bare Python, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
-    filled = cache.load(find(str(project.root), str(project.home)))
+    filled = load_compiled(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
     return modules(project, FIRE, "pre_tool_use", *arguments) - modules(project, BARE)
 
@@ -238,7 +238,7 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
 def agents_modules(project: Project, name: str) -> set[str]:
     """Return the modules that are loaded at the end of an agent's fire, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)
-    cache.load(find(str(project.root), str(project.home)))
+    load_compiled(find(str(project.root), str(project.home)))
     agent = Agent(name, project)
     done = subprocess.run(
         [sys.executable, "-c", FIRE, "--agent", name, agent.events["pre"], "--home", str(project.home)],

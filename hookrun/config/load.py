@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.config import claude_settings
-from hookrun.config.claude_handler import session_end, validate_handler
+from hookrun.config import claude_files, claude_settings
+from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 
@@ -85,7 +86,7 @@ def load_config(found: ConfigFiles) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_settings.managed_files(found, looked_for), *claude_settings.user_files(found, looked_for)],
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)],
             examined,
         )
     files = _project_files(found, examined, claudes=everywhere)
@@ -93,8 +94,8 @@ def load_config(found: ConfigFiles) -> LoadedConfig:
         _load_layer([file for file in files if file.layer == layer], examined)
     root = examined.declarations.root
     if root is not None and _includes_claude(examined):
-        _take_claudes(claude_settings.project_files(root, looked_for), examined)
-    claude_settings.mark_native(examined.files, found)
+        _take_claudes(claude_files.project_files(root, looked_for), examined)
+    claude_files.mark_native(examined.files, found)
     _combine(examined)
     return examined
 
@@ -213,7 +214,7 @@ def _combine(examined: LoadedConfig) -> None:
         for name in _texts(file.settings.get("events")):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
-    claude_settings.switch_off(examined.files)
+    claude_files.switch_off(examined.files)
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
@@ -263,7 +264,7 @@ def _checked(
     for handler in file.handlers:
         checked = validate_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
         if checked.hook is not None:
-            claude_settings.set_directories(checked.hook, file, root, home)
+            claude_files.set_directories(checked.hook, file, root, home)
         yield checked
 
 

@@ -14,8 +14,8 @@ from hookrun.agents.message import message_from_context
 from hookrun.agents.said import said
 from hookrun.config import parse
 from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.document import Document
 from hookrun.config.load import compile_declarations
-from hookrun.config.parse import Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
