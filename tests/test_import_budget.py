@@ -36,7 +36,7 @@ hookrun.__main__.main()
 """
 """What scripts/hookrun does, with the modules written down just before the end."""
 
-WITHOUT_HOOKS = {
+WITHOUT_CONFIG = {
     "__future__",
     "_json",
     "gc",
@@ -44,22 +44,22 @@ WITHOUT_HOOKS = {
     "hookrun.__main__",
     "hookrun.audit",
     "hookrun.config",
-    "hookrun.config.cache",
     "hookrun.config.discovery",
     "hookrun.context",
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
     "hookrun.firing",
-    "hookrun.globs",
-    "hookrun.conditions",
     "hookrun.model",
     "hookrun.state",
     "hookrun.text",
     "hookrun.version",
     "select",
 }
-"""What a fire loads where no hook applies, beyond what a bare Python has loaded."""
+"""What a run loads where there is no configuration, beyond what a bare Python has loaded."""
+
+WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache", "hookrun.globs"}
+"""What a run loads where no hook matches."""
 
 FOR_A_PROCESS = {
     "errno",
@@ -163,7 +163,7 @@ def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
     """Where nothing is declared, exactly these modules are loaded."""
-    assert loaded_by_fire(project) == WITHOUT_HOOKS
+    assert loaded_by_fire(project) == WITHOUT_CONFIG
 
 
 def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Project) -> None:
@@ -225,7 +225,7 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
     """Without a hook that applies exactly these, with one what runs it; and what says the answer, if there is one."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
     bare = modules(project, BARE)
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
+    assert agents_modules(project, agent) - bare == (WITHOUT_CONFIG | own) - bare
     own |= FOR_A_PROCESS | FOR_TRUST
     project.hooks({"command": "true"})
     project.approve()

@@ -73,7 +73,9 @@ def _of_claudes(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
     if probe:
         from hookrun.probe import probe as probed  # it takes what runs hooks
 
-        found += probed([hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.home)
+        found += probed(
+            [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
+        )
     return found
 
 

@@ -52,22 +52,26 @@ MAX_FILES = 16
 
 
 class LoadedConfig:
-    """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
+    """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
-    `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
-    file that includes another: the other's id -> the file.
+    `written` is where each hook is written: its file, and the path to it in the file. `included` maps the id of an
+    included file to the file that includes it.
     """
 
-    __slots__ = ("declarations", "files", "home", "included", "problems", "written")
+    __slots__ = ("declarations", "files", "found", "included", "problems", "written")
 
-    def __init__(self, home: str) -> None:
-        """Begin with nothing examined; `home` is what `~/` in an include stands for."""
-        self.home = home
+    def __init__(self, found: ConfigFiles) -> None:
+        self.found = found
         self.declarations = Declarations()
         self.problems: list[Diagnostic] = []
         self.files: list[ConfigFile] = []
         self.included: dict[int, ConfigFile] = {}
         self.written: list[tuple[Hook, ConfigFile, KeyPath]] = []
+
+    @property
+    def project(self) -> str:
+        """The project's root: where its configuration is, else the repository, else the working directory."""
+        return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
 def compile_declarations(found: ConfigFiles) -> Declarations:
@@ -77,7 +81,7 @@ def compile_declarations(found: ConfigFiles) -> Declarations:
 
 def load_config(found: ConfigFiles) -> LoadedConfig:
     """Read, check and layer the found files; return the declarations and everything there is to say about them."""
-    examined = LoadedConfig(found.home)
+    examined = LoadedConfig(found)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
         paths = [path for each, path, _ in found.files if each == layer]
@@ -166,7 +170,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     seen.add(real)
     examined.files.append(file)
     for index, text in enumerate(_texts(file.settings.get("include"))):
-        path = included_path(file.path, text, examined.home)
+        path = included_path(file.path, text, examined.found.home)
         where = ("hookrun", "include", index)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
@@ -244,7 +248,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
         file.defaults,
         reserved=explicit_names(file.entries),
     )
-    for checked in _checked(file, file.document, scope, declarations.root, examined.home):
+    for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:

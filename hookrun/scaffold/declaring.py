@@ -141,11 +141,9 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
     It is the one that has hooks, or else one that is there already, or a new one at the root of the repository, or in
     the directory itself where there is none. Raises ScaffoldError and FileError.
     """
-    found = find(directory, home)
-    declared = load_config(found).declarations
-    root = declared.root or found.repository or directory
-    paths = [os.path.join(root, name) for name in PROJECT_FILES]
-    return Declaring(_chosen(paths, "project", form), "project", declared.events)
+    loaded = load_config(find(directory, home))
+    paths = [os.path.join(loaded.project, name) for name in PROJECT_FILES]
+    return Declaring(_chosen(paths, "project", form), "project", loaded.declarations.events)
 
 
 def of_user(home: str, form: str | None = None) -> Declaring:

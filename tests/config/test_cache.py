@@ -629,13 +629,13 @@ def test_old_cache_files_are_pruned(project: Project) -> None:
     load(project)
     own = cache_file(project)
     own.unlink()
-    for number in range(cache_writer.MOST_FILES + 20):
+    for number in range(cache_writer.MAX_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
     left = cache_files(project)
-    assert len(left) == cache_writer.MOST_FILES
+    assert len(left) == cache_writer.MAX_FILES
     assert own in left
     assert min(path.name for path in left if path != own) == f"{21:032x}.json"
 
@@ -650,9 +650,9 @@ def test_a_directory_among_the_cache_files_does_not_stop_the_pruning(project: Pr
     strange = own.with_name("strange")
     strange.mkdir()
     os.utime(strange, (1, 1))
-    for number in range(cache_writer.MOST_FILES + 20):
+    for number in range(cache_writer.MAX_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
-    assert len(cache_files(project)) <= cache_writer.MOST_FILES + 1
+    assert len(cache_files(project)) <= cache_writer.MAX_FILES + 1
