@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config import plain, words
+from hookrun.config import command_words
 from hookrun.config.fields import (
     BELONGS,
     EVENT,
@@ -183,8 +183,8 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            "look": plain.look_for(kind, target),
-            "words": words.file_words(kind, target),
+            "look": command_words.program_and_script(kind, target),
+            "words": command_words.file_words(kind, target),
         },
     )
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.config.problem import Problem, shown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def doubts(hook: Hook, root: str) -> Iterator[Problem]:
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return
-    for word in plain.relative_words(hook.kind, hook.target):
+    for word in command_words.relative_words(hook.kind, hook.target):
         if "/" in word and not word.startswith("${CLAUDE_"):
             expected = "a path from the project (the hook runs where the agent is, which changes)"
             yield _warning(hook, f"the relative path {shown(word)}", expected, f'write "$CLAUDE_PROJECT_DIR"/{word}')

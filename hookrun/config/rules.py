@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.config.fields import AGENTS, BELONGS, CONTEXT_FIELDS, HOOK_FIELDS, KINDS, SYNONYMS, TRUSTED_LAYERS, names
 from hookrun.config.problem import nearest, shown
 from hookrun.events import WITH_TOOL
@@ -84,7 +84,7 @@ def nothing_relative(values: dict[str, object], at: Place) -> None:
     expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
     advice = "write the whole path"
     for kind in ("command", "args"):
-        for word in plain.relative_words(kind, target_of(values, kind)):
+        for word in command_words.relative_words(kind, target_of(values, kind)):
             at.at(kind).report(f"the relative path {shown(word)}", expected, advice)
     interpreter = values.get("interpreter")
     if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config import plain
+from hookrun.config import command_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ def made_name(kind: str, target: str | list[str]) -> str:
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
-    look = plain.look_for(kind, target)
+    look = command_words.program_and_script(kind, target)
     if look:
         base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from hookrun import records
 from hookrun.agents.answer import answer
 from hookrun.agents.said import Said, said
-from hookrun.config.plain import FIRES
+from hookrun.config.command_words import FIRES
 from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.doctor.case import NOTE, PROBLEM, Case, Finding
 from hookrun.wiring.places import EVENT, written_as
 
@@ -60,5 +60,5 @@ def _fired_for(path: str) -> list[str]:
             text = file.read()
     except OSError:
         return []
-    fired = {match.group(1) for match in plain.FIRES.finditer(text)}
+    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
     return [agent for agent in AGENTS if agent in fired]
