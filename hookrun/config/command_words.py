@@ -82,9 +82,6 @@ PREFIX_PROGRAMS = frozenset({"env", "nohup"})
 
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 BLANK = " \t"
-ONE_COMMAND = re.compile(r"[\w./:@%+,=-]+(?:[ \t]+[\w./:@%+,=-]+)*", re.ASCII)
-"""A line that is one command of plain words: most are, and it spares loading the parser (+ 28 million instructions)."""
-
 KNOWN = "|".join(VARIABLES)
 BEGINS = re.compile(rf"(\"?)\$(?:\{{({KNOWN})\}}|({KNOWN})(?!\w))", re.ASCII)
 PARTS = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|(\\.|[^'\"\\]+|.)", re.DOTALL)
@@ -216,8 +213,6 @@ def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[Shel
 def _first_command(line: str) -> tuple[list[ShellWord], bool]:
     """Return the words of a line's first simple command, and whether the line depends on it to its end."""
     line = line.strip(BLANK + "\n")
-    if ONE_COMMAND.fullmatch(line):
-        return [_word(raw) for raw in line.split()], True
     if len(line) > LONGEST_LINE:
         return [], False
     data = line.encode("utf-8", "surrogatepass")
@@ -233,8 +228,8 @@ def _first_command(line: str) -> tuple[list[ShellWord], bool]:
             break
         before = child.prev_sibling
         gap = data[before.end_byte : child.start_byte] if before is not None else b""
-        if b"\\" in gap:  # the line continues on the next: between words, or within one
-            words = [*words, ShellWord("", "\\", plain=False)] if gap[:1].isspace() else []
+        if b"\\" in gap:  # a line that goes on in the next, within a word where no blank is before
+            words = [*(words if gap[:1].isspace() else words[:-1]), ShellWord("", "\\", plain=False)]
         words.append(_word(_text(child)))
     return words, not root.has_error and _is_one_chain(root, data)
 
@@ -284,7 +279,7 @@ def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
     """Return the words of a hook's command that may name a file, each once and in order; none for another `kind`.
 
     Besides the words as the shell would see them, these are the pieces of each: `--require=./early.js` has one, and so
-    has `sh -c 'hooks/a.sh && hooks/b.sh'`. `~/` and `${NAME}` stand at their beginning as in `look_for`. A word too
+    has `sh -c 'hooks/a.sh && hooks/b.sh'`. They begin with `~/` and `${NAME}` as in `program_and_script`. A word too
     many costs little: it counts only where a file has that name.
     """
     texts: list[str] = []
