@@ -3,7 +3,7 @@
 The names of the library are loaded when they are first used (PEP 562): `hookrun fire` pays for none of them.
 """
 
-__version__ = "0.1.0"
+from hookrun.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
     from hookrun.library.fire import NestedError as NestedError
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
-    from hookrun.model import Failure as Failure, Hook as Hook, Run as Run, Verdict as Verdict
+    from hookrun.model import Failure as Failure, Hook as Hook, HookResult as HookResult, Verdict as Verdict
     from hookrun.process.pool import ClosedError as ClosedError
 
 PUBLIC = {

@@ -13,7 +13,7 @@ from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
 from hookrun.config.find import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
-from hookrun.streams import say, write
+from hookrun.text import print_error, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def answer(name: str, options: Options, trouble: str) -> int:
     except Exception as error:
         contexts.drain_stdin()
         unknown = isinstance(error, agents.UnknownAgentError)
-        say(trouble or (str(error) if unknown else internal_error(error)))
+        print_error(trouble or (str(error) if unknown else internal_error(error)))
         return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
     if agent.ALWAYS_ZERO:
         _end_with_zero()
@@ -49,7 +49,7 @@ def answer(name: str, options: Options, trouble: str) -> int:
     except KeyboardInterrupt:
         return GO_ON if agent.ALWAYS_ZERO else 130
     except Exception as error:  # nothing of ours ever refuses
-        say(internal_error(error))
+        print_error(internal_error(error))
         return GO_ON
 
 
@@ -130,9 +130,9 @@ class ForAgent:
         form = self.agent.FORMS.get(self.message.native)
         if form is None or "block" not in form.able:
             return False
-        from hookrun.session import kept_from_ending
+        from hookrun.state import stop_was_blocked
 
-        return kept_from_ending(self._command().home, self.message.session_id, _which(event, call.fields))
+        return stop_was_blocked(self._command().home, self.message.session_id, _which(event, call.fields))
 
     def _read(self, command: Command) -> Message:
         payload = command.read(self.options.ctx)
@@ -210,9 +210,9 @@ class ForAgent:
         refused = answer is not None and not answer.said.goes_on
         status = GO_ON
         if error is not None:
-            say(f"the answer could not be written to stdout: {error}")
+            print_error(f"the answer could not be written to stdout: {error}")
             if answer is not None and refused:
-                say(answer.said.reason or "refused")
+                print_error(answer.said.reason or "refused")
                 status = REFUSED
         elif interrupted and not refused and not self.agent.ALWAYS_ZERO:
             status = 128 + interrupted
@@ -222,7 +222,7 @@ class ForAgent:
         return status
 
     def _print(self, stdout: bytes) -> str | None:
-        return write(1, stdout)
+        return write_all(1, stdout)
 
     def _said(self) -> tuple[Answer | None, bytes]:
         """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
@@ -260,15 +260,15 @@ class ForAgent:
 
         if fire.event not in ENDS:
             return said
-        from hookrun import session
+        from hookrun import state
 
         home, which = fire.command.home, _which(fire.event, fire.context)
         if said.action != "block":
-            session.may_end(home, self.message.session_id, which)
+            state.reset_stop_blocks(home, self.message.session_id, which)
             return said
-        if session.may_block(home, self.message.session_id, which):
+        if state.count_stop_block(home, self.message.session_id, which):
             return said
-        told = f"it was kept from ending {session.MOST_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        told = f"it was kept from ending {state.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
         return Said(person=lines(told, said.person), context=said.context)
 
     def _troubled(self) -> Said:
@@ -301,10 +301,10 @@ class ForAgent:
         return f"hookrun: {self.agent.TITLE} cannot say all of this at {self.message.native}: {told}"
 
     def _first_time(self, cause: str) -> bool:
-        from hookrun.session import first_time
+        from hookrun.state import mark_notice_shown
 
         home = self.command.home if self.command is not None else None
-        return home is None or first_time(home, self.message.session_id, cause)
+        return home is None or mark_notice_shown(home, self.message.session_id, cause)
 
     def _load_settings(self, command: Command) -> None:
         """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
@@ -315,13 +315,13 @@ class ForAgent:
 
     def _explain(self, answer: Answer | None, stdout: bytes) -> None:
         from hookrun.explain import explain_answer
-        from hookrun.streams import say_plain
+        from hookrun.text import write_stderr
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.command.problems if self.command is not None else []
         lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
         lines += [f"  left to another: {self.skipped}"] if self.skipped else []
-        say_plain("\n".join(lines))
+        write_stderr("\n".join(lines))
 
     # --- what is kept
 
@@ -331,7 +331,7 @@ class ForAgent:
         if command is None:
             return
         degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
-        error = audit.safe("; ".join(self.trouble)) if self.trouble else None
+        error = audit.redacted("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[Fire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun import verdict as verdicts
+from hookrun import verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
-from hookrun.model import ENDING, LAYERS, Failure, Interrupted, Outcome, Run, Verdict, file_path
+from hookrun.model import LAYERS, TERMINAL_ACTIONS, Failure, HookResult, Interrupted, Outcome, Verdict, file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _encode(context: Mapping[str, object]) -> bytes:
     return dumps(context).encode("ascii")
 
 
-class Chain:
+class HookChain:
     """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
 
     `off` says why a hook is switched off, if it is. `encode` makes the JSON object of a context, in bytes; with
@@ -67,7 +67,7 @@ class Chain:
     ) -> None:
         self.event = event
         self.context = context
-        self.runs: list[Run] = []
+        self.runs: list[HookResult] = []
         self.notes: list[str] = []
         self.became: dict[int, str] = {}
         self.ended_by: str | None = None
@@ -142,7 +142,7 @@ class Chain:
         """
         final = _object(self.context.get("tool_args"))
         for run in self.runs:
-            if run.verdict.action == "allow" and self.changed and not verdicts.same(run.args, final):
+            if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
                 run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
         verdict = verdicts.combine(self.runs, final, changed=self.changed, into=verdict)
@@ -207,7 +207,7 @@ class Chain:
         Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
         """
         before = self.context
-        together: list[tuple[Run, list[verdicts.Change]]] = []
+        together: list[tuple[HookResult, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self.settled(hook, outcome, before)
             run.recheck = recheck
@@ -218,17 +218,17 @@ class Chain:
                 run.args = _object(before.get("tool_args"))
             else:
                 self._take_changes(run, before, together)
-            if run.verdict.action in ENDING and self.ended_by is None:
+            if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
                 self.ended_by = hook.name
 
     def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
         for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
             if outcome is not None and outcome.ms:
-                run = Run(hook, Verdict(), outcome=outcome)
+                run = HookResult(hook, Verdict(), outcome=outcome)
                 run.interrupted = True
                 self.runs.append(run)
 
-    def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> Run:
+    def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import settled
@@ -244,15 +244,15 @@ class Chain:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
             if outcome.answer is None:
-                answer, notes = verdicts.read(hook, outcome, can_modify=allowed)
+                answer, notes = verdicts.from_process(hook, outcome, can_modify=allowed)
             else:
-                answer, notes = verdicts.returned(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = Run(hook, verdicts.settle(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         return run
 
-    def _changes(self, run: Run, before: dict[str, object]) -> list[verdicts.Change]:
+    def _changes(self, run: HookResult, before: dict[str, object]) -> list[verdicts.Change]:
         """Return what the run's answer changes in the arguments that its hook saw."""
         base = _object(before.get("tool_args"))
         wanted: object = run.verdict.modified_args
@@ -264,7 +264,7 @@ class Chain:
         return list(verdicts.diff(base, wanted))
 
     def _take_changes(
-        self, run: Run, before: dict[str, object], together: list[tuple[Run, list[verdicts.Change]]]
+        self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
         so_far = self.context
@@ -274,28 +274,30 @@ class Chain:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, no JSON, or a program's objects that cannot be compared
-            from hookrun.exception_text import exception_text
+            from hookrun.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
-            run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {exception_text(error)}")
-            run.verdict = verdicts.settle(run.hook, run.failure)
+            run.failure = Failure(
+                "bad_verdict", f"what it answers cannot be given to others: {describe_exception(error)}"
+            )
+            run.verdict = verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
     def _make(
-        self, changes: list[verdicts.Change], run: Run, together: list[tuple[Run, list[verdicts.Change]]]
+        self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
         for other, other_changes in together:
-            for what in _undone(other_changes, changes, run):
+            for what in _conflicting_paths(other_changes, changes, run):
                 self._conflict(other, run, what)
             theirs = other.verdict.modified_context or {}
             for key, value in (run.verdict.modified_context or {}).items():
-                if key in theirs and not verdicts.same(theirs[key], value):
+                if key in theirs and not verdicts.json_equal(theirs[key], value):
                     self._conflict(other, run, f"metadata.{key}")
         fields: dict[str, object] = {}
         if changes:
             so_far = _object(self.context.get("tool_args"))
-            fields["tool_args"] = run.args if _takes_all(run.hook) else verdicts.apply(so_far, changes)
+            fields["tool_args"] = run.args if _replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
@@ -314,7 +316,7 @@ class Chain:
         if self._encode_changes:
             self._encoded[False] = self._encode(_without_payload(self.context))
 
-    def _conflict(self, earlier: Run, later: Run, what: str) -> None:
+    def _conflict(self, earlier: HookResult, later: HookResult, what: str) -> None:
         note = (
             f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
         )
@@ -341,16 +343,16 @@ class Chain:
         return self._encoded["claude"]
 
 
-def _takes_all(hook: Hook) -> bool:
+def _replaces_all_args(hook: Hook) -> bool:
     """Tell whether a change of the hook's is one of all arguments, those that it leaves as they are included."""
     return hook.dialect == "claude"
 
 
-def _undone(earlier: list[verdicts.Change], later: list[verdicts.Change], run: Run) -> list[str]:
+def _conflicting_paths(earlier: list[verdicts.Change], later: list[verdicts.Change], run: HookResult) -> list[str]:
     """Return where the changes of a run, which are the later, undo earlier ones."""
-    if not _takes_all(run.hook):
+    if not _replaces_all_args(run.hook):
         return ["tool_args." + ".".join(path) for path in verdicts.conflicts(earlier, later)]
-    kept = not later or verdicts.same(verdicts.apply(run.args, earlier), run.args)
+    kept = not later or verdicts.json_equal(verdicts.apply(run.args, earlier), run.args)
     return [] if kept else ["tool_args"]
 
 

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MAX_SHOWN = 60
+"""Characters of an unknown name that a message shows."""
+
 ALIASES: dict[str, tuple[str, ...]] = {
     "session_start": ("SessionStart", "sessionStart", "agentSpawn", "TaskStart", "session.created"),
     "session_end": ("SessionEnd", "sessionEnd", "session.deleted"),
@@ -89,9 +96,38 @@ WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_r
 """The events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
 
 
+class UnknownEventError(LookupError):
+    """No event has the given name. `closest` is the canonical name that was probably meant, None if none is close."""
+
+    def __init__(self, name: str, known: Mapping[str, str]) -> None:
+        """Make the message, which is safe to print; `known` maps every name to its canonical one."""
+        from difflib import get_close_matches
+
+        by_lower = {each.lower(): event for each, event in known.items()}
+        close = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=1)
+        self.closest = by_lower[close[0]] if close else None
+        hint = f"did you mean {self.closest}?" if close else f"expected one of {', '.join(sorted(set(known.values())))}"
+        super().__init__(f"unknown event {name[:MAX_SHOWN]!r}: {hint}")
+
+
 def canonical(name: str) -> str | None:
     """Return the canonical name of an event given by any of its names, or None when no event is called that."""
     return EVENTS.get(name)
+
+
+def resolve_event(name: str, own: Iterable[str] = (), native: Mapping[str, str] | None = None) -> str:
+    """Return the canonical name of an event.
+
+    `own` are events of a program, which have one name; `native` maps an agent's names of its events to canonical ones
+    and takes precedence. Raises UnknownEventError.
+
+    >>> resolve_event("PreToolUse")
+    'pre_tool_use'
+    """
+    event = (native or {}).get(name) or EVENTS.get(name) or (name if name in own else None)
+    if event is None:
+        raise UnknownEventError(name, {**EVENTS, **{each: each for each in own}, **(native or {})})
+    return event
 
 
 def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:

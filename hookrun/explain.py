@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.conditions import format_value
 from hookrun.foresee import why
-from hookrun.match import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hookrun.agents.answer import Answer
     from hookrun.agents.message import Message
     from hookrun.firing import Fire
-    from hookrun.model import Hook, Run, Verdict
+    from hookrun.model import Hook, HookResult, Verdict
 
 
 def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
@@ -78,7 +78,7 @@ def marks(hook: Hook) -> str:
     return ", ".join(said)
 
 
-def _run(run: Run) -> Iterator[str]:
+def _run(run: HookResult) -> Iterator[str]:
     again = " once more, on the changed arguments" if run.recheck else ""
     failed = f", failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
     yield f"      ran{again} in {run.outcome.ms:.1f} ms: {said(run.verdict)}{failed}"
@@ -90,5 +90,5 @@ def _run(run: Run) -> Iterator[str]:
 
 def said(verdict: Verdict) -> str:
     """Return a verdict on one line: its action, and every other field that is set."""
-    fields = [f", {name} {shown(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
+    fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)

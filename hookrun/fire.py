@@ -12,8 +12,8 @@ from hookrun import audit, context as contexts
 from hookrun.config.find import NoHomeError, home_directory
 from hookrun.fastjson import dumps
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
-from hookrun.model import STRENGTH, Verdict
-from hookrun.streams import ensure_standard_streams, say, say_plain, write
+from hookrun.model import PRECEDENCE, Verdict
+from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
 
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
 """Exit statuses: go on; hookrun itself could not work; do not."""
@@ -149,16 +149,16 @@ class ForProgram:
             return self._trouble(str(error))
         except RecursionError:
             return self._trouble("the context is nested too deeply to be worked on")
-        refused = STRENGTH[verdict.action] >= STRENGTH["ask"]
+        refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
         status = REFUSED if refused else TROUBLE if command.problems else GO_ON
         if command.interrupted:
-            say(f"interrupted by signal {command.interrupted}: every hook was ended")
+            print_error(f"interrupted by signal {command.interrupted}: every hook was ended")
             status = status if refused else 128 + command.interrupted
         if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)
         self._tell()
         if refused and verdict.message:
-            say_plain(verdict.message)
+            write_stderr(verdict.message)
         if self.options.explain:
             self._explain(verdict)
         self._audit(status, verdict)
@@ -167,14 +167,14 @@ class ForProgram:
     def _verdict(self) -> Verdict:
         if self.command.off:
             contexts.drain_stdin()
-            say("HOOKRUN=0: every hook is switched off")
+            print_error("HOOKRUN=0: every hook is switched off")
             return Verdict()
         self.command.load(_working_directory(), self.options.config)
         self.fire.event = self.command.event(self.options.event)
         data = self.command.read(self.options.ctx)
         contexts.check(data, "stdin" if self.options.ctx == "-" else self.options.ctx)
-        for doubt in contexts.doubts(data, self.fire.event):
-            say(doubt)
+        for doubt in contexts.suspicious_fields(data, self.fire.event):
+            print_error(doubt)
         return self.fire.run(data)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
@@ -183,35 +183,35 @@ class ForProgram:
         data = verdict.to_dict()
         data["request_id"] = self.fire.request_id
         data["hooks"] = [run.summary() for run in chain.runs] if chain is not None else []
-        error = write(1, dumps(data).encode("ascii") + b"\n")
+        error = write_all(1, dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
-        say(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
+        print_error(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
         return TROUBLE if status == GO_ON and verdict.action != "continue" else status
 
     def _tell(self) -> None:
         """Say what is wrong with declarations and what hooks failed."""
         for problem in self.command.problems:
-            say(problem)
+            print_error(problem)
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
-            say(f"hook {each}")
+            print_error(f"hook {each}")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():
             if run.failure is not None:
-                say(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}")
+                print_error(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}")
             for note in run.notes:
-                say(f"hook {run.hook.name}: {note}")
+                print_error(f"hook {run.hook.name}: {note}")
 
     def _explain(self, verdict: Verdict) -> None:
         from hookrun.explain import explain
 
-        say_plain("\n".join(explain(self.fire, verdict)))
+        write_stderr("\n".join(explain(self.fire, verdict)))
 
     def _trouble(self, message: str) -> int:
         if self.options.ctx == "-":
             contexts.drain_stdin()
         self._tell()
-        say(message)
-        self._audit(TROUBLE, None, error=audit.safe(message))
+        print_error(message)
+        self._audit(TROUBLE, None, error=audit.redacted(message))
         return TROUBLE
 
     def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
@@ -219,9 +219,9 @@ class ForProgram:
         try:
             self.command.keep(self.fire.records(verdict, exit=status, **more))
         except Exception as error:
-            say(f"the audit could not be written: {internal_error(error)}")
+            print_error(f"the audit could not be written: {internal_error(error)}")
         for warning in self.command.warnings:
-            say(warning)
+            print_error(warning)
 
 
 def _working_directory() -> str | None:
@@ -235,7 +235,7 @@ def main(argv: list[str]) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
     ensure_standard_streams()
     if "-h" in argv or "--help" in argv:
-        return TROUBLE if write(1, HELP.encode()) else GO_ON
+        return TROUBLE if write_all(1, HELP.encode()) else GO_ON
     options: Options | None = None
     try:
         options = parse_arguments(argv)
@@ -252,5 +252,5 @@ def main(argv: list[str]) -> int:
 
         return answer(agent, options or Options(), trouble)
     contexts.drain_stdin()
-    say(trouble)
+    print_error(trouble)
     return TROUBLE

@@ -9,10 +9,10 @@ import os
 import sys
 from time import monotonic
 
-from hookrun import audit, context as contexts
+from hookrun import audit, context as contexts, state
 from hookrun.config import cache
 from hookrun.config.find import claude_directory, find, find_user_layer
-from hookrun.events import EVENTS, canonical
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from hookrun.config.cache import Compiled, Declared
     from hookrun.config.find import Found
-    from hookrun.engine import Chain
+    from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.switches import Switches
 
 REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
@@ -95,16 +95,10 @@ class Command:
 
     def event(self, given: str) -> str:
         """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
-        own = self.compiled.events if self.compiled is not None else []
-        event = canonical(given) or (given if given in own else None)
-        if event is not None:
-            return event
-        from difflib import get_close_matches
-
-        near = get_close_matches(given, [*EVENTS, *own], 1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}."
-        msg = f"unknown event {given!r}: {hint} A program's own events are declared under hookrun.events"
-        raise TroubleError(msg)
+        try:
+            return resolve_event(given, self.compiled.events if self.compiled is not None else ())
+        except UnknownEventError as error:
+            raise TroubleError(f"{error}; a program's own events are declared under hookrun.events") from None
 
     def project(self) -> str:
         """Return the project's root: where its declarations lie, else the repository, else where we are."""
@@ -134,14 +128,14 @@ class Fire:
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
         self.candidates: Declared | None = None
-        self.chain: Chain | None = None
+        self.chain: HookChain | None = None
         self.trust: Switches | None = None
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run what applies to a context and return what it comes to. Raises TroubleError."""
         compiled, found = self.command.compiled, self.command.found
         cwd = found.cwd if found is not None else None
-        self.context = contexts.complete(data, self.event, self.request_id, cwd)
+        self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
         if compiled is None:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
@@ -150,17 +144,17 @@ class Fire:
         return self._run_hooks(self.candidates)
 
     def _run_hooks(self, candidates: Declared) -> Verdict:
-        from hookrun.engine import Chain
+        from hookrun.engine import HookChain
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import DEEPEST, Surroundings, depth, nested
-        from hookrun.process.runner import Runner
-        from hookrun.process.spawn import catch, keep_to_ourselves, release
+        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.runner import ProcessRunner
+        from hookrun.process.spawn import catch_signals, release_signals, set_cloexec_on_inherited
 
         command = self.command
-        if depth() >= DEEPEST and (command.agent is None or nested()):
-            return self._too_deep(Chain(self.event, self.context, candidates, off=lambda _: None), DEEPEST)
-        keep_to_ourselves()
-        around = Surroundings(
+        if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
+            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
+        set_cloexec_on_inherited()
+        around = HookEnvironment(
             self.context,
             project=command.project(),
             request_id=self.request_id,
@@ -170,14 +164,14 @@ class Fire:
         self.trust = trust = self._trust(around)
         loop = Loop(
             deadline=command.deadline,
-            wake=catch(),
+            wake=catch_signals(),
             on_slow=self._record_start,
             slow_at=command.started + SLOW,
         )
-        runner = Runner(
+        runner = ProcessRunner(
             around,
             loop,
-            locks=audit.directory(command.home) + "/locks",
+            locks=state.state_dir(command.home) + "/locks",
             on_background_end=self._record_background,
             trust=trust,
         )
@@ -198,7 +192,7 @@ class Fire:
                 return "HOOKRUN_SKIP names it"
             return trust.why_off(hook) if trust is not None else None
 
-        self.chain = Chain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
+        self.chain = HookChain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
         try:
             self.chain.run(timed)
         except Interrupted as interrupted:
@@ -208,7 +202,7 @@ class Fire:
         except Exception as error:
             command.problems.append(internal_error(error))
         finally:
-            release()
+            release_signals()
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
@@ -218,11 +212,11 @@ class Fire:
         return self.chain.combined()  # what has been refused so far stays refused
 
     def _keep_text(self, text: str) -> str | None:
-        from hookrun.claude.texts import keep
+        from hookrun.state import save_overflow_text
 
-        return keep(self.command.home, text)
+        return save_overflow_text(self.command.home, text)
 
-    def _tell_what_is_lost(self, chain: Chain) -> None:
+    def _tell_what_is_lost(self, chain: HookChain) -> None:
         """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
         if self.command.agent is None:
             return
@@ -233,12 +227,12 @@ class Fire:
 
     def _first_time(self, cause: str) -> bool:
         """Tell whether the person has not heard of a cause in this session."""
-        from hookrun.session import first_time
+        from hookrun.state import mark_notice_shown
 
         session = self.context.get("session_id")
-        return first_time(self.command.home, session if isinstance(session, str) else None, cause)
+        return mark_notice_shown(self.command.home, session if isinstance(session, str) else None, cause)
 
-    def _too_deep(self, chain: Chain, deepest: int) -> Verdict:
+    def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
 
         What tells the depth is a variable, and a project could set it so that no guard is asked any more.
@@ -251,22 +245,20 @@ class Fire:
 
     # --- what a person has decided
 
-    def _trust(self, around: Surroundings) -> Switches | None:
+    def _trust(self, around: HookEnvironment) -> Switches | None:
         """Return who is asked about each hook: for a person, only what they have switched off."""
         command = self.command
         if command.agent is not None:
             from hookrun.trust.check import Approvals
 
             return Approvals(command.home, command.project(), around, command.settings, given=command.trusted)
-        from hookrun import trust
-
-        if not os.path.lexists(trust.directory(command.home)):
+        if not os.path.lexists(state.data_dir(command.home)):
             return None
         from hookrun.trust.switches import Switches
 
         return Switches(command.home, command.project(), around, command.settings)
 
-    def _tell_of_trust(self, chain: Chain, trust: Switches) -> None:
+    def _tell_of_trust(self, chain: HookChain, trust: Switches) -> None:
         """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
 
         These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
@@ -288,7 +280,7 @@ class Fire:
         """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
         command = self.command
         total = monotonic() - command.started
-        return audit.of_fire(
+        return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
             self.context,
             action=verdict.action if verdict is not None else None,
@@ -309,7 +301,7 @@ class Fire:
         self.command.keep([audit.record("start", self.context, pid=os.getpid())])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self.command.keep([audit.of_background(hook, outcome, self.context)])
+        self.command.keep([audit.background_record(hook, outcome, self.context)])
 
 
 def named_home(path: str) -> str:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from hookrun.agents import AGENTS, load
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
 from hookrun.config.problem import nearest
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.match import TOOL_NAMES, View, glob, shown, values, why_not
-from hookrun.model import ENDING, STRANGERS, Failure, Hook
+from hookrun.globs import glob
+from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import prepare
 from hookrun.startable import cannot_start
 from hookrun.trust.check import Approvals
-from hookrun.verdict import settle
+from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.switches import Switches
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -60,7 +61,7 @@ class Fate:
 class Foresight:
     """Looks ahead: `trust` and `around` are those of the fire, `off` says why a hook is switched off besides."""
 
-    def __init__(self, trust: Switches, around: Surroundings, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: Switches, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
         self._around = around
         self._off = off
@@ -75,7 +76,7 @@ class Foresight:
         fate = Fate(hook)
         refused = self._trust.before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
-        if hook.layer in STRANGERS and isinstance(self._trust, Approvals):
+        if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
             fate.trust = _decided(hook, off, refused)
         decidable, fate.depends = _split(hook, context, known)
         not_applying = why(decidable, context)
@@ -105,7 +106,11 @@ class Foresight:
                 beside = beside and hook.parallel and hook.layer == ended_by.layer
                 if not hook.always and not beside:
                     fate.state, fate.why = ENDED, f"{ended_by.name}, which fails before it, ends the chain"
-            elif fate.failure is not None and not fate.depends and settle(hook, fate.failure).action in ENDING:
+            elif (
+                fate.failure is not None
+                and not fate.depends
+                and apply_policies(hook, fate.failure).action in TERMINAL_ACTIONS
+            ):
                 ended_by, beside = hook, hook.parallel
 
 
@@ -133,7 +138,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: Known) -> tuple[Hoo
         fields["when"] = {path: globs for path, globs in hook.when.items() if path in known}
     if hook.unless is not None and any(path not in known for path in hook.unless):
         decided = {path: globs for path, globs in hook.unless.items() if path in known}
-        if View(context).holds(decided, every=False):
+        if ConditionEvaluator(context).holds(decided, every=False):
             depends += [f"{path} (not {_either(globs)})" for path, globs in hook.unless.items() if path not in known]
         fields["unless"] = None
     return Hook.from_dict(fields), depends
@@ -145,14 +150,14 @@ def _undecided_tool(matcher: Sequence[str], context: Mapping[str, object], known
         return None
     if "tool_name" not in known:
         return "" if "*" in matcher else f"the tool ({_either(matcher)})"
-    if "agent" in known or View(context).tool_matches(matcher):
+    if "agent" in known or ConditionEvaluator(context).tool_matches(matcher):
         return None
     callers = _called_so(matcher, context.get("tool_name"))
     return f"the agent ({_either(matcher)} is what {', '.join(callers)} call the tool)" if callers else None
 
 
 def _either(globs: Sequence[str]) -> str:
-    return " | ".join(map(shown, globs))
+    return " | ".join(map(format_value, globs))
 
 
 def _has_tool(context: Mapping[str, object]) -> bool:
@@ -162,14 +167,14 @@ def _has_tool(context: Mapping[str, object]) -> bool:
 
 def why(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not apply in this context, and what may have been meant; None when it applies."""
-    cause = why_not(hook, context)
+    cause = mismatch_reason(hook, context)
     if cause is None:
         return None
     hint = None
     if cause.startswith("matcher: "):
         hint = _about_matcher(hook.matcher or (), context)
     elif cause.startswith("when: "):
-        view = View(context)
+        view = ConditionEvaluator(context)
         path = next(path for path, globs in (hook.when or {}).items() if not view.matches(path, globs))
         hint = _about_path(path, context)
     return f"{cause} ({hint})" if hint else cause
@@ -181,7 +186,7 @@ def _about_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str
     tools = [name for field in TOOL_NAMES if isinstance(name := context.get(field), str)]
     for tool in tools:
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
-            return f"upper and lower case count: write {shown(tool)}"
+            return f"upper and lower case count: write {format_value(tool)}"
     callers = _called_so(matcher, context.get("tool_name"))
     return f"it is what {', '.join(callers)} call it" if callers else None
 
@@ -197,7 +202,7 @@ def _called_so(matcher: Sequence[str], tool: object) -> list[str]:
 
 def _about_path(path: str, context: Mapping[str, object]) -> str | None:
     """Return what is there beside a path that is not."""
-    if any(True for _ in values(context, path)):
+    if any(True for _ in resolve_path(context, path)):
         return None
     before, _, last = path.rpartition(".")
     around: object = context

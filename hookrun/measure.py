@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import hookrun
 from hookrun import context as contexts
-from hookrun.engine import Chain
-from hookrun.match import applies
+from hookrun.conditions import applies
+from hookrun.dialects import interpret
+from hookrun.engine import HookChain
 from hookrun.model import Failure, Hook
 from hookrun.process.loop import Loop
-from hookrun.process.prepare import Surroundings
-from hookrun.process.runner import Runner
-from hookrun.process.spawn import catch, release
-from hookrun.verdict import in_its_dialect
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.runner import ProcessRunner
+from hookrun.process.spawn import catch_signals, release_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +132,7 @@ class Bench:
             starts.append(self._run([nothing], context)[0].ms)
             outcome = self._run([once], context)[0]
             wholes.append(outcome.ms)
-            answer, _ = in_its_dialect(hook, outcome, event, context)
+            answer, _ = interpret(hook, outcome, event, context)
             if isinstance(answer, Failure):
                 cost.failures[answer.kind] = cost.failures.get(answer.kind, 0) + 1
             else:
@@ -157,7 +157,7 @@ class Bench:
     def context(self, hook: Hook, event: str) -> dict[str, object]:
         """Return the context that a hook is run on: the given one, or a made-up one that its matcher applies to."""
         if self._given is not None:
-            return contexts.complete(self._given, event, "bench", self._project)
+            return contexts.with_defaults(self._given, event, "bench", self._project)
         made = [self._made_up(event, tool) for tool in TOOLS]
         any_condition = _changed(hook, when=None, unless=None, agents=None)
         return next((each for each in made if applies(any_condition, each)), made[0])
@@ -165,17 +165,19 @@ class Bench:
     def _made_up(self, event: str, tool: str) -> dict[str, object]:
         fields: dict[str, object] = {"session_id": "bench", "user_prompt": "bench", "assistant_response": "bench"}
         fields |= {"tool_name": tool, "tool_args": TOOLS[tool], "tool_result_output": "bench"}
-        return contexts.complete(fields, event, "bench", self._project)
+        return contexts.with_defaults(fields, event, "bench", self._project)
 
     def _run(self, hooks: Sequence[Hook], context: dict[str, object]) -> list[Outcome]:
-        around = Surroundings(context, project=self._project, request_id="bench", project_env_policy=self._policy)
+        around = HookEnvironment(context, project=self._project, request_id="bench", project_env_policy=self._policy)
         with tempfile.TemporaryDirectory() as locks:
-            runner = Runner(around, Loop(wake=catch()), locks=locks, on_background_end=lambda _hook, _outcome: None)
-            chain = Chain(str(context["event"]), context, [], off=lambda _hook: None)  # type: ignore[arg-type]  # no candidates: it only says what a hook reads
+            runner = ProcessRunner(
+                around, Loop(wake=catch_signals()), locks=locks, on_background_end=lambda _hook, _outcome: None
+            )
+            chain = HookChain(str(context["event"]), context, [], off=lambda _hook: None)  # type: ignore[arg-type]  # no candidates: it only says what a hook reads
             try:
                 return runner([(hook, chain.stdin(hook)) for hook in hooks])
             finally:
-                release()
+                release_signals()
 
     def hookrun_itself(self) -> Times:
         """Return what `hookrun fire` takes beside the one hook that it runs, which does nothing."""

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 LAYERS = ("managed", "user", "project", "local")
 """Where a declaration comes from, the one with the first word first."""
 
-STRANGERS = frozenset({"project", "local"})
+UNTRUSTED_LAYERS = frozenset({"project", "local"})
 """The layers whose hooks are a stranger's code until a person approves them."""
 
-STRENGTH = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
+PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
 """Every action and how strong it is: of several answers the strongest wins."""
 
-ENDING = frozenset({"skip", "block", "stop"})
+TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 """The actions that end the chain: nothing after them runs but `always` hooks."""
 
 FAILURES = {
@@ -359,7 +359,7 @@ class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody se
         self.outcomes = outcomes
 
 
-class Run:
+class HookResult:
     """One hook's part in a fire: what it answered, what that came to, and what it cost.
 
     `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,

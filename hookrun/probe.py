@@ -15,8 +15,8 @@ from hookrun.config.problem import Problem
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Verdict
 from hookrun.process.loop import Loop
-from hookrun.process.prepare import Surroundings
-from hookrun.process.runner import Runner
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.runner import ProcessRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +83,7 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
         data["tool_args"] = {
             name: str(value).replace("{cwd}", cwd) for name, value in (args.items() if isinstance(args, dict) else ())
         }
-    return contexts.complete(data, event, "probe", cwd)
+    return contexts.with_defaults(data, event, "probe", cwd)
 
 
 def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:
@@ -110,9 +110,9 @@ def _goes_on(given: Verdict | Failure) -> bool:
 
 
 def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Answered]:
-    around = Surroundings(context, project=root, request_id="probe", home=home)
+    around = HookEnvironment(context, project=root, request_id="probe", home=home)
     loop = Loop(deadline=monotonic() + LONGEST)
-    runner = Runner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
+    runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
     stdin = dumps(payload.of(hook.events[0], context)).encode("ascii") + b"\n"
     (outcome,) = runner([(hook, stdin)])
     return outcome, answered(hook, hook.events[0], context, outcome)

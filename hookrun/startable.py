@@ -9,19 +9,19 @@ from importlib.machinery import PathFinder
 
 from hookrun.model import Failure
 from hookrun.process.prepare import expand, resolve
-from hookrun.process.spawn import cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.model import Hook
-    from hookrun.process.prepare import Environment, Surroundings
+    from hookrun.process.prepare import Environment, HookEnvironment
 
 
-def cannot_start(hook: Hook, around: Surroundings) -> Failure | None:
+def cannot_start(hook: Hook, around: HookEnvironment) -> Failure | None:
     """Return how the hook would fail before its program begins, None where nothing tells that it would."""
     if hook.error is not None:
         return None
-    environment = around.environment(hook, b"")
+    environment = around.variables(hook, b"")
     try:
         directory = around.directory(hook, environment)
         return _directory(directory) or _module(hook, directory) or _program(hook, environment, directory)
@@ -56,9 +56,9 @@ def _program(hook: Hook, environment: Environment, directory: str) -> Failure | 
     interpreter = interpreter_of(path)
     if interpreter is not None:
         there = os.path.exists(expand(interpreter, {}, directory))
-        return None if there else no_interpreter(path, interpreter)
+        return None if there else missing_interpreter(path, interpreter)
     if hook.kind == "args" and _is_text(path):
-        return diagnosis(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
+        return explain_exec_error(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 
 from hookrun.config import cache
 from hookrun.config.find import find
-from hookrun.model import STRANGERS
-from hookrun.process.prepare import Surroundings
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.change import change
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examiner
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
 """Variables by which an agent would be seen that runs these tests."""
+for _number, _default in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    # `nohup` and a shell's `&` start pytest with these ignored, which every process of a test would inherit
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _default)
+
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 
 
@@ -115,8 +125,10 @@ class Project:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
         root, home = str(at or self.root), str(self.home)
         compiled = cache.load(find(root, home))
-        examiner = Examiner(home, root, Surroundings({}, project=root, request_id="", home=home))
-        strangers = [hook for hook in compiled.hooks() if hook.layer in STRANGERS] if compiled is not None else []
+        examiner = Examiner(home, root, HookEnvironment({}, project=root, request_id="", home=home))
+        strangers = (
+            [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
+        )
         if strangers:
             with change(home) as decided:
                 for hook in strangers:

@@ -252,7 +252,7 @@ def test_long_texts_are_capped(project: Project) -> None:
     project.hooks({"command": "cat says"})
     project.fire({"session_id": long, "tool_name": long, "tool_args": {}})
     [run, fire] = project.audit()
-    assert str(run["message"]).startswith("x" * audit.LONGEST)
+    assert str(run["message"]).startswith("x" * audit.MAX_TEXT)
     assert len(json.dumps(run)) < 4000
     assert len(json.dumps(fire)) < 4000
 

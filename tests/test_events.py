@@ -132,6 +132,34 @@ def test_no_other_name_resolves(name: str) -> None:
     assert events.canonical(name) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "own", "native", "closest"),
+    [
+        ("PRE_TOOL_USE", (), {}, "pre_tool_use"),
+        ("pre_tool_usee", (), {}, "pre_tool_use"),
+        ("PretoolUse", (), {}, "pre_tool_use"),
+        ("deploied", ("deployed",), {}, "deployed"),
+        ("TaskComplet", (), {"TaskComplete": "stop"}, "stop"),
+        ("zzz\n", (), {}, None),
+    ],
+)
+def test_an_unknown_event_is_named_with_what_may_have_been_meant(
+    name: str, own: tuple[str, ...], native: dict[str, str], closest: str | None
+) -> None:
+    """The message quotes the name and suggests the canonical one that is closest, else it has all of them."""
+    with pytest.raises(events.UnknownEventError) as caught:
+        events.resolve_event(name, own, native)
+    meant = f"did you mean {closest}?" if closest else f"expected one of {', '.join(sorted(events.ALIASES))}"
+    assert (caught.value.closest, str(caught.value)) == (closest, f"unknown event {name!r}: {meant}")
+
+
+def test_an_event_resolves_by_any_name_and_the_agents_own_comes_first() -> None:
+    """A program's own events have one name; `AfterAgent` is what the agent says that it is."""
+    assert events.resolve_event("AfterTool") == "post_tool_use"
+    assert events.resolve_event("deployed", ["deployed"]) == "deployed"
+    assert events.resolve_event("Stop", (), {"Stop": "subagent_stop"}) == "subagent_stop"
+
+
 def test_which_events_can_carry_a_tool() -> None:
     """A matcher can match on events about a tool, and on no other."""
     assert sorted(events.WITH_TOOL) == [

@@ -51,9 +51,12 @@ WITHOUT_HOOKS = {
     "hookrun.fastjson",
     "hookrun.fire",
     "hookrun.firing",
-    "hookrun.match",
+    "hookrun.globs",
+    "hookrun.conditions",
     "hookrun.model",
-    "hookrun.streams",
+    "hookrun.state",
+    "hookrun.text",
+    "hookrun.version",
     "select",
 }
 """What a fire loads where no hook applies, beyond what a bare Python has loaded."""
@@ -67,8 +70,8 @@ FOR_A_PROCESS = {
     "hookrun.process.runner",
     "hookrun.process.spawn",
     "hookrun.process.child",
-    "hookrun.trust",
-    "hookrun.verdict",
+    "hookrun.credentials",
+    "hookrun.verdicts",
 }
 """What one hook that is a process adds."""
 
@@ -105,6 +108,8 @@ OF_THE_AGENT = {
 """What the module about an agent shares with others."""
 
 FOR_TRUST = {
+    "hookrun.dialects",
+    "hookrun.trust",
     "hookrun.trust.check",
     "hookrun.trust.digest",
     "hookrun.trust.examine",
@@ -198,7 +203,8 @@ def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
 def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
     """Its payload and its answer are made by these modules."""
     project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
+    scrubbed = {"hookrun.credentials"}  # which this dialect does not do to the environment
+    assert loaded_by_fire(project) == (WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT) - scrubbed
 
 
 def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:

@@ -100,6 +100,29 @@ def unread(agent: Agent, native: str) -> Message:
     return Message(native, [Call(agent.EVENTS.get(native), {})])
 
 
+def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
+    """Return the message with which an agent would have fired `event` on a context that is in hookrun's names.
+
+    Tool and arguments go through the agent's own names and back, as they would on their way through the agent; they may
+    be given by either names.
+    """
+    native = next((each for each, name in agent.EVENTS.items() if name == event), event)
+    native = agent.MADE_FROM[event][0] if native == event and event in agent.MADE_FROM else native
+    fields: dict[str, object] = {**context, "agent": agent.NAME, "agent_event": native}
+    tool, own_tool = fields.get("tool_name"), fields.get("agent_tool_name")
+    if isinstance(tool, str) and not isinstance(own_tool, str):
+        own_tool = next((own for own, name in agent.TOOLS.items() if tool in (own, name)), tool)
+        fields.update(agent_tool_name=own_tool, tool_name=agent.NAMES.tool(own_tool))
+    if not isinstance(own_tool, str):
+        return Message(native, [Call(event, fields)])
+    args = fields.get("tool_args")
+    own_args: Arguments = {}
+    if isinstance(args, dict):
+        own_args = agent.NAMES.own_arguments(own_tool, agent.NAMES.arguments(own_tool, args))
+        fields["tool_args"] = agent.NAMES.arguments(own_tool, own_args)
+    return Message(native, [Call(event, fields)], tool=own_tool, own=one(agent.NAMES, own_tool, own_args))
+
+
 def cannot(_wanted: list[Arguments | None]) -> Arguments | None:
     """The arguments of such a message cannot be changed."""
     return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hookrun.model import STRENGTH
+from hookrun.model import PRECEDENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrun.model import Run, Verdict
+    from hookrun.model import HookResult, Verdict
 
 GOES_ON = frozenset({"continue", "allow", "modify"})
 SKIPPED = "skipped by "
@@ -54,7 +54,7 @@ class Said:
 
     def and_then(self, other: Said) -> Said:
         """Return both as one: the stronger action with its reason, the weaker's reason and all other texts kept."""
-        strong, weak = (self, other) if STRENGTH[self.action] >= STRENGTH[other.action] else (other, self)
+        strong, weak = (self, other) if PRECEDENCE[self.action] >= PRECEDENCE[other.action] else (other, self)
         if strong.action == weak.action:
             reason, beside = lines(self.reason, other.reason), None
         else:
@@ -75,12 +75,12 @@ class Said:
         return f"Said({self.action!r}, {self.reason!r}, {self.context!r}, {self.person!r}, {self.args!r})"
 
 
-def said(verdict: Verdict, runs: Sequence[Run] = ()) -> Said:
+def said(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Said:
     """Return what a combined verdict has to say. An action that is not known here counts as a block.
 
     The message of an action that goes on (a change that was made, an advice) is for the model too: it is context.
     """
-    action = verdict.action if verdict.action in STRENGTH else "block"
+    action = verdict.action if verdict.action in PRECEDENCE else "block"
     context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
     if action in GOES_ON:
         return Said(action, None, lines(verdict.message, context), person, args)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hookrun.bundles.plain_text import visible
-from hookrun.match import glob
+from hookrun.globs import glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hookrun.redact import HIDDEN, redact
+from hookrun.credentials import HIDDEN, redact
 
 DEEPEST = 50
 """How deep a value may be nested; what lies below is kept as text."""

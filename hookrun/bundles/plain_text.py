@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.redact import redact
+from hookrun.credentials import redact
 
 REDACTED_WITH = 4096
 """Characters past the cut that are looked at too, so that half a credential is not taken for none."""

@@ -10,9 +10,9 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hookrun.bundles.stable import stable
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.model import Verdict
+from hookrun.observe.canonical_json import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -191,7 +191,7 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 def _call(ctx: Context) -> bytes:
     """Return what tells one call of one session from another, of one size however large the arguments are."""
     call = [ctx.session_id, ctx.tool_name, ctx.given.get("tool_args")]
-    return blake2b(stable(call).encode(), digest_size=16).digest()
+    return blake2b(canonical_json(call).encode(), digest_size=16).digest()
 
 
 def _shortened(error: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hookrun import verdict as verdicts
+from hookrun import verdicts
 from hookrun.claude import names, output
 from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
 from hookrun.fastjson import dumps
-from hookrun.model import Failure, Run, Verdict
+from hookrun.model import Failure, HookResult, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Answered:
         self.lost: list[str] = []
 
 
-def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]) -> Run:
+def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]) -> HookResult:
     """Return the run of a hook that has ended: what it answered at hookrun's `event`, and what that comes to.
 
     `context` is the one that it has read. `keep` puts a text that is too long into a file and returns its path.
@@ -70,7 +70,9 @@ def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Cal
                 setattr(answer.given, name, limited(text, keep, whole=whole))
     failure = answer.given if isinstance(answer.given, Failure) else None
     on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
-    run = Run(hook, verdicts.settle(hook, answer.given, on_failure=on_failure), outcome=outcome, failure=failure)
+    run = HookResult(
+        hook, verdicts.apply_policies(hook, answer.given, on_failure=on_failure), outcome=outcome, failure=failure
+    )
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run
@@ -120,7 +122,7 @@ class Reading:
         elif isinstance(said, Failure):
             self.answer.given = said
         elif outcome.exit_code:
-            self.answer.given = verdicts.ended_badly(outcome)
+            self.answer.given = verdicts.exit_failure(outcome)
         elif said and self.hook.kind == "url":
             self.answer.given = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
         elif said:
@@ -131,8 +133,8 @@ class Reading:
     def _ended(self, outcome: Outcome) -> None:
         """Say that an exit status does not count beside an answer. Of one that was killed only a refusal counts."""
         code = outcome.exit_code or 0
-        if code < 0 and self.verdict.action not in verdicts.COUNTS_ANYWAY:
-            self.answer.given = verdicts.ended_badly(outcome)
+        if code < 0 and self.verdict.action not in verdicts.BINDING_ACTIONS:
+            self.answer.given = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self._note(f"its {how} does not count beside its answer")
@@ -159,7 +161,7 @@ class Reading:
             self._take(said)
         elif said:
             self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
-        reason = verdicts.text_of(self.outcome.stderr)
+        reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
             self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.claude import matched
-from hookrun.match import shown
+from hookrun.conditions import format_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
     if not matches(matcher, event, context):
         value = matched.value(event, context)
         what = "the tool" if event in matched.TOOL_EVENTS else f"the {_called(event)}"
-        return f"matcher: {shown(matcher)} {_reason(matcher, event)} {what} {shown(value) if value else 'of nothing'}"
+        named = format_value(value) if value else "of nothing"
+        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} {what} {named}"
     twins = claude.get("twins")
     for twin in twins if isinstance(twins, list) else ():
         if matches(str(twin), event, context):

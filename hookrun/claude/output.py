@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.claude.events import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TOP, rules
-from hookrun.fastjson import dumps, kind, loads
+from hookrun.fastjson import dumps, loads, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ FITS: Mapping[str, Callable[[object], bool]] = {
 
 
 def _shown(value: object) -> str:
-    return kind(value) if isinstance(value, (dict, list)) else _cut(dumps(value))
+    return type_name(value) if isinstance(value, (dict, list)) else _cut(dumps(value))
 
 
 def _excerpt(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.match import glob
+from hookrun.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

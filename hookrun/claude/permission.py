@@ -10,7 +10,8 @@ from hookrun.claude import matched, names
 from hookrun.claude.paths import file_of, names_file
 from hookrun.claude.shell_commands import cut, forms
 from hookrun.claude.shell_reader import UnclearError
-from hookrun.match import glob, shown
+from hookrun.conditions import format_value
+from hookrun.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,15 +43,15 @@ def why_not(rule: str, event: str, claude: Mapping[str, object], context: Mappin
     `claude` is as in `model.Hook`: its `base` is where paths from `/` begin, its `home` where those from `~/` do.
     """
     if event not in matched.TOOL_EVENTS:
-        return f"if: {shown(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
+        return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse(rule)
     actual = names.tool(context) or ""
     if rule and not _is_for(tool, actual):
-        return f"if: {shown(rule)} is not about the tool {shown(actual)}"
+        return f"if: {format_value(rule)} is not about the tool {format_value(actual)}"
     if words is None or words in EVERYTHING:
         return None
     if tool in WITHOUT_WORDS:
-        return f"if: {shown(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
+        return f"if: {format_value(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
     if tool in COMMANDS:
         return _not_about(rule, words, context)
     return _not_named(rule, words, claude, context) if tool in FILES else None
@@ -61,7 +62,7 @@ def _not_about(rule: str, pattern: str, context: Mapping[str, object]) -> str | 
     command = args.get("command") if isinstance(args, dict) else None
     if not isinstance(command, str) or runs(pattern, command):
         return None
-    return f"if: {shown(rule)} is about no command of {shown(command)}"
+    return f"if: {format_value(rule)} is about no command of {format_value(command)}"
 
 
 def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
@@ -70,7 +71,7 @@ def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: M
     base, home = str(claude.get("base", cwd)), str(claude.get("home", cwd))
     if path is None or names_file(pattern, path, base=base, cwd=cwd, home=home):
         return None
-    return f"if: {shown(rule)} does not name the file {shown(path)}"
+    return f"if: {format_value(rule)} does not name the file {format_value(path)}"
 
 
 def _is_for(tool: str, actual: str) -> bool:

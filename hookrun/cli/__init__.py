@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun import __version__
+from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.message import Call, Message, UnreadableError, native_of, one
+from hookrun.agents.message import Message, UnreadableError, message_from_context, native_of
 from hookrun.cli.wiring import agents
 from hookrun.config.fields import CONTEXT_FIELDS
-from hookrun.config.problem import nearest, shown
-from hookrun.events import EVENTS
+from hookrun.config.problem import shown
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.foresee import Known
 from hookrun.model import file_path
 
@@ -71,13 +71,10 @@ def agent_named(name: str | None) -> Agent | None:
 
 def canonical_event(given: str, own: Sequence[str], agent: Agent | None = None) -> str:
     """Return hookrun's name of an event. Raises click.ClickException, with the nearest, for one that is unknown."""
-    theirs = agent.EVENTS if agent is not None else {}
-    known = {**EVENTS, **{name: name for name in own}, **theirs}
-    if given not in known:
-        near = nearest(given, known)
-        hint = f"did you mean {near}?" if near else f"expected one of {', '.join(sorted(set(EVENTS.values())))}"
-        raise click.ClickException(f"unknown event {shown(given)}: {hint}")
-    return known[given]
+    try:
+        return resolve_event(given, own, agent.EVENTS if agent is not None else None)
+    except UnknownEventError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def asked(event: str, agent: Agent | None, ctx: str | None, tool: str | None, args: Sequence[str]) -> Asked:
@@ -103,7 +100,7 @@ def _take_context(question: Asked, source: str) -> None:
         contexts.check(data, where)
     except (contexts.ContextError, UnreadableError) as error:
         raise click.ClickException(str(error)) from None
-    question.notes += contexts.doubts(data, question.event)
+    question.notes += contexts.suspicious_fields(data, question.event)
     question.known = Known(but=BY_AGENT - set(data))
     question.fields = [data]
     if agent is not None:
@@ -125,22 +122,8 @@ def _take_message(question: Asked, message: Message, where: str) -> None:
 
 def _of_agent(question: Asked, agent: Agent) -> None:
     """Make of a context in hookrun's names what it is when the agent fires it."""
-    fields = question.fields[0]
-    native = native_of(agent, question.event)
-    fields.update(agent=agent.NAME, agent_event=native)
-    tool = fields.get("tool_name")
-    own = fields.get("agent_tool_name")
-    if isinstance(tool, str) and not isinstance(own, str):
-        own = tool if tool in agent.TOOLS else next((k for k, v in agent.TOOLS.items() if v == tool), tool)
-        fields.update(agent_tool_name=own, tool_name=agent.NAMES.tool(own))
-    args = fields.get("tool_args")
-    makes = None
-    if isinstance(own, str):
-        if isinstance(args, dict):
-            fields["tool_args"] = args = agent.NAMES.arguments(own, args)
-        makes = one(agent.NAMES, own, agent.NAMES.own_arguments(own, args if isinstance(args, dict) else {}))
-    message = Message(native, [Call(question.event, fields)], tool=own if isinstance(own, str) else None, own=makes)
-    question.message = message
+    question.message = message_from_context(agent, question.event, question.fields[0])
+    question.fields = [call.fields for call in question.message.calls]
 
 
 def _take_words(question: Asked, tool: str | None, args: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from hookrun.config.find import claude_directory
 from hookrun.config.problem import printable
 from hookrun.measure import Bench, Cost, Times
 from hookrun.model import Interrupted
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.switches import Switches
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _chosen(where: Whereabouts, home: str, name: str | None, event: str | None) 
     if name is not None and name not in names:
         raise click.ClickException(where.no_hook(name, names))
     settings = where.declarations.settings
-    around = Surroundings({}, project=where.project, request_id="", home=home)
+    around = HookEnvironment({}, project=where.project, request_id="", home=home)
     switches = Switches(home, where.project, around, settings)
     found = [
         each

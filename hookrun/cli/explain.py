@@ -16,7 +16,7 @@ from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answe
 from hookrun.cli.whereabouts import Whereabouts
 from hookrun.config.find import claude_directory
 from hookrun.foresee import Foresight
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 
@@ -110,9 +110,9 @@ class Explanation:
         return name
 
     def _fates(self, fields: dict[str, object]) -> list[Fate]:
-        context = contexts.complete(fields, self.asked.event, "", self.where.cwd)
+        context = contexts.with_defaults(fields, self.asked.event, "", self.where.cwd)
         settings = self.where.declarations.settings
-        around = Surroundings(
+        around = HookEnvironment(
             context,
             project=self.where.project,
             request_id="",

@@ -12,11 +12,10 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options
 from hookrun.cli.project import Project
-from hookrun.config.problem import nearest, printable, shown
-from hookrun.events import EVENTS
-from hookrun.model import STRANGERS
-from hookrun.process.prepare import looks_like_credential
-from hookrun.redact import HIDDEN, redact
+from hookrun.config.problem import printable
+from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.events import UnknownEventError, resolve_event
+from hookrun.model import UNTRUSTED_LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,19 +76,16 @@ def command(ctx: click.Context, event: str | None, config: str | None, home: str
 
 def _decided(hook: Hook, project: Project) -> dict[str, str]:
     """Return what a person has decided about a hook: `trust` for those of the project, `paused` until when."""
-    decided = {"trust": project.look(hook).state} if hook.layer in STRANGERS else {}
+    decided = {"trust": project.look(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused(hook)
     return decided if paused is None else {**decided, "paused": f"paused until {paused}"}
 
 
 def _event(given: str, declarations: Declarations) -> str:
-    known = {**EVENTS, **{own: own for own in declarations.events}}
-    if given not in known:
-        near = nearest(given, known)
-        hint = f"did you mean {near}?" if near else "see hookrun schema for those that are known"
-        msg = f"--event {shown(given)} is no event that is known or declared here; {hint}"
-        raise click.ClickException(msg)
-    return known[given]
+    try:
+        return resolve_event(given, declarations.events)
+    except UnknownEventError as error:
+        raise click.ClickException(f"--event: {error}") from None
 
 
 def to_json(hook: Hook) -> dict[str, object]:

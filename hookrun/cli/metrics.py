@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.config.problem import printable
+from hookrun.observe.costs import money
+from hookrun.observe.database import Store, StoreError, default_path
 from hookrun.observe.export import FORMATS
-from hookrun.observe.moments import iso, since
-from hookrun.observe.report import collect
-from hookrun.observe.store import Store, StoreError, default_path
-from hookrun.observe.usage import money
+from hookrun.observe.metrics_report import collect
+from hookrun.observe.timestamps import iso, start_of_last_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hookrun.observe.costs import Cost
-    from hookrun.observe.report import Report
+    from hookrun.observe.metrics_report import MetricsReport
 
 EXAMPLES = """\b
 Examples:
@@ -59,12 +59,12 @@ def command(
     if form == "prometheus" and (session_id is not None or days is not None):
         raise click.UsageError("--format prometheus gives totals of all time; leave --session and --days out.")
     try:
-        since(days)
+        start_of_last_days(days)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--days") from error
     store, sections = Store(_path(home, db)), []
     try:
-        with store.told():
+        with store.as_store_errors():
             report = collect(store, session_id=session_id, days=days)
             text = FORMATS[form or "json"](report) if as_json or form is not None else None
             if text is None:
@@ -106,7 +106,7 @@ Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """A title, the columns and the rows of a table."""
 
 
-def _summary(report: Report) -> Section:
+def _summary(report: MetricsReport) -> Section:
     it = report.summary
     rows: list[tuple[str, ...]] = [
         ("sessions", str(it.sessions)),
@@ -125,7 +125,7 @@ def _summary(report: Report) -> Section:
     return "SUMMARY", ("WHAT", "VALUE"), rows if it.sessions or report.patterns else []
 
 
-def _sessions(report: Report) -> Section:
+def _sessions(report: MetricsReport) -> Section:
     columns = (
         "SESSION",
         "STARTED",
@@ -156,7 +156,7 @@ def _sessions(report: Report) -> Section:
     return _title("SESSIONS", len(rows), len(report.sessions)), columns, rows
 
 
-def _tools(report: Report) -> Section:
+def _tools(report: MetricsReport) -> Section:
     columns = ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX")
     rows: list[tuple[str, ...]] = [
         (
@@ -170,11 +170,11 @@ def _tools(report: Report) -> Section:
     return "TOOLS", columns, rows
 
 
-def _models(report: Report) -> Section:
+def _models(report: MetricsReport) -> Section:
     return "COSTS BY MODEL", ("MODEL", *SPENDING), [_spending(each) for each in report.models]
 
 
-def _costs(report: Report) -> Section:
+def _costs(report: MetricsReport) -> Section:
     rows: list[tuple[str, ...]] = [_spending(each) for each in report.costs[:LATEST]]
     return _title("COSTS BY SESSION", len(rows), len(report.costs)), ("SESSION", *SPENDING), rows
 
@@ -190,7 +190,7 @@ def _spending(cost: Cost) -> tuple[str, ...]:
     return (cost.name or "(no name)", *map(str, counts), known + left_out)
 
 
-def _errors(report: Report) -> Section:
+def _errors(report: MetricsReport) -> Section:
     rows: list[tuple[str, ...]] = [
         (
             iso(each.at),
@@ -205,7 +205,7 @@ def _errors(report: Report) -> Section:
     return title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), rows
 
 
-SECTIONS: tuple[Callable[[Report], Section], ...] = (_summary, _sessions, _tools, _models, _costs, _errors)
+SECTIONS: tuple[Callable[[MetricsReport], Section], ...] = (_summary, _sessions, _tools, _models, _costs, _errors)
 
 
 def _title(name: str, shown: int, there: int) -> str:

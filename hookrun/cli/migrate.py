@@ -19,10 +19,10 @@ from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
 from hookrun.config.migrate import Migrated, migrate
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import printable, shown
+from hookrun.edit.json_edit import Json
 from hookrun.scaffold import writing
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import WiringError, existing
-from hookrun.wiring.json_edit import Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ import click
 
 from hookrun.cli.declared import home_of, read
 from hookrun.config.problem import nearest, printable, shown
-from hookrun.model import STRANGERS
-from hookrun.process.prepare import NESTING, Surroundings
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.trust import store as stores
 from hookrun.trust.digest import place
 from hookrun.trust.examine import Examined, Examiner
@@ -53,7 +53,7 @@ class Project:
         named = settings.get("trusted_owners")
         self.owners = numbers(named) if isinstance(named, list) else []
         policy = settings.get("project_env_policy")
-        self.around = Surroundings({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
+        self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._examiner = Examiner(self.home, self.root, self.around, self.owners)
@@ -66,7 +66,7 @@ class Project:
     @property
     def strangers(self) -> list[Hook]:
         """The hooks that a person has to approve."""
-        return [hook for hook in self.declarations.hooks if hook.layer in STRANGERS]
+        return [hook for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
 
     def hooks(self) -> list[ProjectHook]:
         """Return the project's hooks, each looked at."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hookrun.agents.message import Message
     from hookrun.cli.asked import Asked
     from hookrun.cli.explain import Explanation
-    from hookrun.model import Hook, Outcome, Run, Verdict
+    from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 SHOWN = 2000
 """Characters of what a hook read or wrote that a person is shown; --json has all of it."""
@@ -55,7 +55,7 @@ class Ran:
             self.trouble.append(f"interrupted by signal {self.interrupted}: every hook was ended")
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[HookResult]:
         """All runs of all fires."""
         return [run for fire, _ in self.fires if fire.chain is not None for run in fire.chain.runs]
 
@@ -85,7 +85,7 @@ class Ran:
             yield "  the arguments, as they were (-) and as they are now (+):", ""
             yield from painted.difference(before, after, "    ")
 
-    def _run_lines(self, run: Run) -> Iterator[painted.Line]:
+    def _run_lines(self, run: HookResult) -> Iterator[painted.Line]:
         outcome = run.outcome
         if run.failure is not None:
             yield f"  {run.name} failed: {run.failure.kind}: {run.failure.detail}", painted.BAD
@@ -110,11 +110,11 @@ class Ran:
         for note in run.notes:
             yield f"      note: {note}", painted.DOUBTFUL
 
-    def _input_lines(self, run: Run) -> Iterator[painted.Line]:
+    def _input_lines(self, run: HookResult) -> Iterator[painted.Line]:
         for line in _shown(self.inputs.get(id(run.outcome), b"")):
             yield f"      input: {line}", painted.QUIET
 
-    def _request_of(self, run: Run) -> str:
+    def _request_of(self, run: HookResult) -> str:
         return next(fire.request_id for fire, _ in self.fires if fire.chain is not None and run in fire.chain.runs)
 
     def _told_lines(self) -> Iterator[painted.Line]:
@@ -247,15 +247,15 @@ def _answer(fire: Fire, verdict: Verdict) -> str:
     return f"{fire.event}: {'; '.join(filter(None, parts))}"
 
 
-def _started(run: Run) -> bool:
+def _started(run: HookResult) -> bool:
     return run.outcome.exit_code is not None or run.outcome.ms > 0
 
 
-def _in_background(run: Run) -> bool:
+def _in_background(run: HookResult) -> bool:
     return run.hook.background and run.failure is None and not run.interrupted
 
 
-def _failed(runs: Sequence[Run], told: str) -> list[str]:
+def _failed(runs: Sequence[HookResult], told: str) -> list[str]:
     """Return which hooks failed, and how where that is not told already."""
     return [
         f"{run.name} failed ({run.failure.kind}: {run.failure.detail})"

@@ -74,7 +74,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     yield "when", ", ".join(hook.events) + _conditions(hook)
     yield hook.kind, hook.target if isinstance(hook.target, str) else json.dumps(list(hook.target), ensure_ascii=False)
     if hook.look:
-        environment = project.around.environment(hook, b"")
+        environment = project.around.variables(hook, b"")
         program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
         yield "program", os.path.normpath(program) if program else f"{hook.look[0]}, which is not there"
     for file in found.examined.files:

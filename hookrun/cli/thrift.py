@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hookrun.measure import of_a_condition
-from hookrun.process.prepare import Surroundings, resolve
+from hookrun.process.prepare import HookEnvironment, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,8 +50,8 @@ def _words(cost: Cost) -> tuple[str, ...]:
     if hook.kind != "command" or not PLAIN_LINE.fullmatch(str(hook.target)):
         return ()
     words = tuple(shlex.split(str(hook.target)))
-    around = Surroundings({}, project="/", request_id="")
-    environment = around.environment(hook, b"")
+    around = HookEnvironment({}, project="/", request_id="")
+    environment = around.variables(hook, b"")
     is_program = "/" in words[0] or resolve(words[0], environment, "/") is not None
     return words if is_program else ()
 

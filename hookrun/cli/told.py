@@ -12,8 +12,8 @@ from hookrun.agents.said import Said, said
 from hookrun.cli import painted
 from hookrun.explain import marks
 from hookrun.foresee import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS
-from hookrun.model import Outcome, Run
-from hookrun.verdict import combine, settle
+from hookrun.model import HookResult, Outcome
+from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import install
 from hookrun.wiring.command import this_program
 from hookrun.wiring.files import WiringError
@@ -182,7 +182,7 @@ def known_answer(told: Explanation, agent: Agent) -> str | None:
     saids = []
     for fates in told.fates:
         failed = [(fate.hook, fate.failure) for fate in fates if fate.state == FAILS and fate.failure is not None]
-        runs = [Run(hook, settle(hook, why), outcome=Outcome(why), failure=why) for hook, why in failed]
+        runs = [HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why) for hook, why in failed]
         saids.append(said(combine(runs, {}, changed=False), runs))
     return answer(agent, message, saids).stdout().decode().strip()
 

@@ -10,7 +10,7 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options, read
 from hookrun.config.problem import Problem, shown
-from hookrun.process.prepare import Surroundings, look_up
+from hookrun.process.prepare import HookEnvironment, check_program_exists
 
 if TYPE_CHECKING:
     from hookrun.config.compile import Examined
@@ -91,13 +91,13 @@ def _count(number: int, noun: str) -> str:
 
 def _not_there(declarations: Declarations) -> list[Problem]:
     """Return a warning for each hook whose program or script is not there now."""
-    around = Surroundings({}, project=declarations.root or "/", request_id="")
+    around = HookEnvironment({}, project=declarations.root or "/", request_id="")
     warnings: list[Problem] = []
     for hook in declarations.hooks:
         if hook.error is not None or hook.mode == "off" or not _can_be_told(hook, declarations):
             continue
-        environment = around.environment(hook, b"")
-        failure = look_up(hook.look, environment, around.directory(hook, environment))
+        environment = around.variables(hook, b"")
+        failure = check_program_exists(hook.look, environment, around.directory(hook, environment))
         if failure is not None:
             advice = "create it, or correct the declaration"
             expected = "what a hook runs to be there"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
-from hookrun import __version__
+from hookrun.conditions import ConditionEvaluator
 from hookrun.config.find import identity
 from hookrun.fastjson import scan
-from hookrun.match import View
 from hookrun.model import Hook
+from hookrun.state import cache_dir
+from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Declared:
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] = {}
-        self._view = View(self._context)
+        self._view = ConditionEvaluator(self._context)
         self._selected: dict[int, set[int]] = {}
 
     def __len__(self) -> int:
@@ -129,7 +130,7 @@ class Declared:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context."""
         if context is not self._context:
-            self._context, self._view, self._selected = context, View(context), {}
+            self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
         layer = self._rows[index][0]
         if layer not in self._selected:  # a layer at a time: what a project declares keeps no user's guard waiting
             rows = enumerate(self._rows)
@@ -143,16 +144,11 @@ class Declared:
         return self._hooks[index]
 
 
-def directory(home: str) -> str:
-    """Return where the compiled declarations of an account lie."""
-    return home + "/.cache/hookrun"
-
-
 def path_for(found: Found) -> str:
     """Return the cache file for these declaration files. Two sets of files that share one only take turns in it."""
     named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
     names = "\0".join(named).encode("utf-8", "surrogateescape")
-    return f"{directory(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
+    return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
 def load(found: Found) -> Compiled | None:

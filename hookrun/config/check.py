@@ -20,7 +20,7 @@ from hookrun.config.rules import FIELDS, doubtful, meant, nothing_relative, one_
 from hookrun.config.scope import free_name, made_name
 from hookrun.config.shapes import Record
 from hookrun.config.values import Place, keep
-from hookrun.events import EVENTS
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Hook
 
 if TYPE_CHECKING:
@@ -109,15 +109,15 @@ def _events(entry: dict[str, object], at: Place, scope: Scope) -> list[str]:
 
 
 def _event(value: object, at: Place, scope: Scope) -> str | None:
-    known = {*EVENTS, *scope.events}
-    if isinstance(value, str) and value in known:
-        return EVENTS.get(value, value)
-    expected = "an event that is known or declared under hookrun.events"
-    if isinstance(value, str):
-        at.report(f"the unknown event {shown(value)}", expected, "correct it", nearest=nearest(value, known))
-    else:
+    if not isinstance(value, str):
         at.mistaken(value, EVENT.says)
-    return None
+        return None
+    try:
+        return resolve_event(value, scope.events)
+    except UnknownEventError as error:
+        expected = "an event that is known or declared under hookrun.events"
+        at.report(f"the unknown event {shown(value)}", expected, "correct it", nearest=error.closest)
+        return None
 
 
 def _values(entry: dict[str, object], at: Place) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.file import File, load
 from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.model import STRANGERS
+from hookrun.model import UNTRUSTED_LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ def put_into_place(hook: Hook, file: File, root: str | None, home: str) -> None:
     if file.own:
         claude["own"] = file.own
     if "(/" in rule and "(//" not in rule:
-        claude["base"] = root if hook.layer in STRANGERS and root is not None else os.path.dirname(file.path)
+        claude["base"] = root if hook.layer in UNTRUSTED_LAYERS and root is not None else os.path.dirname(file.path)
     if "(~/" in rule:
         claude["home"] = home
     hook.claude = claude

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun import __version__
 from hookrun.config import claude
 from hookrun.config.check import check_settings
 from hookrun.config.problem import Problem, nearest, shown
 from hookrun.config.source import Document, SourceError, read
 from hookrun.config.values import Place
+from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from hookrun.config.parsed import KeyPath

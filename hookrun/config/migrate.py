@@ -11,7 +11,7 @@ from hookrun.claude.matcher import EVERYTHING, fits, names_in
 from hookrun.config.claude_handler import A_DAY, check_handler, session_end
 from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
-from hookrun.match import glob
+from hookrun.globs import glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

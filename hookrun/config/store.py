@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from time import time_ns
 
-from hookrun import __version__, private
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, directory, path_for
+from hookrun import state
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
 from hookrun.config.compile import compile_declarations
 from hookrun.config.find import identity
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
+from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def build(found: Found) -> str:
     now = time_ns()
     if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
         try:
-            keep(text, path_for(found), directory(found.home))
+            keep(text, path_for(found), state.cache_dir(found.home))
         except OSError:
             pass
     return text
@@ -91,7 +92,7 @@ def _identity(path: str) -> Identity | None:
 
 def keep(text: str, path: str, where: str) -> None:
     """Write a file of the cache whole or not at all: two processes may do so at once. Raises OSError."""
-    private.make(where)
+    state.make_private_dir(where)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

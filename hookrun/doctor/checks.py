@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun import audit
+from hookrun import state
 from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
 from hookrun.doctor.shape import dropped
 from hookrun.doctor.switches import switched_off
@@ -134,7 +134,7 @@ def limits(case: Case) -> Iterable[Finding]:
 
 def home(case: Case) -> Iterable[Finding]:
     """Can the audit be written?"""
-    directory = audit.directory(case.spot.home)
+    directory = state.state_dir(case.spot.home)
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):

@@ -8,8 +8,8 @@ from hookrun.config.parsed import ParseError
 from hookrun.config.problem import key_text, shown
 from hookrun.config.source import place
 from hookrun.doctor.case import PROBLEM, Case, Finding
+from hookrun.edit.json_edit import Json
 from hookrun.wiring.files import MARK, Existing, WiringError, existing
-from hookrun.wiring.json_edit import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

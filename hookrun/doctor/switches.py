@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import shown
 from hookrun.doctor.case import PROBLEM, Case, Finding
+from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import Toml
 from hookrun.wiring.files import WiringError, existing
-from hookrun.wiring.json_edit import Json
 from hookrun.wiring.places import written_as
-from hookrun.wiring.toml_edit import Toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from hookrun.config.parsed import ParseError
 from hookrun.doctor.case import NOTE, PROBLEM, Case, Finding
 from hookrun.doctor.switches import setting
+from hookrun.edit.toml_edit import Toml
 from hookrun.wiring import codex_trust
 from hookrun.wiring.files import WiringError, existing
 from hookrun.wiring.places import directory, written_as
 from hookrun.wiring.targets import Settings
-from hookrun.wiring.toml_edit import Toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,7 +104,7 @@ def _level(project: str, folders: dict[str, object]) -> object:
 
 def setting_map(path: str) -> dict[str, object]:
     """Return the object that a JSON file holds, empty where it cannot be read."""
-    from hookrun.wiring.json_edit import Json
+    from hookrun.edit.json_edit import Json
 
     try:
         data = Json(existing(path).text(), "jsonc").data

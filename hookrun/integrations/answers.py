@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hookrun.agents.forms import ENDS
 from hookrun.agents.said import GOES_ON, Said, approval, lines, said as of_verdict
-from hookrun.exception_text import exception_text
 from hookrun.library.result import Result
+from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, exception_text(error), on_error, error)
+        return trouble(event, describe_exception(error), on_error, error)
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -61,7 +61,7 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, exception_text(error), on_error, error)
+        return trouble(event, describe_exception(error), on_error, error)
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:

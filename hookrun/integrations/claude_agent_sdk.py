@@ -17,10 +17,10 @@ from hookrun.agents.answer import answer
 from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.agents.message import unread
 from hookrun.events import canonical
-from hookrun.exception_text import exception_text
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, Said, lines, log, said, trouble
 from hookrun.library.bounded import CANCEL_GRACE
+from hookrun.text import describe_exception
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -133,7 +133,7 @@ class _Callback:
             message = claude.read(payload, "")
             saids = await self._saids(message)
         except Exception as error:
-            saids = [said(trouble(message.event, exception_text(error), self._on_error, error))]
+            saids = [said(trouble(message.event, describe_exception(error), self._on_error, error))]
         found = answer(claude, message, saids)
         for name in found.degraded:
             if name.endswith("-> nothing"):

@@ -19,7 +19,7 @@ from hookrun.library.fire import Fire
 from hookrun.library.registry import Registry, Selection
 from hookrun.library.result import Result
 from hookrun.library.services import Services
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Engine:
         *,
         hooks: Iterable[Mapping[str, object]] = (),
         events: Iterable[str] = (),
-        max_processes: int = MOST_AT_ONCE,
+        max_processes: int = MAX_PROCESSES,
         directory: str | os.PathLike[str] | None = None,
     ) -> None:
         if max_processes < 1:
@@ -116,7 +116,7 @@ class Engine:
         strict: bool = True,
         hooks: Iterable[Mapping[str, object]] = (),
         events: Iterable[str] = (),
-        max_processes: int = MOST_AT_ONCE,
+        max_processes: int = MAX_PROCESSES,
     ) -> Self:
         """Return an engine with the hooks that are declared for `directory`, as `hookrun fire` would find them there.
 

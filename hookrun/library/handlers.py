@@ -11,7 +11,7 @@ from hookrun.config.fields import HOOK_FIELDS, names
 from hookrun.config.problem import Problem, nearest, printable, shown
 from hookrun.config.shapes import Field, Flag
 from hookrun.config.values import Place, keep
-from hookrun.events import EVENTS
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
 from hookrun.model import Hook
@@ -139,15 +139,11 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
     `who` begins the message. Raises RegistrationError for an event that nobody knows.
     """
     given = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
-    name = EVENTS.get(given, given) if isinstance(given, str) else ""
-    if name in EVENTS or (name and name in own_events):
-        return name
-    near = nearest(given, [*EVENTS, *own_events]) if isinstance(given, str) else None
-    hint = f": did you mean {near}?" if near else f", expected one of {', '.join(sorted(set(EVENTS.values())))}"
-    raise RegistrationError(
-        f"{who}: unknown event {shown(given if isinstance(given, str) else repr(given))}{hint}"
-        " (a program's own events are given to the engine: Engine(events=[...]))"
-    )
+    try:
+        return resolve_event(given if isinstance(given, str) else repr(given), own_events)
+    except UnknownEventError as error:
+        given_to = "a program's own events are given to the engine: Engine(events=[...])"
+        raise RegistrationError(f"{who}: {error} ({given_to})") from None
 
 
 def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:

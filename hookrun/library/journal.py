@@ -10,7 +10,7 @@ from hookrun.library import encode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.model import Hook, Run
+    from hookrun.model import Hook, HookResult
 
 
 class Journal:
@@ -56,12 +56,12 @@ class Draft:
     __slots__ = ("_about", "_hook")
 
     def __init__(self, hook: Hook, context: Mapping[str, object]) -> None:
-        about = audit.about("", context)
+        about = audit.base_record("", context)
         del about["v"], about["kind"], about["time"]
         self._about = encode.context(about)[1:-1]
-        self._hook = encode.context(audit.of_hook(hook))[1:-1]
+        self._hook = encode.context(audit.hook_fields(hook))[1:-1]
 
-    def lines(self, run: Run, ms: float) -> bytes | None:
+    def lines(self, run: HookResult, ms: float) -> bytes | None:
         """Return the records, given a run without objection; None if there is more to say of it than fits here."""
         outcome, hook = run.outcome, run.hook
         if hook.mode != "enforce" or hook.background or outcome.truncated or outcome.left or outcome.exit_code != 0:

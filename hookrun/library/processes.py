@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from hookrun.config.find import home_directory
 from hookrun.model import Failure
 from hookrun.process.prepare import prepare
-from hookrun.process.runner import named
+from hookrun.process.runner import classify_failure
 from hookrun.trust.check import Approvals
 from hookrun.trust.switches import Switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.engine import Chain
+    from hookrun.engine import HookChain
     from hookrun.library.services import Services
     from hookrun.model import Hook, Outcome
     from hookrun.process.child import Task
     from hookrun.process.pool import Batch
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
 
 
 class Processes:
@@ -31,7 +31,7 @@ class Processes:
     def __init__(
         self,
         services: Services,
-        chain: Chain,
+        chain: HookChain,
         *,
         request_id: str,
         deadline: float,
@@ -42,13 +42,13 @@ class Processes:
         self._deadline = deadline
         self._on_background_end = on_background_end
         self._request_id = request_id
-        self._surroundings: Surroundings | None = None
+        self._surroundings: HookEnvironment | None = None
         self._asked: Switches | None = None
         self._undecided: bool | None = None
         self.meanwhile: Callable[[], None] | None = None
 
     @property
-    def _around(self) -> Surroundings:
+    def _around(self) -> HookEnvironment:
         if self._surroundings is None:
             self._surroundings = self._services.around(self._chain.context, self._request_id)
         return self._surroundings
@@ -104,7 +104,7 @@ class Processes:
         return ended
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
-        outcome = named(hook, outcome, self._around)
+        outcome = classify_failure(hook, outcome, self._around)
         return self._trust.after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from hookrun import audit
+from hookrun import state
 from hookrun.config.find import home_directory
 from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
@@ -13,7 +13,7 @@ from hookrun.library.journal import Journal
 from hookrun.library.workers import LoopThread, Workers
 from hookrun.process import spawn_at
 from hookrun.process.pool import Pool
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ AROUND = ("event", "agent", "session_id", "tool_name", "working_dir")
 """What of a context hooks are told in their environment."""
 
 MOST_AROUND = 64
-"""Surroundings that are kept for the next fire with the same words."""
+"""Environments that are kept for the next fire with the same words."""
 
 MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more wait."""
@@ -44,7 +44,7 @@ class Services:
         self.trusted = False
         self.problems: list[str] = []
         self.decisions = Decisions()
-        self._around: dict[tuple[object, ...], Surroundings] = {}
+        self._around: dict[tuple[object, ...], HookEnvironment] = {}
         self.pool = Pool(max_processes)
         self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
         self.workers = Workers(MOST_THREADS)
@@ -57,14 +57,14 @@ class Services:
         self.settings = settings
         self.journal = None if self.home is None else Journal(self.home, settings)
 
-    def around(self, context: Mapping[str, object], request_id: str) -> Surroundings:
+    def around(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
         """Return the surroundings of a fire: what they have in common with those of the last ones is not made again."""
         policy = self.settings.get("project_env_policy")
         key = (self.project, policy, *map(context.get, AROUND))
         kept = self._around.get(key)
         if kept is not None:
             return kept.again(request_id)
-        made = Surroundings(
+        made = HookEnvironment(
             context,
             project=self.project,
             request_id=request_id,
@@ -80,4 +80,4 @@ class Services:
     @property
     def locks(self) -> str:
         """Where the locks of exclusive hooks lie."""
-        return audit.directory(self.home or home_directory()) + "/locks"
+        return state.state_dir(self.home or home_directory()) + "/locks"

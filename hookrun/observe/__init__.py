@@ -1,16 +1,15 @@
-"""What hooks learn about the work: causes of errors and their fixes, patterns, workflow, times and costs, in SQLite."""
+"""Bundles that learn from the work, in SQLite: causes of errors and their fixes, patterns, workflow, times, costs."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
-    from hookrun.observe.causes import CauseChains
-    from hookrun.observe.costs import CostTracker
+    from hookrun.observe.costs import CostTracker, Price
+    from hookrun.observe.database import Store, StoreError
+    from hookrun.observe.error_chains import CauseChains
     from hookrun.observe.export import MetricsExport
     from hookrun.observe.patterns import PatternLearning
-    from hookrun.observe.store import Store, StoreError
-    from hookrun.observe.tools import ToolTimes
-    from hookrun.observe.usage import Price
+    from hookrun.observe.tool_times import ToolTimes
     from hookrun.observe.workflow import WorkflowMetrics
 
 __all__ = [
@@ -26,13 +25,12 @@ __all__ = [
 ]
 
 PUBLIC = {
-    "hookrun.observe.causes": "CauseChains",
-    "hookrun.observe.costs": "CostTracker",
+    "hookrun.observe.error_chains": "CauseChains",
+    "hookrun.observe.costs": "CostTracker Price",
     "hookrun.observe.export": "MetricsExport",
     "hookrun.observe.patterns": "PatternLearning",
-    "hookrun.observe.store": "Store StoreError",
-    "hookrun.observe.tools": "ToolTimes",
-    "hookrun.observe.usage": "Price",
+    "hookrun.observe.database": "Store StoreError",
+    "hookrun.observe.tool_times": "ToolTimes",
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
 """Module -> the public names that it holds: each is loaded when one of them is first used (PEP 562)."""

@@ -1,33 +1,63 @@
-"""Cost tracking: the tokens and the cost of each session and model, and a budget that a session may use up."""
+"""Tracks tokens and cost of each session and model, and can hold a session to a budget."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
-from hookrun.bundles.naming import named
-from hookrun.model import Verdict
-from hookrun.observe import kept
-from hookrun.observe.moments import fired
-from hookrun.observe.store import Store
-from hookrun.observe.usage import Tokens, amount, checked, money, part, price_of, tells_tokens, tokens_of
+from hookrun import Verdict
+from hookrun.config.problem import nearest, shown
+from hookrun.observe import sanitize
+from hookrun.observe.context_fields import session_of
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from hookrun.library.context import Context
-    from hookrun.library.engine import Engine
-    from hookrun.observe.moments import Clock
-    from hookrun.observe.usage import Prices
+    from hookrun import Context, Engine
+    from hookrun.observe.timestamps import Clock
 
+MILLION = 1_000_000
 EPSILON = 1e-9
 """USD by which a sum of many small amounts may fall short."""
+MAX_USD = 1e12
+"""A larger amount is rejected: sums of such amounts lose precision."""
+MAX_TOKENS = 1 << 53
+"""A larger count is rejected: not every reader of JSON keeps such a number."""
+
+NAMES = {
+    "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "inputTokens"),
+    "output": ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count", "outputTokens"),
+    "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
+    "cache_creation": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
+}
+"""Kind of tokens -> its names at Anthropic, OpenAI, Gemini and Bedrock; the first one present counts."""
+COUNTED_APART = {
+    "input": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+    "output": ("thoughtsTokenCount", "thoughts_token_count"),
+}
+"""Tokens that Gemini counts apart and bills at the same price."""
+COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
+    "cache_read": (
+        "input_tokens_details.cached_tokens",
+        "prompt_tokens_details.cached_tokens",
+        "input_token_details.cache_read",
+        "cached_input_tokens",
+        "cachedContentTokenCount",
+        "cached_content_token_count",
+    ),
+    "cache_creation": ("input_token_details.cache_creation",),
+}
+"""Cached tokens that OpenAI, LangChain, Codex and Gemini include in the input tokens."""
 
 SPENT = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ?"
 REPORTED = "SELECT id, reported FROM inferences WHERE session = ? AND reported IS NOT NULL ORDER BY id"
 SPENT_SINCE = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ? AND id > ?"
-KEEP = """
+INSERT = """
     INSERT INTO inferences (session, model, at, input, output, cache_read, cache_creation, cost, reported)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
@@ -40,6 +70,37 @@ PER_SESSION = """
         sum(cost IS NULL)
     FROM inferences WHERE at >= ? AND (? IS NULL OR session = ?) GROUP BY session ORDER BY max(at) DESC, session
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of one or several inferences: `input` is without those read from or written to a cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens. Cached tokens without a price of their own cost as much as input tokens."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_creation: float | None = None
+
+    def of(self, tokens: Tokens) -> float:
+        """Return what the tokens cost, in USD."""
+        read = self.input if self.cache_read is None else self.cache_read
+        created = self.input if self.cache_creation is None else self.cache_creation
+        cost = tokens.input * self.input + tokens.output * self.output
+        return (cost + tokens.cache_read * read + tokens.cache_creation * created) / MILLION
+
+
+Prices = Mapping[str, Price | Mapping[str, float]]
+"""Model, or a glob (`claude-sonnet-*`) -> price: that of the exact name, else of the first glob that matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +118,16 @@ class Cost:
 
 
 class CostTracker:
-    """A bundle that adds up tokens and cost of every inference, and can refuse to go on when a budget is used up.
+    """A bundle that adds up tokens and cost of every inference, and can block further calls once a budget is used up.
 
     `prices` is model (or a glob) -> `Price`, or an object with its fields: USD per million tokens, as the program
-    knows them. Of a model without a price the tokens are counted and the person is told once. A `usage` is a mapping
-    or an object, with the names that Anthropic, OpenAI, Gemini or Bedrock have. A `total_cost_usd`, in the context or
-    its `usage`, is the agent's own word on the run so far and counts in the place of the prices; one that is smaller
+    knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
+    or an object, with the names of Anthropic, OpenAI, Gemini or Bedrock. A `total_cost_usd`, in the context or its
+    `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
     than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
     is used up.
 
-    >>> from hookrun.library.event_contexts import AfterInference, PreToolUse
+    >>> from hookrun import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, Store
     >>> import os, tempfile
     >>> store = Store(os.path.join(tempfile.mkdtemp(), "observe.db"))
@@ -78,55 +139,54 @@ class CostTracker:
     >>> costs.on_spending(PreToolUse(session_id="s1", tool_name="bash")).message
     'the budget of $1.00 for this session is used up ($1.05)'
 
-    Raises ValueError for a price or budget that is none; everything else raises StoreError where the database cannot
-    be used.
+    Raises ValueError for an invalid price or budget; everything else raises StoreError where the database cannot be
+    used.
     """
 
     def __init__(
         self, prices: Prices, store: Store | None = None, budget: float | None = None, *, clock: Clock = time.time
     ) -> None:
-        self._prices = checked(prices)
+        self._prices = {model: _price(model, given) for model, given in prices.items()}
         self._store = store or Store()
-        self._budget = None if budget is None else amount(budget, "budget")
+        self._budget = None if budget is None else _amount(budget, "budget")
         self._clock = clock
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def register(self, engine: Engine) -> None:
-        """Register the handlers of this bundle; those that refuse only with a budget."""
-        own = named(engine, "cost-tracker", self._store.place)
-        engine.register("after_inference", self.on_inference, always=True, thread=True, on_failure="continue", **own)
+        """Register the handlers of this bundle; those that block only with a budget."""
+        place = self._store.place
+        register_observers(engine, place, {"cost-tracker": ("after_inference", self.on_inference)})
         if self._budget is not None:
-            for event in ("pre_tool_use", "user_prompt_submit"):
-                own = named(engine, f"cost-budget-{event.replace('_', '-')}", self._store.place)
-                engine.register(event, self.on_spending, thread=True, on_failure="continue", **own)
+            events = ("pre_tool_use", "user_prompt_submit")
+            guards = {f"cost-budget-{event.replace('_', '-')}": (event, self.on_spending) for event in events}
+            register_observers(engine, place, guards, always=False)
 
     def on_inference(self, ctx: Context) -> Verdict | None:
-        """Keep what an inference used and cost. Raises ValueError for a usage that tells none."""
+        """Store what an inference used and cost. Raises ValueError for a usage without tokens."""
         usage = ctx.get("usage")
         total = _total(ctx, usage)
-        if (usage is None or usage == {}) and total is None:
-            return None
         if total is None:
-            tells_tokens(usage)
-        tokens, session = tokens_of(usage), kept.session(ctx)
-        told = ctx.get("model")
-        model = kept.name(told) if isinstance(told, str) and told else "unknown"
+            if usage is None or usage == {}:
+                return None
+            _require_token_counts(usage)
+        tokens, session = tokens_of(usage), session_of(ctx)
+        name = ctx.get("model")
+        model = sanitize.name(name) if isinstance(name, str) and name else "unknown"
         price = price_of(model, self._prices)
         with self._store.write() as db:
             cost = price.of(tokens) if price is not None else None
             if total is not None:
                 cost = _added(db, session, total)
-            row = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_creation, cost, total)
-            db.execute(KEEP, (session, model, fired(ctx, self._clock), *row))
-        if cost is not None or model in self._told:
+            db.execute(INSERT, (session, model, fired_at(ctx, self._clock), *asdict(tokens).values(), cost, total))
+        if cost is not None or model in self._reported:
             return None
-        self._told.add(model)
+        self._reported.add(model)
         return Verdict(
             system_message=f"no price is known for the model {model}: its tokens are counted, its cost is not"
         )
 
     def on_spending(self, ctx: Context) -> Verdict | None:
-        """Block what would cost more when the budget of the session is used up."""
+        """Block a prompt or a tool call when the budget of the session is used up."""
         if self._budget is None:
             return None
         spent = self.spent(ctx.session_id)
@@ -137,10 +197,10 @@ class CostTracker:
     def spent(self, session_id: str | None) -> float:
         """Return what a session has cost so far, in USD, as far as it is known."""
         with self._store.read() as db:
-            return float(db.execute(SPENT, (kept.name(session_id),)).fetchone()[0])
+            return float(db.execute(SPENT, (sanitize.name(session_id),)).fetchone()[0])
 
     def per_model(self, *, session_id: str | None = None, since: float = 0.0) -> list[Cost]:
-        """Return what each model used from `since` (seconds since 1970) on, the one that cost most first."""
+        """Return what each model used from `since` (seconds since 1970) on, the most expensive first."""
         return self._select(PER_MODEL, session_id, since)
 
     def per_session(self, *, session_id: str | None = None, since: float = 0.0) -> list[Cost]:
@@ -154,17 +214,89 @@ class CostTracker:
 
 
 def _total(ctx: Context, usage: object) -> float | None:
-    for told in (ctx.get("total_cost_usd"), part(usage, "total_cost_usd")):
-        if told is not None:
-            return amount(told, "total_cost_usd")
+    for total in (ctx.get("total_cost_usd"), _member(usage, "total_cost_usd")):
+        if total is not None:
+            return _amount(total, "total_cost_usd")
     return None
 
 
 def _added(db: sqlite3.Connection, session: str, total: float) -> float:
-    """Return what a total that the agent reports adds to what is known of its run; never less than nothing."""
+    """Return what a total that the agent reports adds to the known cost of its run; never less than 0."""
     before, last, run = 0.0, 0, 0
     for number, reported in [*db.execute(REPORTED, (session,)), (0, total)]:
         if reported < before:  # a new run: it begins after the last report of the one before
             run = last
         before, last = reported, number
     return max(total - float(db.execute(SPENT_SINCE, (session, run)).fetchone()[0]), 0.0)
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of a model, None if it has none."""
+    if model in prices:
+        return prices[model]
+    return next((price for name, price in prices.items() if fnmatchcase(model, name)), None)
+
+
+def tokens_of(usage: object) -> Tokens:
+    """Return the tokens of a usage, an object or a mapping. Raises ValueError for an invalid count."""
+    tokens = {kind: _first(usage, names) or 0 for kind, names in NAMES.items()}
+    for kind, apart in COUNTED_APART.items():
+        tokens[kind] += _first(usage, apart) or 0
+    for kind, within in COUNTED_AS_INPUT.items():
+        cached = _first(usage, within) or 0
+        tokens[kind] += cached
+        tokens["input"] = max(tokens["input"] - cached, 0)
+    return Tokens(**tokens)
+
+
+def money(amount: float) -> str:
+    """Return an amount of USD for display: in cents, with more digits for small ones."""
+    return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+
+
+def _require_token_counts(usage: object) -> None:
+    if all(_member(usage, name) is None for names in NAMES.values() for name in names):
+        found = shown([str(name) for name in usage]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
+        raise ValueError(f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them")
+
+
+def _member(value: object, name: str) -> Any:
+    """Return a member of a mapping or attribute of an object, None if there is none; `a.b` is the member b of a."""
+    for each in name.split("."):
+        value = value.get(each) if isinstance(value, Mapping) else getattr(value, each, None)
+    return value
+
+
+def _amount(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_USD:
+        raise ValueError(f"{name} is {shown(value)}, expected an amount of USD, 0 or more")
+    return float(value)
+
+
+def _price(model: str, given: Price | Mapping[str, float]) -> Price:
+    if not isinstance(given, Price | Mapping):
+        raise ValueError(f"prices[{shown(model)}] is {shown(given)}, expected input and output")  # noqa: TRY004
+    amounts = asdict(given) if isinstance(given, Price) else {**given}
+    known = [each.name for each in fields(Price)]
+    for name in amounts:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise ValueError(f"prices[{shown(model)}] has {shown(name)}, expected {', '.join(known)}{hint}")
+    for name in ("input", "output"):
+        if name not in amounts:
+            raise ValueError(f"prices[{shown(model)}] has no {name!r}, expected USD per million tokens")
+    needed = {name: value for name, value in amounts.items() if value is not None or name in ("input", "output")}
+    return Price(**{name: _amount(value, f"prices[{shown(model)}].{name}") for name, value in needed.items()})
+
+
+def _first(usage: object, names: tuple[str, ...]) -> int | None:
+    """Return the first count that a usage has under one of these names, None if there is none."""
+    counts = ((name, _member(usage, name)) for name in names)
+    return next((_count(value, f"usage.{name}") for name, value in counts if value is not None), None)
+
+
+def _count(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_TOKENS:
+        raise ValueError(f"{name} is {shown(value)}, expected a number of tokens, 0 or more")
+    return value

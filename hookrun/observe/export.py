@@ -1,4 +1,4 @@
-"""Metrics export: what is known as Prometheus text or JSON, written so that a reader never sees half of it."""
+"""Exports metrics as Prometheus text or JSON, atomically: a reader never sees half a file."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.bundles.naming import named
 from hookrun.config.problem import nearest, shown
-from hookrun.observe.report import collect
-from hookrun.observe.store import Store
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.metrics_report import collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from hookrun.library.context import Context
-    from hookrun.library.engine import Engine
-    from hookrun.observe.report import Report
+    from hookrun import Context, Engine
+    from hookrun.observe.metrics_report import MetricsReport
 
 READABLE = 0o644
-"""The mode of an exported file: who collects metrics is seldom the account that they are about."""
+"""The mode of an exported file: metrics are usually collected by another account."""
 
 LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 class Sample(NamedTuple):
-    """One value, with its labels; `suffix` follows the metric's name."""
+    """One value with its labels; `suffix` is appended to the metric's name."""
 
     value: float
     labels: Mapping[str, str] = {}
@@ -38,11 +36,11 @@ class MetricsExport:
     """A bundle that writes all metrics to `path` whenever the agent stops or a session ends.
 
     `format` is `prometheus` (text format 0.0.4; for node_exporter's textfile collector the name must end in .prom) or
-    `json`. The file is replaced whole, so that a reader sees the old one or the new one, and is readable by everyone;
-    its directory must be there. No session, message or path is in the Prometheus form.
+    `json`. The file is replaced atomically and is readable by everyone; its directory must exist. The Prometheus form
+    holds no session, message or path.
 
     >>> from hookrun.observe import MetricsExport, Store, ToolTimes
-    >>> from hookrun.library.event_contexts import PostToolUse, SessionEnd
+    >>> from hookrun import PostToolUse, SessionEnd
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
     >>> store = Store(directory / "observe.db")
@@ -65,32 +63,30 @@ class MetricsExport:
         self._format = FORMATS[format]
 
     def register(self, engine: Engine) -> None:
-        """Register the handlers of this bundle, after those that keep what is exported."""
-        for event in ("session_end", "stop"):
-            name = f"metrics-export-{os.path.basename(self._path)}-{event.replace('_', '-')}"
-            own = named(engine, name, self._path)
-            engine.register(event, self.on_end, priority=900, always=True, thread=True, on_failure="continue", **own)
+        """Register the handlers of this bundle, after those that store what is exported."""
+        name = f"metrics-export-{os.path.basename(self._path)}"
+        handlers = {f"{name}-session-end": ("session_end", self.on_end), f"{name}-stop": ("stop", self.on_end)}
+        register_observers(engine, self._path, handlers, priority=900)
 
-    def on_end(self, ctx: Context) -> None:
+    def on_end(self, ctx: Context) -> None:  # noqa: ARG002  # any end writes the same file
         """Write the file."""
-        del ctx
-        with self._store.told():
+        with self._store.as_store_errors():
             text = self._format(collect(self._store))
         replace(self._path, text)
 
 
-def as_json(report: Report) -> str:
+def as_json(report: MetricsReport) -> str:
     """Return a report as one JSON object."""
     return json.dumps(report.to_dict(), indent=2) + "\n"
 
 
-def prometheus(report: Report) -> str:
+def prometheus(report: MetricsReport) -> str:
     """Return a report in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats)."""
     return "".join(line for metric in METRICS for line in _lines(*metric, report))
 
 
 def replace(path: str, text: str) -> None:
-    """Write a file that everyone may read in the place of the one that is there, in one step. Raises OSError."""
+    """Replace a file atomically by one that everyone may read. Raises OSError."""
     directory, name = os.path.split(path)
     fd, fresh = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=directory)
     try:
@@ -104,34 +100,34 @@ def replace(path: str, text: str) -> None:
 
 
 def _lines(
-    name: str, kind: str, says: str, read: Callable[[Report], Iterable[Sample]], report: Report
+    name: str, kind: str, text: str, read: Callable[[MetricsReport], Iterable[Sample]], report: MetricsReport
 ) -> Iterator[str]:
     samples = list(read(report))
     if not samples:
         return
-    yield f"# HELP {name} {says.translate(HELP_ESCAPES)}\n"
+    yield f"# HELP {name} {text.translate(HELP_ESCAPES)}\n"
     yield f"# TYPE {name} {kind}\n"
     for sample in samples:
         labels = ",".join(f'{label}="{value.translate(LABEL_ESCAPES)}"' for label, value in sample.labels.items())
         yield f"{name}{sample.suffix}{'{' + labels + '}' if labels else ''} {sample.value!r}\n"
 
 
-def _known(value: float | None) -> list[Sample]:
+def _if_known(value: float | None) -> list[Sample]:
     return [] if value is None else [Sample(value)]
 
 
-def _latest_quality(report: Report) -> list[Sample]:
+def _latest_quality(report: MetricsReport) -> list[Sample]:
     scored = [each for session in report.sessions for each in session.checkpoints if each.score is not None]
-    return _known(max(scored, key=lambda each: each.at).score) if scored else []
+    return _if_known(max(scored, key=lambda each: each.at).score) if scored else []
 
 
-def _tool_calls(report: Report) -> Iterator[Sample]:
+def _tool_calls(report: MetricsReport) -> Iterator[Sample]:
     for each in report.tools:
         yield Sample(each.count - each.failures, {"tool": each.tool, "result": "ok"})
         yield Sample(each.failures, {"tool": each.tool, "result": "failed"})
 
 
-def _durations(report: Report) -> Iterator[Sample]:
+def _durations(report: MetricsReport) -> Iterator[Sample]:
     for each in report.tools:
         for quantile, ms in (("0.5", each.p50_ms), ("0.95", each.p95_ms)):
             if ms is not None:
@@ -140,14 +136,14 @@ def _durations(report: Report) -> Iterator[Sample]:
         yield Sample(each.timed, {"tool": each.tool}, "_count")
 
 
-def _tokens(report: Report) -> Iterator[Sample]:
+def _tokens(report: MetricsReport) -> Iterator[Sample]:
     for each in report.models:
         for kind in ("input", "output", "cache_read", "cache_creation"):
             yield Sample(getattr(each.tokens, kind), {"model": each.name, "kind": kind})
 
 
-def _per_model(value: str) -> Callable[[Report], Iterable[Sample]]:
-    def read(report: Report) -> Iterator[Sample]:
+def _per_model(value: str) -> Callable[[MetricsReport], Iterable[Sample]]:
+    def read(report: MetricsReport) -> Iterator[Sample]:
         for each in report.models:
             if (found := getattr(each, value)) is not None:
                 yield Sample(found, {"model": each.name})
@@ -155,25 +151,25 @@ def _per_model(value: str) -> Callable[[Report], Iterable[Sample]]:
     return read
 
 
-METRICS: tuple[tuple[str, str, str, Callable[[Report], Iterable[Sample]]], ...] = (
-    ("hookrun_sessions_total", "counter", "Sessions.", lambda it: _known(it.summary.sessions)),
-    ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: _known(it.summary.seconds)),
-    ("hookrun_session_tool_calls_total", "counter", "Tool calls.", lambda it: _known(it.summary.tool_calls)),
-    ("hookrun_session_failures_total", "counter", "Failed tool calls.", lambda it: _known(it.summary.failures)),
-    ("hookrun_files_changed_total", "counter", "Files changed, each once.", lambda it: _known(it.summary.files)),
-    ("hookrun_checkpoints_total", "counter", "Checkpoints.", lambda it: _known(it.summary.checkpoints)),
+METRICS: tuple[tuple[str, str, str, Callable[[MetricsReport], Iterable[Sample]]], ...] = (
+    ("hookrun_sessions_total", "counter", "Sessions.", lambda it: _if_known(it.summary.sessions)),
+    ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: _if_known(it.summary.seconds)),
+    ("hookrun_session_tool_calls_total", "counter", "Tool calls.", lambda it: _if_known(it.summary.tool_calls)),
+    ("hookrun_session_failures_total", "counter", "Failed tool calls.", lambda it: _if_known(it.summary.failures)),
+    ("hookrun_files_changed_total", "counter", "Files changed, each once.", lambda it: _if_known(it.summary.files)),
+    ("hookrun_checkpoints_total", "counter", "Checkpoints.", lambda it: _if_known(it.summary.checkpoints)),
     ("hookrun_quality_score", "gauge", "Quality score of the latest checkpoint.", _latest_quality),
-    ("hookrun_quality_slope", "gauge", "Points per checkpoint.", lambda it: _known(it.summary.quality_slope)),
+    ("hookrun_quality_slope", "gauge", "Points per checkpoint.", lambda it: _if_known(it.summary.quality_slope)),
     ("hookrun_tool_calls_total", "counter", "Timed tool calls by tool and result.", _tool_calls),
     ("hookrun_tool_duration_seconds", "summary", "How long tool calls took.", _durations),
     ("hookrun_inferences_total", "counter", "Inferences by model.", _per_model("inferences")),
     ("hookrun_inferences_unpriced_total", "counter", "Inferences of unknown cost.", _per_model("unpriced")),
     ("hookrun_tokens_total", "counter", "Tokens by model and kind.", _tokens),
     ("hookrun_cost_usd_total", "counter", "Cost in USD by model, as far as it is known.", _per_model("cost")),
-    ("hookrun_errors_total", "counter", "Errors, each once until it is fixed.", lambda it: _known(it.errors)),
-    ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: _known(it.fixed)),
-    ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: _known(it.patterns)),
+    ("hookrun_errors_total", "counter", "Errors, each once until it is fixed.", lambda it: _if_known(it.errors)),
+    ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: _if_known(it.fixed)),
+    ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: _if_known(it.patterns)),
 )
-"""Name, type, what it says, and how it is read from a report."""
+"""Name, type, help, and how the samples are read from a report."""
 
-FORMATS: dict[str, Callable[[Report], str]] = {"json": as_json, "prometheus": prometheus}
+FORMATS: dict[str, Callable[[MetricsReport], str]] = {"json": as_json, "prometheus": prometheus}

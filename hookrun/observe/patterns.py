@@ -1,4 +1,4 @@
-"""Pattern learning: what checkpoints of high quality had in common, kept and found again."""
+"""Learns patterns from checkpoints of high quality, and finds them again."""
 
 from __future__ import annotations
 
@@ -9,37 +9,35 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from hookrun.bundles.naming import named
-from hookrun.model import Verdict
-from hookrun.observe import kept
-from hookrun.observe.checkpoint import files, project, quality, strings
-from hookrun.observe.likeness import coverage, normal
-from hookrun.observe.moments import fired
-from hookrun.observe.store import Store
+from hookrun import Verdict
+from hookrun.observe import sanitize
+from hookrun.observe.context_fields import files, project, quality_score, strings
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.similarity import coverage, normalize
+from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping
 
-    from hookrun.library.context import Context
-    from hookrun.library.engine import Engine
-    from hookrun.observe.moments import Clock
+    from hookrun import Context, Engine
+    from hookrun.observe.timestamps import Clock
 
 THRESHOLD = 85.0
 """The quality score above which a checkpoint is learned from."""
-FOUND = 0.4
-"""How much of what is looked for a pattern must have, from 0 to 1."""
-LONGEST_TITLE, LONGEST_DETAILS = 120, 4000
+MIN_COVERAGE = 0.4
+"""The share of the words looked for, 0 to 1, that a pattern must have to be found."""
+MAX_TITLE, MAX_DETAILS = 120, 4000
 DETAILS = ("summary", "description", "tags")
-"""What is kept of a checkpoint along with its files and tools."""
-SUGGESTED, MOST_FILES = 3, 50
+"""Members of a checkpoint that are stored along with its files and tools."""
+MAX_SUGGESTED, MAX_FILES = 3, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Something that went well: best `score`, how many `times`, first and last in seconds since 1970.
+    """Something that worked well: its best `score`, how many `times`, first and last in seconds since 1970.
 
-    `kind` is `given` (the checkpoint's own `patterns`), `summary` (what was done) or `tools` (with what, on what).
+    `kind` is `given` (the checkpoint's own `patterns`), `summary` (what was done) or `tools` (used on which files).
     """
 
     id: int
@@ -56,11 +54,11 @@ class Pattern:
 class PatternLearning:
     """A bundle that learns from each checkpoint whose `quality_score` is above `threshold`.
 
-    Kept are the checkpoint's own `patterns` (texts, or objects with a `title`), its `summary` and the `tools` it took
-    on which types of `files`, each with tags, files and project. A pattern that comes again is counted, its best score
-    kept. The handler passes on `pattern_ids`. `suggest=True` tells the model the best of the project at session_start.
+    It stores the checkpoint's own `patterns` (strings, or objects with a `title`), its `summary`, and the `tools` used
+    on which types of `files`, each with tags, files and project. A pattern that recurs is counted, and keeps its best
+    score. The handler passes on `pattern_ids`. `suggest=True` gives the model the project's best at session_start.
 
-    >>> from hookrun.library.event_contexts import PostCheckpoint
+    >>> from hookrun import PostCheckpoint
     >>> from hookrun.observe import PatternLearning, Store
     >>> import os, tempfile
     >>> learning = PatternLearning(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
@@ -69,7 +67,7 @@ class PatternLearning:
     >>> [pattern.title for pattern in learning.find("parser")]
     ['Split the parser']
 
-    Credentials are taken out of all that is kept. Everything raises StoreError where the database cannot be used.
+    Credentials are removed before anything is stored. Everything raises StoreError where the database cannot be used.
     """
 
     def __init__(
@@ -87,58 +85,51 @@ class PatternLearning:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle."""
-        engine.register(
-            "post_checkpoint",
-            self.on_checkpoint,
-            priority=200,
-            always=True,
-            thread=True,
-            on_failure="continue",
-            **named(engine, "pattern-learning", self._store.place),
-        )
+        learning = {"pattern-learning": ("post_checkpoint", self.on_checkpoint)}
+        register_observers(engine, self._store.place, learning, priority=200)
         if self._suggest:
-            own = named(engine, "pattern-suggestion", self._store.place)
-            engine.register("session_start", self.on_start, thread=True, on_failure="continue", **own)
+            suggestion = {"pattern-suggestion": ("session_start", self.on_start)}
+            register_observers(engine, self._store.place, suggestion, always=False)
 
     def on_checkpoint(self, ctx: Context) -> Verdict | None:
-        """Keep the patterns of a checkpoint. Raises ValueError for a quality score that is no number."""
+        """Store the patterns of a checkpoint. Raises ValueError if its quality score is not a number."""
         checkpoint = ctx.own("checkpoint_data")
-        score = quality(checkpoint)
+        score = quality_score(checkpoint)
         if score is None or score <= self._threshold:
             return None
-        where, at = kept.name(project(checkpoint, ctx)), fired(ctx, self._clock)
+        where, at = sanitize.name(project(checkpoint, ctx)), fired_at(ctx, self._clock)
         patterns = list(_patterns(checkpoint))
         if not patterns:
             return None
         with self._store.write() as db:
-            ids = [_keep(db, each, project=where, score=score, at=at) for each in patterns]
+            ids = [_store(db, each, project=where, score=score, at=at) for each in patterns]
         return Verdict(modified_context={"pattern_ids": list(dict.fromkeys(ids))})
 
     def on_start(self, ctx: Context) -> Verdict | None:
-        """Tell the model what went well in this directory; None if nothing is known."""
+        """Give the model the best patterns of this directory; None if there are none."""
         if not ctx.working_dir:
             return None
-        best = self.best(ctx.working_dir, SUGGESTED)
+        best = self.best(ctx.working_dir, MAX_SUGGESTED)
         if not best:
             return None
-        lines = [f"- {each.title} (quality {each.score:g}, {_times(each.times)})" for each in best]
+        lines = [f"- {each.title} (quality {each.score:g}, {_count(each.times)})" for each in best]
         return Verdict.tell("\n".join(["What went well in this project before:", *lines]))
 
     def find(self, text: str, limit: int = 5) -> list[Pattern]:
-        """Return the patterns that have the words of a text, those that have most of them first."""
+        """Return the patterns that have the words of a text, those with most of them first."""
         found = []
         for each in self._select("SELECT * FROM patterns"):
             details = json.dumps(each.details, ensure_ascii=False)
             share = coverage(text, f"{each.title} {details} {each.project}")
-            if share >= FOUND:
+            if share >= MIN_COVERAGE:
                 found.append((share, each.times, each.score, each.id, each))
         found.sort(key=lambda one: one[:4], reverse=True)
         return [one[-1] for one in found[:limit]]
 
     def best(self, directory: str, limit: int = 5) -> list[Pattern]:
-        """Return the patterns of a project, those that came most often first, then those of the highest score."""
+        """Return the patterns of a project, the most frequent first, then those with the highest score."""
         query = "SELECT * FROM patterns WHERE project = ? ORDER BY times DESC, score DESC, id LIMIT ?"
-        return self._select(query, kept.name(os.path.normpath(directory)), limit)
+        return self._select(query, sanitize.name(os.path.normpath(directory)), limit)
 
     def count(self, *, since: float = 0.0) -> int:
         """Return how many patterns are known that were last seen at `since` (seconds since 1970) or later."""
@@ -162,12 +153,11 @@ class _Draft:
 
 
 def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[_Draft]:
-    """Give what there is to be learned from a checkpoint."""
     paths, tools = files(checkpoint), strings(checkpoint.get("tools"))
     types = sorted({os.path.splitext(path)[1] or os.path.basename(path) for path in paths})
     common = {name: checkpoint[name] for name in DETAILS if checkpoint.get(name)}
     common |= {
-        name: value for name, value in (("files", paths[:MOST_FILES]), ("file_types", types), ("tools", tools)) if value
+        name: value for name, value in (("files", paths[:MAX_FILES]), ("file_types", types), ("tools", tools)) if value
     }
     given = checkpoint.get("patterns")
     for each in given if isinstance(given, list | tuple) else ():
@@ -183,11 +173,11 @@ def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[_Draft]:
         yield _Draft("tools", f"{', '.join(sorted(tools))}{on}", common)
 
 
-def _keep(db: sqlite3.Connection, draft: _Draft, *, project: str, score: float, at: float) -> int:
-    """Keep a pattern, or count it if it is known: the same title but for what varies, in the same project."""
-    title = kept.line(draft.title, LONGEST_TITLE)
-    key = sha256("\n".join((draft.kind, project, normal(title))).encode()).hexdigest()
-    details = kept.as_json(dict(draft.details), LONGEST_DETAILS)
+def _store(db: sqlite3.Connection, draft: _Draft, *, project: str, score: float, at: float) -> int:
+    """Store a pattern, or count it if it is known: same project, and same title but for numbers, paths and ids."""
+    title = sanitize.line(draft.title, MAX_TITLE)
+    key = sha256("\n".join((draft.kind, project, normalize(title))).encode()).hexdigest()
+    details = sanitize.as_json(dict(draft.details), MAX_DETAILS)
     db.execute(
         "INSERT INTO patterns (key, kind, project, title, details, score, first_at, last_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET times = times + 1,"
@@ -199,5 +189,5 @@ def _keep(db: sqlite3.Connection, draft: _Draft, *, project: str, score: float, 
     return int(db.execute("SELECT id FROM patterns WHERE key = ?", (key,)).fetchone()[0])
 
 
-def _times(number: int) -> str:
+def _count(number: int) -> str:
     return "once" if number == 1 else f"{number} times"

@@ -1,29 +1,33 @@
-"""Workflow metrics: what each session did, how fast, and whether its quality rose."""
+"""Measures each session: its duration, tool calls, files and checkpoints, its speed and the trend of its quality."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.bundles.naming import named
-from hookrun.model import file_path
-from hookrun.observe import kept
-from hookrun.observe.checkpoint import files, project, quality
-from hookrun.observe.moments import fired, seconds, since
-from hookrun.observe.store import Store
-from hookrun.observe.summary import QUARTER, Checkpoint, Session, Summary, summarise
+from hookrun.observe import sanitize
+from hookrun.observe.context_fields import file_path, files, project, quality_score, session_of
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.timestamps import HOUR, fired_at, hour, seconds, start_of_last_days
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
-    from hookrun.library.context import Context
-    from hookrun.library.engine import Engine
-    from hookrun.observe.moments import Clock
+    from hookrun import Context, Engine
+    from hookrun.observe.timestamps import Clock
 
 CHANGING = frozenset({"write", "edit", "delete"})
 """The tools that change a file."""
+QUARTER = 900
+"""Seconds by which activity is counted: in every time zone an hour begins at a quarter."""
+MIN_SECONDS = 60.0
+"""A shorter session has no velocity: it would be that of a single moment."""
+STEADY = 1.0
+"""Points per checkpoint, up or down, within which the quality is steady."""
 
 KEEP_SESSION = """
     INSERT INTO sessions (session, project, started, ended, last, calls, failures) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -41,12 +45,85 @@ SESSIONS = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint: `at` in seconds since 1970, and its quality score if it has one."""
+
+    at: float
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What one session did. Times are seconds since 1970; `ended` is None until its end is reported.
+
+    `quarters` are pairs: a quarter of an hour, as its number since 1970, and how many events it had.
+    """
+
+    id: str
+    project: str | None
+    started: float
+    ended: float | None
+    last: float
+    tool_calls: int
+    failures: int
+    files: tuple[str, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    quarters: tuple[tuple[int, int], ...]
+
+    @property
+    def seconds(self) -> float:
+        """Its duration, until its end or else its latest event."""
+        return max((self.last if self.ended is None else self.ended) - self.started, 0.0)
+
+    @property
+    def checkpoints_per_hour(self) -> float | None:
+        """Checkpoints per hour; None for a session that is too short."""
+        return _per_hour(len(self.checkpoints), self.seconds)
+
+    @property
+    def tool_calls_per_hour(self) -> float | None:
+        """Tool calls per hour; None for a session that is too short."""
+        return _per_hour(self.tool_calls, self.seconds)
+
+    @property
+    def quality_slope(self) -> float | None:
+        """Points of quality per checkpoint, by least squares; None below two checkpoints with a score."""
+        return slope(_scores(self.checkpoints))
+
+    @property
+    def quality_trend(self) -> str | None:
+        """`improving`, `steady` or `declining`; None without a slope."""
+        return trend(self.quality_slope)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The totals of several sessions. `hours` is hour of the day -> events, of those hours that have any.
+
+    Velocities are over the sum of the sessions' durations; None where that is too short.
+    """
+
+    sessions: int
+    seconds: float
+    tool_calls: int
+    failures: int
+    files: int
+    checkpoints: int
+    checkpoints_per_hour: float | None
+    tool_calls_per_hour: float | None
+    quality_mean: float | None
+    quality_slope: float | None
+    quality_trend: str | None
+    hours: dict[int, int]
+
+
 class WorkflowMetrics:
-    """A bundle that keeps, for each session, when it was at work, its tool calls, files and checkpoints.
+    """A bundle that stores for each session when it was active, its tool calls, files and checkpoints.
 
-    `session(id)`, `sessions()` and `summary()` give them back, with velocity, quality trend and working hours.
+    `session(id)`, `sessions()` and `summary()` return them, with velocity, quality trend and working hours.
 
-    >>> from hookrun.library.event_contexts import PostCheckpoint
+    >>> from hookrun import PostCheckpoint
     >>> from hookrun.observe import Store, WorkflowMetrics
     >>> import os, tempfile
     >>> workflow = WorkflowMetrics(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
@@ -67,78 +144,76 @@ class WorkflowMetrics:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle."""
-        for event, handler, name in (
-            ("session_start", self.on_start, "workflow-metrics-start"),
-            ("session_end", self.on_end, "workflow-metrics-end"),
-            ("post_tool_use", self.on_result, "workflow-metrics-result"),
-            ("post_tool_failure", self.on_failure, "workflow-metrics-failure"),
-            ("file_changed", self.on_file, "workflow-metrics-file"),
-            ("post_checkpoint", self.on_checkpoint, "workflow-metrics-checkpoint"),
-        ):
-            own = named(engine, name, self._store.place)
-            engine.register(event, handler, priority=300, always=True, thread=True, on_failure="continue", **own)
+        handlers = {
+            "workflow-metrics-start": ("session_start", self.on_start),
+            "workflow-metrics-end": ("session_end", self.on_end),
+            "workflow-metrics-result": ("post_tool_use", self.on_result),
+            "workflow-metrics-failure": ("post_tool_failure", self.on_failure),
+            "workflow-metrics-file": ("file_changed", self.on_file),
+            "workflow-metrics-checkpoint": ("post_checkpoint", self.on_checkpoint),
+        }
+        register_observers(engine, self._store.place, handlers, priority=300)
 
     def on_start(self, ctx: Context) -> None:
-        """Keep that a session begins, or goes on."""
-        self._keep(ctx)
+        """Store that a session begins or continues."""
+        self._store_event(ctx)
 
     def on_end(self, ctx: Context) -> None:
-        """Keep that a session has ended."""
-        self._keep(ctx, ended=fired(ctx, self._clock))
+        """Store that a session has ended."""
+        self._store_event(ctx, ended=fired_at(ctx, self._clock))
 
     def on_result(self, ctx: Context) -> None:
-        """Count a tool call, and the file that it has changed."""
+        """Count a tool call, and store the file that it changed."""
         changed = file_path(ctx) if ctx.tool_name in CHANGING and not ctx.tool_result_error else None
-        self._keep(ctx, calls=1, failures=int(bool(ctx.tool_result_error)), changed=[changed] if changed else ())
+        self._store_event(ctx, calls=1, failures=int(bool(ctx.tool_result_error)), changed=[changed] if changed else ())
 
     def on_failure(self, ctx: Context) -> None:
         """Count a tool call that has failed."""
-        self._keep(ctx, calls=1, failures=1)
+        self._store_event(ctx, calls=1, failures=1)
 
     def on_file(self, ctx: Context) -> None:
-        """Keep which file was changed; one that is changed again is still one."""
+        """Store which file was changed; each file counts once."""
         changed = file_path(ctx)
-        self._keep(ctx, changed=[changed] if changed else ())
+        self._store_event(ctx, changed=[changed] if changed else ())
 
     def on_checkpoint(self, ctx: Context) -> None:
-        """Keep a checkpoint, its quality, and when its session began.
+        """Store a checkpoint, its quality, and when its session began.
 
-        That is its `session_start_time`, else its `timestamp`, else when it was fired. Raises ValueError for a time
-        or a quality that is none.
+        That is its `session_start_time`, else its `timestamp`, else the time of the event. Raises ValueError for an
+        invalid time or quality.
         """
         data = ctx.own("checkpoint_data")
-        score = quality(data)
-        at = fired(ctx, self._clock)
+        score = quality_score(data)
+        at = fired_at(ctx, self._clock)
         if data.get("timestamp"):
             at = seconds(data["timestamp"], "checkpoint_data.timestamp")
         began = at
         if data.get("session_start_time"):
             began = seconds(data["session_start_time"], "checkpoint_data.session_start_time")
-        self._keep(
-            ctx, at=at, began=began, where=project(data, ctx), changed=files(data), checkpoint=Checkpoint(at, score)
-        )
+        where = project(data, ctx)
+        self._store_event(ctx, at=at, began=began, where=where, changed=files(data), checkpoint=Checkpoint(at, score))
 
     def session(self, session_id: str) -> Session:
-        """Return one session. Raises ValueError if it is not known."""
+        """Return one session. Raises ValueError for an unknown one."""
         found = self._select(0.0, session_id)
         if not found:
             raise ValueError(f"there is no session {session_id!r}: expected the id of one that was seen")
         return found[0]
 
     def sessions(self, *, days: float | None = None) -> list[Session]:
-        """Return the sessions of the last so many days, or all, the one that began last first."""
-        return self._select(since(days, self._clock), None)
+        """Return the sessions of the last `days` days, or all; the latest first."""
+        return self._select(start_of_last_days(days, self._clock), None)
 
     def summary(self, *, days: float | None = None, zone: tzinfo | None = None) -> Summary:
-        """Return what the sessions of the last so many days, or all, come to together.
+        """Return the totals of the sessions of the last `days` days, or all.
 
         `zone` is the time zone of the hours of the day, by default the local one.
         """
         sessions = self.sessions(days=days)
-        with self._store.told():
-            return summarise(sessions, zone)
+        with self._store.as_store_errors():
+            return summarize(sessions, zone)
 
-    def _keep(
+    def _store_event(
         self,
         ctx: Context,
         *,
@@ -151,15 +226,15 @@ class WorkflowMetrics:
         changed: Iterable[str] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        session = kept.session(ctx)
-        at = fired(ctx, self._clock) if at is None else at
-        place = kept.name(where if where is not None else ctx.working_dir) or None
+        session = session_of(ctx)
+        at = fired_at(ctx, self._clock) if at is None else at
+        place = sanitize.name(where if where is not None else ctx.working_dir) or None
         values = (session, place, at if began is None else began, ended, at, calls, failures)
         with self._store.write() as db:
             db.execute(KEEP_SESSION, values)
             db.execute(KEEP_ACTIVITY, (session, int(at // QUARTER)))
-            files = [(session, kept.name(path)) for path in changed]
-            db.executemany("INSERT OR IGNORE INTO session_files (session, path) VALUES (?, ?)", files)
+            rows = [(session, sanitize.name(path)) for path in changed]
+            db.executemany("INSERT OR IGNORE INTO session_files (session, path) VALUES (?, ?)", rows)
             if checkpoint is not None:
                 row = (session, checkpoint.at, checkpoint.score)
                 db.execute("INSERT INTO checkpoints (session, at, score) VALUES (?, ?, ?)", row)
@@ -170,20 +245,61 @@ class WorkflowMetrics:
             return [_load(db, row) for row in rows]
 
 
+def summarize(sessions: Sequence[Session], zone: tzinfo | None = None) -> Summary:
+    """Return the totals of the sessions; hours of the day are those of the zone, by default the local one."""
+    duration = sum(session.seconds for session in sessions)
+    calls = sum(session.tool_calls for session in sessions)
+    checkpoints = sorted((each for session in sessions for each in session.checkpoints), key=lambda one: one.at)
+    scores = _scores(checkpoints)
+    hours: Counter[int] = Counter()
+    for session in sessions:
+        for quarter, events in session.quarters:
+            hours[hour(quarter * QUARTER, zone)] += events
+    return Summary(
+        sessions=len(sessions),
+        seconds=duration,
+        tool_calls=calls,
+        failures=sum(session.failures for session in sessions),
+        files=len({path for session in sessions for path in session.files}),
+        checkpoints=len(checkpoints),
+        checkpoints_per_hour=_per_hour(len(checkpoints), duration),
+        tool_calls_per_hour=_per_hour(calls, duration),
+        quality_mean=round(sum(scores) / len(scores), 2) if scores else None,
+        quality_slope=slope(scores),
+        quality_trend=trend(slope(scores)),
+        hours=dict(sorted(hours.items())),
+    )
+
+
+def _per_hour(number: int, duration: float) -> float | None:
+    return round(number * HOUR / duration, 2) if duration >= MIN_SECONDS else None
+
+
+def slope(values: Sequence[float]) -> float | None:
+    """Return the rise of the values from one to the next, by least squares; None below two."""
+    count = len(values)
+    if count < 2:  # noqa: PLR2004  # a line has two points
+        return None
+    middle, mean = (count - 1) / 2, sum(values) / count
+    rise = sum((at - middle) * (value - mean) for at, value in enumerate(values))
+    return round(rise / sum((at - middle) ** 2 for at in range(count)), 3)
+
+
+def trend(rise: float | None) -> str | None:
+    """Return the name of a slope: steady within STEADY points, improving above, declining below."""
+    if rise is None:
+        return None
+    return "steady" if abs(rise) <= STEADY else "improving" if rise > 0 else "declining"
+
+
+def _scores(checkpoints: Sequence[Checkpoint]) -> list[float]:
+    return [each.score for each in checkpoints if each.score is not None]
+
+
 def _load(db: sqlite3.Connection, row: sqlite3.Row) -> Session:
     session: str = row["session"]
     checkpoints = db.execute("SELECT at, score FROM checkpoints WHERE session = ? ORDER BY at, id", (session,))
     paths = db.execute("SELECT path FROM session_files WHERE session = ? ORDER BY path", (session,))
     quarters = db.execute("SELECT quarter, events FROM activity WHERE session = ? ORDER BY quarter", (session,))
-    return Session(
-        id=session,
-        project=row["project"],
-        started=row["started"],
-        ended=row["ended"],
-        last=row["last"],
-        tool_calls=row["calls"],
-        failures=row["failures"],
-        files=tuple(path for (path,) in paths),
-        checkpoints=tuple(Checkpoint(at, score) for at, score in checkpoints),
-        quarters=tuple((quarter, events) for quarter, events in quarters),
-    )
+    made = tuple(Checkpoint(at, score) for at, score in checkpoints)
+    return Session(*(*row, tuple(path for (path,) in paths), made, tuple((at, events) for at, events in quarters)))

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Outcome
-from hookrun.process.child import AT_ONCE, CHUNK, CannotStart, Process
-from hookrun.process.loop import MOST_INTERRUPTS, PATIENCE, pidfd
+from hookrun.process.child import CHUNK, PIPE_ATOMIC, CannotStart, Process
+from hookrun.process.loop import MAX_INTERRUPTS, PIDFD_AFTER, pidfd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +28,12 @@ def run(task: Task, wake: int, loop: Callable[[], Loop]) -> Outcome:
     """
     now = monotonic()
     deadline = min(now + task.timeout, task.deadline)
-    if task.lock is not None or len(task.stdin) > AT_ONCE or now >= deadline:
+    if task.lock is not None or len(task.stdin) > PIPE_ATOMIC or now >= deadline:
         return loop().run([task])[0]
     process = Process(task, Outcome(), now, deadline)
     _RUNNING.add(process)
     try:
-        process.begin()
+        process.spawn()
         if not _ends_soon(process, wake):
             return loop().go_on(process)
         process.finish()
@@ -42,7 +42,7 @@ def run(task: Task, wake: int, loop: Callable[[], Loop]) -> Outcome:
     except BaseException as error:
         if isinstance(error, OSError) and not process.pid:  # what is scarce may be given back by others
             return loop().run([task])[0]
-        _end(process, loop)
+        _terminate(process, loop)
         raise
     finally:
         _RUNNING.discard(process)
@@ -54,7 +54,7 @@ def _ends_soon(process: Process, wake: int) -> bool:
     poll = select.poll()
     for fd in (process.out, process.err, wake):
         poll.register(fd, select.POLLIN)
-    until = min(process.deadline, process.started + PATIENCE)
+    until = min(process.deadline, process.started + PIDFD_AFTER)
     while process.out >= 0 or process.err >= 0:
         ready = poll.poll(max(0, int((until - monotonic()) * 1000) + 1))
         if not ready:
@@ -64,7 +64,7 @@ def _ends_soon(process: Process, wake: int) -> bool:
                 return False
             data = os.read(fd, CHUNK)
             if data:
-                process.take(fd, data)
+                process.collect(fd, data)
             else:
                 poll.unregister(fd)
                 process.close_stream(fd)
@@ -83,9 +83,9 @@ def _exits_soon(process: Process, poll: select.poll, until: float) -> bool:
     return process.is_gone()
 
 
-def _end(process: Process, loop: Callable[[], Loop]) -> None:
+def _terminate(process: Process, loop: Callable[[], Loop]) -> None:
     """End a process that has been started, however often Ctrl-C comes."""
-    for _ in range(MOST_INTERRUPTS):
+    for _ in range(MAX_INTERRUPTS):
         try:
             if process.pid and not process.outcome.ms:
                 loop().abandon(process)
@@ -96,7 +96,7 @@ def _end(process: Process, loop: Callable[[], Loop]) -> None:
 
 def _after_fork() -> None:
     for process in _RUNNING:
-        process.forget()
+        process.close_in_fork()
     _RUNNING.clear()
 
 

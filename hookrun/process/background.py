@@ -6,7 +6,7 @@ import os
 
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process.loop import Loop
-from hookrun.process.spawn import catch, restore
+from hookrun.process.spawn import catch_signals, restore_signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
     try:
         _leave()
         try:
-            outcome = Loop(wake=catch()).run([task])[0]
+            outcome = Loop(wake=catch_signals()).run([task])[0]
         except Interrupted as interrupted:
             outcome = interrupted.outcomes[0] or Outcome()
             outcome.failure = Failure("signal", f"signal {interrupted.signal} to its supervisor ended it")
@@ -41,7 +41,7 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
 def _leave() -> None:
     """Leave the session, the signals and the streams of whoever fired."""
     os.setsid()
-    restore()
+    restore_signals()
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrun.model import Outcome
-    from hookrun.process.orphans import Head
+    from hookrun.process.orphans import ProcessFamily
 
 NEVER = float("inf")
-AT_ONCE = select.PIPE_BUF
+PIPE_ATOMIC = select.PIPE_BUF
 """Bytes that any empty pipe takes without making the writer wait."""
 CHUNK = 1 << 16
 """Bytes that are read at a time; more than a pipe holds are written."""
-MOST_WRITTEN = 1 << 20
+MAX_WRITE = 1 << 20
 NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
 """In the place of a pidfd: there is none to be had; it has told that the process is gone; nobody needed it so far."""
 
@@ -37,13 +37,13 @@ class Task:
     """One hook ready to be run: what to start, with what on stdin, and within which bounds.
 
     `start` starts the process with the three given descriptors as its stdin, stdout and stderr, in a session of its
-    own, and returns its id; it raises CannotStart or OSError when it cannot. `trace` is a word that stands in the
+    own, and returns its id; it raises CannotStart or OSError when it cannot. `marker` is a word that stands in the
     environment of the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile.
     `timeout` is seconds, `deadline` the same as a time of the monotonic clock, `max_output` bytes of each stream.
     `meanwhile` is called once it runs: what can be done while it does costs nobody any time. It must raise nothing.
     """
 
-    __slots__ = ("deadline", "lock", "max_output", "meanwhile", "start", "stdin", "timeout", "trace")
+    __slots__ = ("deadline", "lock", "marker", "max_output", "meanwhile", "start", "stdin", "timeout")
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Task:
         *,
         timeout: float,
         max_output: int,
-        trace: bytes = b"",
+        marker: bytes = b"",
         lock: str | None = None,
         deadline: float = NEVER,
     ) -> None:
@@ -60,7 +60,7 @@ class Task:
         self.stdin = stdin
         self.timeout = timeout
         self.max_output = max_output
-        self.trace = trace
+        self.marker = marker
         self.lock = lock
         self.deadline = deadline
         self.meanwhile: Callable[[], None] | None = None
@@ -103,21 +103,21 @@ class Process:
         self.err_data = bytearray()
         self.exited = False
         self.status: int | None = None
-        self.family: Head | None = None
+        self.family: ProcessFamily | None = None
         self.ending = 0
         self.closing = NEVER
 
-    def begin(self) -> None:
+    def spawn(self) -> None:
         """Make the pipes, start the process, and write what its stdin takes at once.
 
         Raises OSError or CannotStart, and leaves nothing open and nothing running, when that fails.
         """
         stdin, self.inp, self.out, stdout, self.err, stderr = _pipes()
         try:
-            if len(self.stdin) > AT_ONCE:
+            if len(self.stdin) > PIPE_ATOMIC:
                 os.set_blocking(self.inp, False)
             self.pid = self.task.start(stdin, stdout, stderr)
-            if self.feed():
+            if self.write_stdin():
                 self.close_stdin()
             if self.task.meanwhile is not None:
                 self.task.meanwhile()
@@ -126,20 +126,20 @@ class Process:
             if self.pid or not isinstance(error, (OSError, CannotStart)):
                 from hookrun.process import orphans
 
-                orphans.end_unknown(self.task.trace)
+                orphans.kill_by_marker(self.task.marker)
             raise
         finally:
             for fd in (stdin, stdout, stderr):
                 os.close(fd)
 
-    def feed(self) -> bool:
+    def write_stdin(self) -> bool:
         """Write what the hook reads of its stdin, and close it at the end; False while there is more to be written.
 
         A hook that closes its stdin has had enough.
         """
         try:
             while self.stdin:
-                written = os.write(self.inp, self.stdin[:MOST_WRITTEN])
+                written = os.write(self.inp, self.stdin[:MAX_WRITE])
                 self.stdin = self.stdin[written:]
                 self.outcome.bytes_in += written
         except BlockingIOError:
@@ -148,7 +148,7 @@ class Process:
             pass
         return True
 
-    def take(self, fd: int, data: bytes) -> None:
+    def collect(self, fd: int, data: bytes) -> None:
         """Take what was read: the first `max_output` bytes of stdout are kept, the last of stderr, all are counted."""
         outcome, most = self.outcome, self.task.max_output
         if fd == self.out:
@@ -185,7 +185,7 @@ class Process:
         for fd in open_still:
             close(fd)
 
-    def forget(self) -> None:
+    def close_in_fork(self) -> None:
         """In a forked child of the program: close what is the parent's, lest nobody sees its end."""
         for fd in (self.inp, self.out, self.err, self.pidfd, self.lock_fd):
             try:
@@ -215,7 +215,7 @@ class Process:
         if self.status is not None:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
         if not self.ending:
-            outcome.left = self.left(held=held)
+            outcome.left = self.count_leftovers(held=held)
         self.unlock()
         outcome.ms = (monotonic() - self.started) * 1000
 
@@ -245,7 +245,7 @@ class Process:
         except PermissionError:
             pass
 
-    def left(self, *, held: bool) -> int:
+    def count_leftovers(self, *, held: bool) -> int:
         """Return how many processes a hook that ended by itself has left behind: at least those of its group.
 
         `held` tells that somebody still had its streams when it was gone.
@@ -257,7 +257,7 @@ class Process:
                 return 0
         from hookrun.process import orphans
 
-        head = orphans.Head(self.pid, self.task.trace)
+        head = orphans.ProcessFamily(self.pid, self.task.marker)
         orphans.find([head])
         return len(head.known)
 

@@ -38,7 +38,7 @@ REQUEST = b"HOOKRUN_URL_REQUEST"
 """The variable that says what is asked for, where this file is run by itself."""
 FIELDS = ("target", "headers", "allowed_env", "max_output")
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
 FAILED = 1
 """Exit status of the child when the exchange failed; why is on its stderr."""
@@ -99,7 +99,7 @@ def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> byte
     """Return the body of the answer. Raises ValueError for a status other than 2xx, one of more than `most`
     bytes or cut short, a redirect to another host, and too many redirects."""
     first = urlsplit(url)
-    for _ in range(MOST_REDIRECTS + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         response = _post(urlsplit(url), body, headers)
         if response.status in REDIRECTS:
             if not response.headers.get("Location"):
@@ -120,7 +120,7 @@ def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> byte
             msg = f"the answer is longer than max_output ({most} bytes)"
             raise ValueError(msg)
         return answer
-    msg = f"more than {MOST_REDIRECTS} redirects"
+    msg = f"more than {MAX_REDIRECTS} redirects"
     raise ValueError(msg)
 
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-MOST_AT_ONCE = 32
-SHORT = 1 << 12
+MAX_PROCESSES = 32
+SHORT_READ = 1 << 12
 """Bytes: a read of fewer has emptied the pipe, or the next poll says that there is more."""
-READS_IN_A_ROW = 32
+MAX_READS = 32
 """Reads from one pipe before the others and the clock have their turn; more than a pipe holds."""
-LONGEST_POLL = 3_600_000
+MAX_POLL_MS = 3_600_000
 """Milliseconds: a longer wait is taken in parts."""
 AFTER_EXIT = 0.1
 """Seconds that a hook's pipes are read on after it has exited: a child it left behind may hold them for ever."""
@@ -28,25 +28,25 @@ TERM_GRACE = 0.25
 """Seconds between TERM and KILL for a hook that is ended."""
 KILL_GRACE = 1.0
 """Seconds to wait for a killed hook to be gone: one in an uninterruptible wait is left to the kernel."""
-LOOK_AGAIN = 0.01
+POLL_INTERVAL = 0.01
 """Seconds between looks where the kernel gives no event: a process without a pidfd, a lock held by another."""
-LOOK_AT_ONCE = 0.001
+FAST_POLL_INTERVAL = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
-MOST_INTERRUPTS = 10
+MAX_INTERRUPTS = 10
 """How often the ending of hooks is begun anew when Ctrl-C comes in its midst."""
 SLOW = 1.0
 """Seconds after which `on_slow` is called."""
-SCARCE = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
+TEMPORARY_ERRORS = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 """What says that a hook cannot start now but may when another has ended."""
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
 """The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
-PATIENCE = 0.02
+PIDFD_AFTER = 0.02
 """Seconds after which the exit of a hook is waited for: most are gone sooner, and with their pipes."""
 
 
 class Loop:
-    """Runs tasks to their end, at most MOST_AT_ONCE at a time. `deadline` (monotonic) bounds them all.
+    """Runs tasks to their end, at most MAX_PROCESSES at a time. `deadline` (monotonic) bounds them all.
 
     `wake` is a descriptor from which the numbers of signals can be read; `on_slow` is called once if all this lasts.
     """
@@ -84,19 +84,19 @@ class Loop:
         self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
         self._waiting.reverse()
         if self._wake >= 0:
-            self._interrupt()  # a signal since the last hooks: start no more
+            self._on_wake()  # a signal since the last hooks: start no more
         return self._to_end(outcomes)
 
     def go_on(self, process: Process) -> Outcome:
         """Run a process to its end that somebody else has started. Raises as `run` does."""
         self._adopt(process)
-        self._keep_time(monotonic())
+        self._enforce_deadlines(monotonic())
         return self._to_end([process.outcome])[0]
 
     def abandon(self, process: Process) -> None:
         """End a process that somebody else has started, and all of it, at once."""
         self._live.append(process)
-        self._abandon()
+        self._kill_all()
 
     def _to_end(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Run what waits and what lives to its end."""
@@ -107,20 +107,20 @@ class Loop:
                 elif not self._live:
                     break
                 if self._live or self._waiting:
-                    self._turn()
+                    self._poll_once()
         except BaseException:
-            self._abandon()
+            self._kill_all()
             raise
         if self._signal:
             raise Interrupted(self._signal, outcomes)
         return outcomes
 
-    def _abandon(self) -> None:
+    def _kill_all(self) -> None:
         """Something went wrong in here, or Ctrl-C came: leave no hook running, however often it comes."""
-        for _ in range(MOST_INTERRUPTS):
+        for _ in range(MAX_INTERRUPTS):
             try:
                 now = monotonic()
-                self._end([process for process in self._live if not process.ending], now)
+                self._terminate([process for process in self._live if not process.ending], now)
                 self._kill(self._live[:], now, [])
                 for process in self._live[:]:
                     self._finish(process)
@@ -142,7 +142,7 @@ class Loop:
             try:
                 started = self._start_one(process, give_up, locked)
             except OSError as error:
-                if error.errno in SCARCE and self._others():
+                if error.errno in TEMPORARY_ERRORS and self._others():
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
@@ -154,7 +154,7 @@ class Loop:
                     close(process.lock_fd)
                     self._give_place()
             if outcome.failure is not None:
-                self._over(outcome)
+                self._on_finished(outcome)
         if locked:
             waiting.extend(reversed(locked))
             self._retry = True
@@ -177,7 +177,7 @@ class Loop:
 
     def _take_place(self) -> bool:
         """Tell whether one more may run, and count it as running."""
-        return len(self._live) < MOST_AT_ONCE
+        return len(self._live) < MAX_PROCESSES
 
     def _give_place(self) -> None:
         """Let another run in the place of one that does not, or no longer."""
@@ -186,7 +186,7 @@ class Loop:
         """Tell whether something runs whose end may give back what the system is short of."""
         return bool(self._live)
 
-    def _over(self, outcome: Outcome) -> None:
+    def _on_finished(self, outcome: Outcome) -> None:
         """Take note that nothing will change in this outcome any more."""
 
     @staticmethod
@@ -194,9 +194,9 @@ class Loop:
         """Take the lock of an exclusive hook; False when another process has it."""
         import fcntl
 
-        from hookrun import private
+        from hookrun import state
 
-        private.make(os.path.dirname(path))
+        state.make_private_dir(os.path.dirname(path))
         process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -208,7 +208,7 @@ class Loop:
 
     def _start(self, process: Process) -> None:
         """Start the process and watch it. Raises OSError or CannotStart."""
-        process.begin()
+        process.spawn()
         self._adopt(process)
 
     def _adopt(self, process: Process) -> None:
@@ -225,37 +225,37 @@ class Loop:
 
     # --- one turn of the loop
 
-    def _next_look(self, now: float) -> float:
+    def _next_wakeup(self, now: float) -> float:
         """Return when something has to be looked at though nothing may have happened."""
         until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
         if self._retry:
-            until = min(until, now + LOOK_AGAIN)
+            until = min(until, now + POLL_INTERVAL)
         for process in self._live:
             if process.pidfd == NOT_YET:
-                until = min(until, process.started + PATIENCE)
+                until = min(until, process.started + PIDFD_AFTER)
             elif process.pidfd == NO_PIDFD and not process.exited:
                 closed = process.out < 0 and process.err < 0
-                until = min(until, now + (LOOK_AT_ONCE if closed else LOOK_AGAIN))
+                until = min(until, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
         return until
 
-    def _turn(self) -> None:
+    def _poll_once(self) -> None:
         now = monotonic()
-        until = self._next_look(now)
-        events = self._poll.poll(max(0, int(min((until - now) * 1000, LONGEST_POLL)) + 1))
+        until = self._next_wakeup(now)
+        events = self._poll.poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
         for fd, _ in events:
             if fd == self._wake:
-                self._interrupt()
+                self._on_wake()
                 continue
             process = self._of.get(fd)
             if process is None:
                 continue
             if fd == process.inp:
-                self._feed(process)
+                self._write_stdin(process)
             elif fd == process.pidfd:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
                 close(fd)
-                self._exited(process)
+                self._on_exit(process)
             else:
                 self._drain(process, fd)
         now = monotonic()
@@ -263,9 +263,9 @@ class Loop:
             self._slow_at = NEVER
             if self._on_slow is not None:
                 self._on_slow()
-        self._keep_time(now)
+        self._enforce_deadlines(now)
 
-    def _keep_time(self, now: float) -> None:
+    def _enforce_deadlines(self, now: float) -> None:
         """End the processes that are out of time, kill those that outstay their grace, finish those that are done."""
         over: list[Process] = []
         stubborn: list[Process] = []
@@ -274,7 +274,7 @@ class Loop:
             if process.pidfd == NOT_YET:
                 self._wait_for_exit(process, now)
             elif process.pidfd == NO_PIDFD and not process.exited:
-                self._look_for_exit(process)
+                self._check_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
             elif process.ending and now >= process.closing:
@@ -283,7 +283,7 @@ class Loop:
                 process.outcome.failure = Failure("timeout", self._out_of_time(process))
                 over.append(process)
         if over:
-            self._end(over, now)
+            self._terminate(over, now)
         if stubborn or done:
             self._kill(stubborn, now, [process for process in done if process.ending])
             for process in done:
@@ -294,15 +294,15 @@ class Loop:
             return "it had not answered at the fire's deadline"
         return f"it had not answered after {process.task.timeout:g} s"
 
-    def _feed(self, process: Process) -> None:
+    def _write_stdin(self, process: Process) -> None:
         """Write what the hook reads of its stdin."""
-        if process.feed():
+        if process.write_stdin():
             self._unwatch(process.inp)
             process.close_stdin()
 
     def _drain(self, process: Process, fd: int) -> None:
         """Read what is there."""
-        for _ in range(READS_IN_A_ROW):
+        for _ in range(MAX_READS):
             try:
                 data = os.read(fd, CHUNK)
             except BlockingIOError:
@@ -311,8 +311,8 @@ class Loop:
                 self._unwatch(fd)
                 process.close_stream(fd)
                 return
-            process.take(fd, data)
-            if len(data) < SHORT:  # there is no more, as a rule: asking costs more than being told
+            process.collect(fd, data)
+            if len(data) < SHORT_READ:  # there is no more, as a rule: asking costs more than being told
                 return
 
     # --- the end of a process
@@ -320,23 +320,23 @@ class Loop:
     def _wait_for_exit(self, process: Process, now: float) -> None:
         """Have a process that is not done with its pipes at once, or not gone with them, tell when it has exited."""
         if process.out < 0 and process.err < 0:
-            self._look_for_exit(process)
-        elif now < process.started + PATIENCE:
+            self._check_exit(process)
+        elif now < process.started + PIDFD_AFTER:
             return
         if not process.exited:
-            self._tell_exit(process)
+            self._watch_exit(process)
 
-    def _tell_exit(self, process: Process) -> None:
+    def _watch_exit(self, process: Process) -> None:
         """Have the exit of a process be an event."""
         process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
 
-    def _look_for_exit(self, process: Process) -> None:
+    def _check_exit(self, process: Process) -> None:
         if process.is_gone():
-            self._exited(process)
+            self._on_exit(process)
 
-    def _exited(self, process: Process) -> None:
+    def _on_exit(self, process: Process) -> None:
         """The hook itself is gone; its pipes may be held by others."""
         process.exited = True
         if not process.ending:
@@ -345,14 +345,14 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
 
-    def _end(self, processes: list[Process], now: float) -> None:
+    def _terminate(self, processes: list[Process], now: float) -> None:
         """Ask these hooks and all they have started to end; note who that is while it can be seen."""
         from hookrun.process import orphans
 
         for process in processes:
             if process.pidfd == NOT_YET:
-                self._tell_exit(process)
-            process.family = orphans.Head(process.pid, process.task.trace)
+                self._watch_exit(process)
+            process.family = orphans.ProcessFamily(process.pid, process.task.marker)
             process.ending = TERM
             process.closing = now + TERM_GRACE
         orphans.find([process.family for process in processes if process.family is not None])
@@ -384,9 +384,9 @@ class Loop:
         process.finish()
         self._live.remove(process)
         self._give_place()
-        self._over(process.outcome)
+        self._on_finished(process.outcome)
 
-    def _interrupt(self) -> None:
+    def _on_wake(self) -> None:
         """A signal has come: end every hook; at the second one, at once."""
         try:
             numbers = os.read(self._wake, CHUNK)
@@ -396,7 +396,7 @@ class Loop:
         if not ending:
             return
         now = monotonic()
-        self._end([process for process in self._live if not process.ending], now)
+        self._terminate([process for process in self._live if not process.ending], now)
         if self._signal:
             self._kill([process for process in self._live if process.ending != KILL], now, [])
         self._signal = self._signal or ending[0]

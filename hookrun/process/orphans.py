@@ -1,4 +1,4 @@
-"""The processes a hook has left or hidden: its group, its session, its descendants, and what carries its trace."""
+"""The processes a hook has left or hidden: its group, its session, its descendants, and what carries its marker."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ KILL = 9
 LOOKS = 5
 """How often what may have been started is looked for."""
 NOBODY = -1
-"""The process id of a head of which only the trace is known."""
+"""The process id of a head of which only the marker is known."""
 START_TIME = 19
 """Where /proc/PID/stat has the start time, counted from the state on (proc(5))."""
 
 
-class Head:
+class ProcessFamily:
     """A hook whose processes are looked for: its process id, the word its environment carries, and who is known.
 
     A member is (process id, when it started, in clock ticks).
     """
 
-    __slots__ = ("known", "pid", "trace")
+    __slots__ = ("known", "marker", "pid")
 
-    def __init__(self, pid: int, trace: bytes) -> None:
+    def __init__(self, pid: int, marker: bytes) -> None:
         self.pid = pid
-        self.trace = trace
+        self.marker = marker
         self.known: frozenset[Member] = frozenset()
 
 
-def find(heads: list[Head]) -> None:
+def find(heads: list[ProcessFamily]) -> None:
     """Look once through all processes and note, for each hook, the living ones that belong to it.
 
-    These are its group and session, those whose environment holds its trace, those known from an earlier look, and
+    These are its group and session, those whose environment holds its marker, those known from an earlier look, and
     all their descendants. Where there is no /proc (macOS) nothing can be seen.
     """
     parents: dict[int, int] = {}
@@ -55,7 +55,7 @@ def find(heads: list[Head]) -> None:
         group, session, environment = int(fields[2]), int(fields[3]), _read(f"/proc/{number}/environ")
         for head, members in zip(heads, found, strict=True):
             known = head.pid in (group, session) or (number, begun[number]) in head.known
-            if known or (head.trace and head.trace in environment):
+            if known or (head.marker and head.marker in environment):
                 members.add(number)
     for head, members in zip(heads, found, strict=True):
         while children := {n for n, parent in parents.items() if parent in members or parent == head.pid} - members:
@@ -63,7 +63,7 @@ def find(heads: list[Head]) -> None:
         head.known = frozenset((number, begun[number]) for number in members)
 
 
-def kill(heads: list[Head]) -> None:
+def kill(heads: list[ProcessFamily]) -> None:
     """Kill all that belongs to these hooks, and what it starts meanwhile."""
     for _ in range(ROUNDS):
         find(heads)
@@ -78,9 +78,9 @@ def kill(heads: list[Head]) -> None:
         sleep(BETWEEN_ROUNDS)
 
 
-def end_unknown(trace: bytes) -> None:
+def kill_by_marker(marker: bytes) -> None:
     """End what may have been started a moment before an exception came (Ctrl-C), so that its number is not known."""
-    head = Head(NOBODY, trace)
+    head = ProcessFamily(NOBODY, marker)
     for _ in range(LOOKS):  # while it becomes another program its environment cannot be seen
         find([head])
         if head.known:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hookrun.model import Failure, Outcome
 from hookrun.process import alone
 from hookrun.process.child import Task
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.service import Batch, ClosedError, Inline, Places, Service
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Pool:
     Safe to use from many threads. The thread is started at first need; a forked child of the program starts its own.
     """
 
-    def __init__(self, most: int = MOST_AT_ONCE) -> None:
+    def __init__(self, most: int = MAX_PROCESSES) -> None:
         self._most = most
         self._closed = False
         self._begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.model import STRANGERS, Failure
+from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.process import spawn
 from hookrun.process.child import Task
 
@@ -15,21 +15,14 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook
 
-LONGEST_VALUE = 4096
+MAX_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has it whole."""
 
 NESTING = b"HOOKRUN_CHAIN"
 """The variable that holds a word for each hook around us: how deep we are, and whose child a process is."""
 
-DEEPEST = 3
+MAX_NESTING = 3
 """Hooks that start an agent fire hooks again: so often, and no more."""
-
-CREDENTIAL_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
-)  # fmt: skip
-CREDENTIAL_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""What `env_policy: scrub` takes a credential by: a part of the variable's name, or its end."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
@@ -74,7 +67,7 @@ class Environment(dict[bytes, bytes]):
         super().__setitem__(name, value)
 
 
-class Surroundings:
+class HookEnvironment:
     """What the hooks of one fire have in common: where they run, what they are told, whose children they are.
 
     `program` starts one. A process with threads may not fork: there Python functions and URLs get an interpreter anew.
@@ -101,7 +94,7 @@ class Surroundings:
         self.event_directory = _directory(context.get("working_dir"), project)
         self.request_id = request_id
         self._home = home
-        self._told = {
+        self._hookrun_vars = {
             b"HOOKRUN_EVENT": _value(context.get("event")),
             b"HOOKRUN_AGENT": _value(context.get("agent")),
             b"HOOKRUN_SESSION_ID": _value(context.get("session_id")),
@@ -112,20 +105,20 @@ class Surroundings:
         self._count = 0
         self._usual: dict[int, tuple[Hook, Inherited, Inherited]] | None = None
 
-    def again(self, request_id: str) -> Surroundings:
+    def again(self, request_id: str) -> HookEnvironment:
         """Return the same surroundings for another fire; what they tell each hook is put together once for all."""
         if self._usual is None:
             self._usual = {}
-        other = Surroundings.__new__(type(self))
+        other = HookEnvironment.__new__(type(self))
         other.__dict__.update(self.__dict__, request_id=request_id, _count=0)
         return other
 
-    def trace(self) -> bytes:
+    def new_marker(self) -> bytes:
         """Return a word that no other run of a hook carries in its environment."""
         self._count += 1
         return f"{self.request_id}.{self._count};".encode()
 
-    def environment(self, hook: Hook, trace: bytes) -> Environment:
+    def variables(self, hook: Hook, marker: bytes) -> Environment:
         """Return the environment of one run of a hook: what its policy leaves, what it declares, what we tell it."""
         left = inherited(self.env_policy(hook))
         everything = _INHERITED[0]["inherit"]
@@ -138,7 +131,7 @@ class Surroundings:
                 kept = self._usual[id(hook)] = hook, left, Inherited({**left, **self._own(hook, everything)})
             left = kept[2]
         own[b"HOOKRUN_REQUEST_ID"] = self.request_id.encode()
-        own[NESTING] = everything.get(NESTING, b"") + trace
+        own[NESTING] = everything.get(NESTING, b"") + marker
         return Environment(left, own)
 
     def _own(self, hook: Hook, everything: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
@@ -146,7 +139,7 @@ class Surroundings:
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for name, value in (hook.env or {}).items():
             own[os.fsencode(name)] = os.fsencode(value)
-        own.update(self._told)
+        own.update(self._hookrun_vars)
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
         for name in hook.allowed_env:  # granted by name: for the headers of a URL
@@ -162,7 +155,7 @@ class Surroundings:
         Hooks in the dialect of Claude, which gives its hooks everything, are only bounded by the user's word.
         """
         floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
-        if hook.layer not in STRANGERS or floor not in POLICIES:
+        if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
@@ -177,12 +170,12 @@ class Surroundings:
         return expand(hook.cwd, environment, self.project)
 
 
-def depth() -> int:
+def nesting_depth() -> int:
     """Return how many hooks this process runs inside of."""
     return os.environb.get(NESTING, b"").count(b";")
 
 
-def nested() -> bool:
+def runs_inside_hook() -> bool:
     """Tell whether a process that we descend from runs inside of a hook: what the variable says may be made up.
 
     A project can set an agent's environment, not the one that the agent itself was started with. Where there is no
@@ -218,8 +211,8 @@ def _directory(value: object, otherwise: str) -> str:
 def _value(value: object) -> bytes:
     if not isinstance(value, str):
         return b""
-    data = value[:LONGEST_VALUE].encode("utf-8", "replace")
-    return data.replace(b"\0", b"")[:LONGEST_VALUE]
+    data = value[:MAX_VALUE].encode("utf-8", "replace")
+    return data.replace(b"\0", b"")[:MAX_VALUE]
 
 
 _INHERITED: list[dict[str, Inherited]] = [{}]
@@ -240,16 +233,12 @@ def inherited(policy: str) -> Inherited:
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
+    from hookrun.credentials import looks_like_credential
+
     return {name: value for name, value in variables.items() if not looks_like_credential(name)}
 
 
-def looks_like_credential(name: bytes) -> bool:
-    """Tell by its name whether an environment variable is likely to hold a credential."""
-    upper = name.upper()
-    return upper.endswith(CREDENTIAL_ENDS) or any(word in upper for word in CREDENTIAL_WORDS)
-
-
-def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Task | Failure:
+def prepare(hook: Hook, stdin: bytes, around: HookEnvironment, *, locks: str) -> Task | Failure:
     """Return the task that runs the hook, or the failure that is known before it is run.
 
     `locks` is the directory for the locks of exclusive hooks.
@@ -260,14 +249,14 @@ def prepare(hook: Hook, stdin: bytes, around: Surroundings, *, locks: str) -> Ta
         return Failure("spawn", f"{hook.where()}: it cannot be given to the system as it is: {error}")
 
 
-def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Task | Failure:
+def _prepared(hook: Hook, stdin: bytes, around: HookEnvironment, locks: str) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
-    trace = around.trace()
-    environment = around.environment(hook, trace)
+    marker = around.new_marker()
+    environment = around.variables(hook, marker)
     cwd = around.directory(hook, environment)
     environment[b"PWD"] = os.fsencode(cwd)
-    failure = look_up(hook.look, environment, cwd)
+    failure = check_program_exists(hook.look, environment, cwd)
     if failure is not None:
         return failure
     begin = STARTS[hook.kind](hook, environment, cwd, around)
@@ -278,16 +267,16 @@ def _prepared(hook: Hook, stdin: bytes, around: Surroundings, locks: str) -> Tas
         stdin,
         timeout=hook.timeout,
         max_output=hook.max_output,
-        trace=trace,
+        marker=marker,
         lock=_lock(hook, around.project, locks) if hook.exclusive else None,
     )
 
 
-def _start_command(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start:
+def _start_command(hook: Hook, environment: Environment, cwd: str, around: HookEnvironment) -> spawn.Start:
     return around.program(("/bin/sh", "-c", str(hook.target)), environment, cwd)
 
 
-def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
+def _start_args(hook: Hook, environment: Environment, cwd: str, around: HookEnvironment) -> spawn.Start | Failure:
     argv = list(hook.target)
     if hook.dialect == "claude":
         argv = _with_claude_paths(argv, environment)
@@ -297,7 +286,7 @@ def _start_args(hook: Hook, environment: Environment, cwd: str, around: Surround
     return around.program((program, *argv[1:]), environment, cwd)
 
 
-def _start_python(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
+def _start_python(hook: Hook, environment: Environment, cwd: str, around: HookEnvironment) -> spawn.Start | Failure:
     from hookrun.process import python_hook
 
     target = str(hook.target)
@@ -311,7 +300,7 @@ def _start_python(hook: Hook, environment: Environment, cwd: str, around: Surrou
     return around.program((interpreter, python_hook.__file__, target, cwd), environment, cwd)
 
 
-def _start_url(hook: Hook, environment: Environment, cwd: str, around: Surroundings) -> spawn.Start | Failure:
+def _start_url(hook: Hook, environment: Environment, cwd: str, around: HookEnvironment) -> spawn.Start | Failure:
     from hookrun.process import http_hook
 
     if around.may_fork:
@@ -330,7 +319,7 @@ STARTS = {"command": _start_command, "args": _start_args, "python": _start_pytho
 """Each way to run a hook, by the field that declares it."""
 
 
-def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
+def check_program_exists(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
     """Look up the program and script that a declaration names plainly; return the failure if one is not there.
 
     Without this `python3 missing.py`, which exits 2, would be taken for a veto.
@@ -339,11 +328,11 @@ def look_up(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Fail
     if isinstance(program, str) and resolve(program, environment, cwd) is None:
         return _missing(program if "/" not in program else expand(program, environment, cwd))
     if isinstance(script, str):
-        return _look_up_script(script, str(program), environment, cwd)
+        return _check_script_exists(script, str(program), environment, cwd)
     return None
 
 
-def _look_up_script(script: str, program: str, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
+def _check_script_exists(script: str, program: str, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
     path = expand(script, environment, cwd)
     if os.path.exists(path):  # also a directory: Python takes one with a __main__.py
         readable = os.access(path, os.R_OK)
@@ -403,9 +392,9 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    from hookrun.private import label
+    from hookrun.state import file_name_for
 
-    return f"{locks}/{label(project, hook.layer, hook.source, hook.name)}.lock"
+    return f"{locks}/{file_name_for(project, hook.layer, hook.source, hook.name)}.lock"
 
 
 def _claude_variables(hook: Hook, project: str) -> dict[bytes, bytes]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook
     from hookrun.process.loop import Loop
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
 
     class Trust(Protocol):
         """Who is asked about each hook before it is started and after it has ended."""
@@ -36,7 +36,7 @@ NOT_FOUND_MARK = "hookrun: "
 """How `python_hook.py` says that the function is not there; it is not imported here, for it imports `json`."""
 
 
-class Runner:
+class ProcessRunner:
     """Calls with [(hook, stdin), ...] run these hooks side by side and return their outcomes in order.
 
     `on_background_end` is told, in another process, how a background hook ended. `trust` is asked about each hook.
@@ -44,7 +44,7 @@ class Runner:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: HookEnvironment,
         loop: Loop,
         *,
         locks: str,
@@ -84,7 +84,7 @@ class Runner:
         return refused or prepare(hook, stdin, self._around, locks=self._locks)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
-        outcome = named(hook, outcome, self._around)
+        outcome = classify_failure(hook, outcome, self._around)
         return self._trust.after(hook, outcome) if self._trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
@@ -93,7 +93,7 @@ class Runner:
         return background.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
 
-def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:
+def classify_failure(hook: Hook, outcome: Outcome, around: HookEnvironment) -> Outcome:
     """Return the outcome with its failure given its true name where the exit status alone would hide it."""
     if outcome.failure is not None or not outcome.exit_code:
         return outcome
@@ -107,10 +107,10 @@ def named(hook: Hook, outcome: Outcome, around: Surroundings) -> Outcome:
     return outcome
 
 
-def _no_interpreter(hook: Hook, around: Surroundings) -> Failure | None:
-    environment = around.environment(hook, b"")
+def _no_interpreter(hook: Hook, around: HookEnvironment) -> Failure | None:
+    environment = around.variables(hook, b"")
     path = resolve(hook.look[0], environment, around.directory(hook, environment))
     interpreter = spawn.interpreter_of(path) if path is not None else None
     if path is None or interpreter is None or exists(fsencode(interpreter)):
         return None
-    return spawn.no_interpreter(path, interpreter)
+    return spawn.missing_interpreter(path, interpreter)

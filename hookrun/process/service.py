@@ -59,7 +59,7 @@ class Places:
         self._free = most
         self._most = most
         self._lock = Lock()
-        self._end: tuple[int, int] | None = None
+        self._terminate: tuple[int, int] | None = None
         self._watchers = 0
         self._idle = Event()
 
@@ -107,13 +107,13 @@ class Places:
     def _open_end(self) -> int:
         if self.closed:
             raise ClosedError("the engine is closed")
-        if self._end is None:
-            self._end = os.pipe()
-        return self._end[0]
+        if self._terminate is None:
+            self._terminate = os.pipe()
+        return self._terminate[0]
 
     def __del__(self) -> None:
-        if self._end is not None:
-            _close_all(self._end)
+        if self._terminate is not None:
+            _close_all(self._terminate)
 
     def watch(self) -> int:
         """Return a descriptor that can be read from when the pool is closed, and that is open until `unwatch`."""
@@ -132,17 +132,17 @@ class Places:
         """Let those know who run hooks in threads of their own, and wait until they have ended them."""
         with self._lock:
             self.closed = True
-            if self._end is not None:
-                os.write(self._end[1], b"\0")
+            if self._terminate is not None:
+                os.write(self._terminate[1], b"\0")
             self._close_end()
         self._idle.wait(CLOSE_WAIT)
 
     def _close_end(self) -> None:
         if self.closed and self._watchers == 0:
             self._idle.set()
-            if self._end is not None:
-                _close_all(self._end)
-                self._end = None
+            if self._terminate is not None:
+                _close_all(self._terminate)
+                self._terminate = None
 
 
 class Sharing(Loop):
@@ -159,17 +159,17 @@ class Sharing(Loop):
         self._waiting = [entry for entry in self._waiting if not wanted(entry[1])]
         for _, outcome, _ in waiting:
             outcome.failure = Failure("signal", f"{why} before it could start")
-            self._over(outcome)
+            self._on_finished(outcome)
         running = [process for process in self._live if wanted(process.outcome) and not process.ending]
         for process in running:
             process.outcome.failure = Failure("signal", why)
         if running:
-            self._end(running, monotonic())
+            self._terminate(running, monotonic())
 
     def after_fork(self) -> None:
         """In a forked child: close what is the parent's, lest nobody sees its end."""
         for process in self._live:
-            process.forget()
+            process.close_in_fork()
         self._live.clear()
         self._waiting.clear()
 
@@ -196,7 +196,7 @@ class Inline(Sharing):
         self._count = count
         super().__init__(places, wake)
 
-    def _interrupt(self) -> None:
+    def _on_wake(self) -> None:
         """The pool is closed."""
         if self._places.closed:
             self._unregister_wake()
@@ -281,7 +281,7 @@ class Service(Sharing):
                 if not self._waiting:
                     self._places.disclaim()
                 if self._has_to_wait():
-                    self._turn()
+                    self._poll_once()
             except Exception as error:  # a mistake of ours: nobody may wait for ever
                 self._fail(error)
         self._tell()
@@ -329,12 +329,12 @@ class Service(Sharing):
         self._soonest = min((entry[0].deadline for entry in self._waiting), default=NEVER)
         for _, outcome, _ in late:
             outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
-            self._over(outcome)
+            self._on_finished(outcome)
 
-    def _next_look(self, now: float) -> float:
-        return min(super()._next_look(now), self._soonest)
+    def _next_wakeup(self, now: float) -> float:
+        return min(super()._next_wakeup(now), self._soonest)
 
-    def _interrupt(self) -> None:
+    def _on_wake(self) -> None:
         """What comes through the pipe is no signal but word that there is something to take in."""
         try:
             os.read(self._read_end, READ_AT_ONCE)
@@ -350,7 +350,7 @@ class Service(Sharing):
     def _others(self) -> bool:
         return self._places.taken > 1
 
-    def _over(self, outcome: Outcome) -> None:
+    def _on_finished(self, outcome: Outcome) -> None:
         batch = self._batches.pop(id(outcome), None)
         if batch is not None:
             batch.left -= 1
@@ -368,7 +368,7 @@ class Service(Sharing):
         failure = Failure("spawn", f"internal error, please report it: {type(error).__name__}: {error}")
         unfinished = dict(self._batches)
         try:
-            self._abandon()
+            self._kill_all()
         except Exception:
             self._live.clear()
         self._waiting = []

@@ -42,7 +42,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
-        enter(cwd)
+        chdir(cwd)
         try:
             return os.posix_spawn(
                 argv[0],
@@ -60,11 +60,11 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
         except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
             interpreter = interpreter_of(argv[0])
             if interpreter is not None and not os.path.exists(interpreter):
-                raise CannotStart(no_interpreter(argv[0], interpreter)) from None
+                raise CannotStart(missing_interpreter(argv[0], interpreter)) from None
             return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)(stdin, stdout, stderr)
         except OSError as error:
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
-                raise CannotStart(diagnosis(argv[0], error)) from error
+                raise CannotStart(explain_exec_error(argv[0], error)) from error
             raise
         except ValueError as error:
             raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
@@ -76,7 +76,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     """Return what runs `child` in a forked process and ends it with the status that `child` returns."""
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
-        enter(cwd)
+        chdir(cwd)
         pid = os.fork()
         if pid:
             return pid
@@ -98,7 +98,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     return start
 
 
-def keep_to_ourselves() -> None:
+def set_cloexec_on_inherited() -> None:
     """Keep descriptors that whoever fired left open from the hooks: what one leaves behind would hold them."""
     for name in os.listdir("/dev/fd"):
         try:
@@ -108,7 +108,7 @@ def keep_to_ourselves() -> None:
             continue
 
 
-def enter(cwd: str) -> None:
+def chdir(cwd: str) -> None:
     """Change to the working directory of a hook. Raises CannotStart when that cannot be done."""
     try:
         os.chdir(cwd)
@@ -126,7 +126,7 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     """Be what a spawned program would be: own session, default signals, three descriptors, the hook's environment."""
     gc.enable()
     os.setsid()
-    restore()
+    restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -144,17 +144,17 @@ def _status(error: SystemExit) -> int:
     return 1
 
 
-def diagnosis(path: str, error: OSError) -> Failure:
+def explain_exec_error(path: str, error: OSError) -> Failure:
     """Say why a file that is there and executable cannot be started."""
     interpreter = interpreter_of(path)
     if error.errno == ENOEXEC or interpreter is None:
         return Failure(
             "spawn", f"{path} is no program the system can start: a script needs a #! line, or run it by `sh`"
         )
-    return no_interpreter(path, interpreter)
+    return missing_interpreter(path, interpreter)
 
 
-def no_interpreter(path: str, interpreter: str) -> Failure:
+def missing_interpreter(path: str, interpreter: str) -> Failure:
     """Return the failure of a script whose #! line names a program that is not there."""
     hint = "; the file has Windows line ends: save it with LF" if interpreter.endswith("\r") else ""
     return Failure("missing", f"the interpreter {interpreter!r} that {path} names in its #! line does not exist{hint}")
@@ -173,7 +173,7 @@ def interpreter_of(path: str) -> str | None:
     return os.fsdecode(words[0]) or None
 
 
-def catch() -> int:
+def catch_signals() -> int:
     """Make the ending signals readable from the returned descriptor instead; those ignored stay ignored."""
     _signal.signal(
         _signal.SIGCHLD, _signal.SIG_DFL
@@ -190,7 +190,7 @@ def catch() -> int:
     return read_end
 
 
-def release() -> None:
+def release_signals() -> None:
     """Let the ending signals do again what they did before."""
     _signal.set_wakeup_fd(-1)
     for number, before in _before.items():
@@ -198,7 +198,7 @@ def release() -> None:
     _before.clear()
 
 
-def restore() -> None:
+def restore_signals() -> None:
     """Put the signals of a forked child to their defaults, none of them blocked."""
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:

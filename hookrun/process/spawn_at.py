@@ -14,7 +14,14 @@ from struct import pack
 
 from hookrun.model import Failure
 from hookrun.process.child import CannotStart
-from hookrun.process.spawn import RESTORED, STANDARD, cannot_enter, diagnosis, interpreter_of, no_interpreter
+from hookrun.process.spawn import (
+    RESTORED,
+    STANDARD,
+    cannot_enter,
+    explain_exec_error,
+    interpreter_of,
+    missing_interpreter,
+)
 
 try:
     import ctypes
@@ -61,7 +68,7 @@ def program(argv: tuple[str, ...], environment: Environment, cwd: str) -> Start:
         except OSError as error:
             _check_directory(cwd)
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
-                raise CannotStart(diagnosis(argv[0], error)) from error
+                raise CannotStart(explain_exec_error(argv[0], error)) from error
             raise
         except ValueError as error:
             _check_directory(cwd)
@@ -229,7 +236,7 @@ def _by_shell(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: st
     if cwd != _here():
         interpreter = interpreter_of(argv[0])
         if interpreter is not None and not os.path.exists(interpreter):
-            raise CannotStart(no_interpreter(argv[0], interpreter))
+            raise CannotStart(missing_interpreter(argv[0], interpreter))
         os.stat(argv[0])
         argv = ("/bin/sh", "-c", IN_DIRECTORY, cwd, *argv)
     try:

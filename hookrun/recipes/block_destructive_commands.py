@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import known_words, out_of
 from hookrun.recipes.precious import Trees

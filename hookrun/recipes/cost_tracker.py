@@ -95,7 +95,7 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
 
 def _counted(context: Mapping[str, object]) -> Costs:
     """Return what the session has cost, with what was used since the last look."""
-    from hookrun.observe.store import StoreError  # most calls have no budget to be held to
+    from hookrun.observe.database import StoreError  # most calls have no budget to be held to
     from hookrun.recipes.costs import Costs
 
     costs = Costs(context, RECIPE)

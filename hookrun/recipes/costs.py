@@ -7,8 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.library.context import Context
-from hookrun.observe.costs import CostTracker
-from hookrun.observe.usage import Price, money
+from hookrun.observe.costs import CostTracker, Price, money
 from hookrun.recipes import state, surroundings, transcript
 from hookrun.recipes.options import words, wrong
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.bundles.plain_text import cut
-from hookrun.redact import redact
+from hookrun.credentials import redact
 
 LONGEST_LINE = 300
 """Characters."""

@@ -6,10 +6,10 @@ import shutil
 from typing import TYPE_CHECKING
 
 from hookrun.bundles.plain_text import cut, lines
+from hookrun.credentials import redact
 from hookrun.recipes import git, state, surroundings
 from hookrun.recipes.options import count
 from hookrun.recipes.recipe import Option, Recipe
-from hookrun.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from hookrun import audit, private
+from hookrun import audit
 from hookrun.bundles.agent_log import MAX_VALUE, AgentLog
 from hookrun.recipes import state, surroundings
 from hookrun.recipes.options import count, wrong, yes
 from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.state import make_private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def check(context: Mapping[str, object]) -> None:
         entry["error"] = context.get("tool_result_error")
     try:
         if path.startswith(state.directory(NAME)):
-            private.make(os.path.dirname(path))
+            make_private_dir(os.path.dirname(path))
         log.log_tool_call(entry)
         if os.path.getsize(path) > max_bytes:
             audit.rotate(path, max_bytes, keep)

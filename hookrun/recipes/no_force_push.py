@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import lines
 from hookrun.recipes.options import yes
 from hookrun.recipes.recipe import Option, Recipe, option

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config import cache
 from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_words import commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import state
 from hookrun.recipes.options import count, number, words, wrong
 from hookrun.recipes.recipe import Option, Recipe

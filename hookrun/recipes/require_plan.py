@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.bundles.places import within
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes import state, surroundings
 from hookrun.recipes.options import words
 from hookrun.recipes.recipe import Option, Recipe

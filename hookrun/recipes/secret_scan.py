@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.recipes.options import among, one_of, yes
 from hookrun.recipes.recipe import Option, Recipe, option
 
@@ -111,13 +111,13 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     does = one_of(RECIPE, source, DOES)
     if does == "off":
         return None
-    from hookrun.recipes.secret_forms import find
+    from hookrun.credentials import find_secrets
 
     allowed = option(RECIPE, "allow").split()
     by_place = yes(RECIPE, "places")
     found: dict[str, None] = {}
     for text in _texts(context, source):
-        for each in find(text[:LONGEST], by_place=by_place):
+        for each in find_secrets(text[:LONGEST], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
                 found[each.shown] = None
     if not found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from hookrun import audit, private, session
+from hookrun import state
 from hookrun.config.find import NoHomeError, home_directory
 from hookrun.fastjson import dumps, loads
 
@@ -24,7 +24,7 @@ TRIES = 100
 def directory(recipe: str) -> str:
     """Return where a recipe keeps its files. Ends the hook as failed where the account has no home."""
     try:
-        return f"{audit.directory(home_directory())}/recipes/{recipe}"
+        return f"{state.state_dir(home_directory())}/recipes/{recipe}"
     except NoHomeError as error:
         raise SystemExit(f"{recipe}: {error}") from None
 
@@ -41,7 +41,7 @@ class held:  # noqa: N801  # used as the function that it stands for: with held(
     def __init__(self, recipe: str, *key: str) -> None:
         self._recipe = recipe
         self._directory = directory(recipe)
-        self._path = f"{self._directory}/{private.label(*key)}"
+        self._path = f"{self._directory}/{state.file_name_for(*key)}"
 
     def __enter__(self) -> dict[str, object]:
         """Wait until no other process has it."""
@@ -69,7 +69,7 @@ class held:  # noqa: N801  # used as the function that it stands for: with held(
         finally:
             os.close(self._fd)
         if not self._before:
-            private.prune(self._directory, MOST_FILES)
+            state.remove_oldest(self._directory, MOST_FILES)
 
     def _unusable(self, error: OSError) -> SystemExit:
         why = f"{error.filename or self._path}: {error.strerror or error}"
@@ -79,7 +79,7 @@ class held:  # noqa: N801  # used as the function that it stands for: with held(
 def first_time(context: Mapping[str, object], cause: str) -> bool:
     """Tell whether this is told to the session's person for the first time, and remember that it was."""
     told = context.get("session_id")
-    return session.first_time(home_directory(), told if isinstance(told, str) else None, f"recipe {cause}")
+    return state.mark_notice_shown(home_directory(), told if isinstance(told, str) else None, f"recipe {cause}")
 
 
 def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:
@@ -90,7 +90,7 @@ def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, obje
 def _locked(path: str) -> int:
     """Return the file, opened and locked, as it lies there now: it may be put aside while the lock is waited for."""
     for _ in range(TRIES):
-        fd = private.open_file(path, os.O_RDWR | os.O_CREAT)
+        fd = state.open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             mine, there = os.fstat(fd), os.lstat(path)

@@ -14,10 +14,10 @@ from hookrun.config.find import LAYER_FILES, PROJECT_FILES, config_directory, fi
 from hookrun.config.problem import shown
 from hookrun.config.scope import Scope, explicit_names
 from hookrun.config.source import YAML_SUFFIXES, Document
+from hookrun.edit import editor_for
+from hookrun.edit.span_editor import EditError
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import existing
-from hookrun.wiring.json_edit import Json, OtherError
-from hookrun.wiring.yaml_edit import Yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hookrun.config.file import File
     from hookrun.config.parsed import KeyPath
     from hookrun.config.problem import Problem
+    from hookrun.edit.json_edit import Json
+    from hookrun.edit.yaml_edit import Yaml
 
 NEW = {"json": 0, "yaml": 1}
 """Form -> which of a layer's names a new file gets."""
@@ -52,7 +54,7 @@ class Declaring:
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
         text = self._now.text() if file is not None else ""
-        self._text: Json | Yaml = Yaml(text) if path.endswith(YAML_SUFFIXES) else Json(text, "json")
+        self._text = editor_for(path, text)
 
     @property
     def is_new(self) -> bool:
@@ -75,9 +77,7 @@ class Declaring:
     def add(self, entry: Mapping[str, object]) -> list[Problem]:
         """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
         whole = self._text.data
-        if self.is_new and not whole and isinstance(self._text, Json):
-            self._text = Json(json.dumps({"hooks": [entry]}, indent=2, ensure_ascii=False) + "\n", "json")
-        elif not isinstance(whole, dict) or self._entries_path[0] not in whole:
+        if not isinstance(whole, dict) or self._entries_path[0] not in whole:
             self._edit(lambda text: text.add((), [entry], "hooks"), entry)
         else:
             self._edit(lambda text: text.add(self._entries_path, entry), entry)
@@ -99,7 +99,7 @@ class Declaring:
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
             self._text = edit(self._text)
-        except OtherError:
+        except EditError:
             what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
             raise ScaffoldError(
                 f"{self.path}: found hooks that cannot be edited in their place, expected a plain list under hooks; "
@@ -107,7 +107,7 @@ class Declaring:
             ) from None
 
     def _document(self) -> Document:
-        parse = yaml_text.parse if isinstance(self._text, Yaml) else json_text.parse
+        parse = yaml_text.parse if self.path.endswith(YAML_SUFFIXES) else json_text.parse
         return Document(self.path, self._text.text, parse(self._text.text))
 
     def _checked(self, index: int) -> list[Problem]:

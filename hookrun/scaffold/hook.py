@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import nearest, shown
-from hookrun.events import EVENTS, WITH_TOOL
+from hookrun.config.problem import shown
+from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold import cases, templates
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, within
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES
@@ -55,13 +55,10 @@ class Plan:
 
 def event_named(name: str, own: list[str]) -> str:
     """Return the canonical name of an event; a program's `own` are what they are. Raises ScaffoldError."""
-    if name in own:
-        return name
-    if name not in EVENTS:
-        near = nearest(name, [*EVENTS, *own])
-        meant = f"; did you mean {EVENTS.get(near, near)}?" if near else "; docs/declarations.md has all of them"
-        raise ScaffoldError(f"found the event {shown(name)}, expected one that hookrun knows{meant}")
-    return EVENTS[name]
+    try:
+        return resolve_event(name, own)
+    except UnknownEventError as error:
+        raise ScaffoldError(str(error)) from None
 
 
 def plan(wish: Wish, directory: str, home: str) -> Plan:

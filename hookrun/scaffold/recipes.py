@@ -9,13 +9,13 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
-from hookrun import __version__
 from hookrun.config.problem import nearest, shown
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold import cases as case_files
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, within
 from hookrun.scaffold.hook import DIRECTORY
+from hookrun.version import __version__
 from hookrun.wiring.change import Change
 from hookrun.wiring.files import existing
 

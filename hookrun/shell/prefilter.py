@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.match import glob
+from hookrun.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:

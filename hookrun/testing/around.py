@@ -13,7 +13,7 @@ from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
 from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, Surroundings
+from hookrun.process.prepare import Environment, HookEnvironment
 from hookrun.testing.came import Failed
 from hookrun.testing.cases import WORKDIR
 
@@ -85,14 +85,14 @@ def account_home() -> str:
         return ""
 
 
-class CaseSurroundings(Surroundings):
+class CaseSurroundings(HookEnvironment):
     """The surroundings of a real fire, in an environment that has other variables."""
 
     env: Mapping[bytes, bytes] = {}
 
-    def environment(self, hook: Hook, trace: bytes) -> Environment:
+    def variables(self, hook: Hook, marker: bytes) -> Environment:
         """Return the environment of one run: all of the case's variables, but for those that tell of the fire."""
-        environment = super().environment(hook, trace)
+        environment = super().variables(hook, marker)
         declared = {os.fsencode(name) for name in hook.env or {}}
         for name, value in self.env.items():
             if name in declared or name not in environment.own:
@@ -110,7 +110,7 @@ class CaseProcesses(Processes):
         return False
 
     @property
-    def _around(self) -> Surroundings:
+    def _around(self) -> HookEnvironment:
         if self._surroundings is None:
             self._surroundings = around = CaseSurroundings(
                 self._chain.context,
@@ -165,7 +165,7 @@ class CaseFire(Fire):
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Note how a background hook ended; this is called in another thread."""
-        record = audit.of_background(hook, outcome, self._data)
+        record = audit.background_record(hook, outcome, self._data)
         kind = record.get("failure")
         failed = Failed(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
         self._ended.put(failed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hookrun.agents.answer import Answer
-    from hookrun.model import Run, Verdict
+    from hookrun.model import HookResult, Verdict
 
 MOST_LINES = 10
 """Lines of a hook's stderr that are kept: the last ones."""
@@ -42,7 +42,7 @@ class Came:
     failures: list[Failed] = field(default_factory=list)
     files: dict[str, str | None] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[HookResult] = field(default_factory=list)
     context: dict[str, object] = field(default_factory=dict)
     ms: float = 0.0
 
@@ -61,7 +61,7 @@ class Came:
         return found
 
 
-def of_verdict(verdict: Verdict, runs: list[Run], context: dict[str, object]) -> Came:
+def of_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> Came:
     """Return what came of a fire on this context."""
     came = Came(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     came.args = verdict.modified_args if verdict.modified_args is not None else _given(context)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hookrun.agents import AGENTS
 from hookrun.config.fields import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD, names
 from hookrun.config.shapes import Anything, Choice, Field, Many, Table, Text
-from hookrun.model import FAILURES, STRENGTH
+from hookrun.model import FAILURES, PRECEDENCE
 
 NAME = Text("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
 HOOK = Text("the name of a hook", NAME.pattern)
-ACTION = Text("an action", "|".join(STRENGTH), known=tuple(STRENGTH))
+ACTION = Text("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
 AGENT = Text("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
 
 EXPECT_FIELDS = (

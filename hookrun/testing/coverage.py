@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.match import TOOL_NAMES, glob
+from hookrun.conditions import TOOL_NAMES
+from hookrun.globs import glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.model import Hook, Run
+    from hookrun.model import Hook, HookResult
     from hookrun.testing.came import Came
     from hookrun.testing.declared import Declared
     from hookrun.testing.ran import Ran
@@ -59,7 +60,7 @@ class Coverage:
             if hook.mode != "off" and _key(hook) not in self._hooks:
                 self._hooks[_key(hook)] = OfHook(hook, list(_wanted(hook)))
 
-    def _note(self, run: Run, came: Came) -> None:
+    def _note(self, run: HookResult, came: Came) -> None:
         of = self._hooks.get(_key(run.hook))
         if of is None:
             return

@@ -13,7 +13,7 @@ from hookrun.config.compile import compile_declarations
 from hookrun.config.find import NoHomeError, find, home_directory
 from hookrun.config.scope import Scope, explicit_names
 from hookrun.config.source import Document
-from hookrun.model import STRANGERS
+from hookrun.model import UNTRUSTED_LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ def from_files(directory: str, config: str | None = None) -> Declared:
     except NoHomeError:
         home = "/"
     found = find(directory, home, config=config)
-    found.files = [each for each in found.files if each[0] in STRANGERS]
+    found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
     declarations = compile_declarations(found)
     problems = list(declarations.problems)
     if not problems and declarations.root is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.testing.cases import Case, CaseFile, load
 from hookrun.testing.names import is_case_file
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from hookrun import audit, records
+from hookrun.edit import editor_for
+from hookrun.edit.span_editor import EditError
 from hookrun.testing.cases import load
-from hookrun.testing.edit import CannotEditError, Change, YamlForm, edited
 from hookrun.testing.names import is_case_file
 from hookrun.wiring.files import WiringError, existing, missing_directories, write
 
@@ -74,17 +74,9 @@ def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, objec
     return {**case, "expect": expect}
 
 
-def as_text(case: dict[str, object]) -> str:
-    """Return a file of cases in YAML with this one in it."""
-    form = YamlForm("{}")
-    lines = [f"{key}: {form.written(value)}" for key, value in case.items() if key != "expect"]
-    expect = case.get("expect")
-    lines += (
-        ["expect:"] + [f"  {key}: {form.written(value)}" for key, value in dict(expect).items()]
-        if isinstance(expect, dict)
-        else []
-    )
-    return "cases:\n  - " + "\n    ".join(lines) + "\n"
+def as_text(case: dict[str, object], path: str = "a.yaml") -> str:
+    """Return a file of cases with this one in it: YAML, or what a file is written in that is called `path`."""
+    return editor_for(path, "").add((), [case], "cases").text
 
 
 def put_into(path: str, case: dict[str, object]) -> None:
@@ -96,12 +88,7 @@ def put_into(path: str, case: dict[str, object]) -> None:
         if before.data is None:
             if missing_directories(before.path):
                 raise NoCaseError(f"{path}: found no directory for it, expected one; make it first")
-            new = (
-                json.dumps({"cases": [case]}, indent=2, ensure_ascii=False) + "\n"
-                if path.endswith(".json")
-                else as_text(case)
-            )
-            write(before.path, new.encode())
+            write(before.path, as_text(case, path).encode())
             return
         file = load(path)
         if file.problems:
@@ -109,6 +96,6 @@ def put_into(path: str, case: dict[str, object]) -> None:
         taken = {each.name for each in file.cases}
         if case["name"] in taken:
             raise NoCaseError(f"{path}: the case {case['name']} is there already")
-        write(before.path, before.encoded(edited(path, before.text(), [Change(("cases", len(file.cases)), case)])))
-    except (CannotEditError, WiringError) as error:
+        write(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
+    except (EditError, WiringError) as error:
         raise NoCaseError(f"{path}: {error}") from error

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.match import glob
-from hookrun.verdict import same
+from hookrun.globs import glob
+from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ def _fits(expected: object, text: str | None) -> bool:
 
 
 def _args_differ(key: str, expected: object, came: Came) -> Difference | None:
-    return None if same(expected, came.args) else Difference(key, expected, came.args)
+    return None if json_equal(expected, came.args) else Difference(key, expected, came.args)
 
 
 def _failure_differs(key: str, expected: object, came: Came) -> Difference | None:

@@ -6,7 +6,7 @@ import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.testing import shards, threads
 from hookrun.testing.ran import Ran, Tested
 from hookrun.testing.runner import Runner
@@ -53,4 +53,4 @@ def run_cases(
 
 def default_width() -> int:
     """Return how many hooks run at once where nobody says: enough to keep every core busy."""
-    return min(MOST_AT_ONCE, PER_CORE * (os.cpu_count() or 1))
+    return min(MAX_PROCESSES, PER_CORE * (os.cpu_count() or 1))

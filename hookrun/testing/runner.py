@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Self
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
 from hookrun.config.problem import nearest
-from hookrun.events import EVENTS
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
 from hookrun.library.services import Services
 from hookrun.model import Hook
-from hookrun.process.loop import MOST_AT_ONCE
+from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.testing import as_agent, declared
 from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
@@ -52,7 +52,7 @@ class Runner:
     """
 
     def __init__(
-        self, at_once: int = MOST_AT_ONCE, given: Declared | None = None, directory: str | None = None
+        self, at_once: int = MAX_PROCESSES, given: Declared | None = None, directory: str | None = None
     ) -> None:
         self.at_once = at_once
         self._given = given
@@ -262,13 +262,10 @@ class Runner:
 
 def known_event(given: str, against: Declared) -> str:
     """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
-    if given in EVENTS:
-        return EVENTS[given]
-    if given in against.events:
-        return given
-    near = nearest(given, [*EVENTS, *against.events])
-    hint = f"; did you mean {near}?" if near else ""
-    raise CannotRunError(f"event: found {given}, expected an event that is known or declared{hint}; correct it")
+    try:
+        return resolve_event(given, against.events)
+    except UnknownEventError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookrun.edit import editor_for
+from hookrun.edit.span_editor import EditError
 from hookrun.testing.around import filled
 from hookrun.testing.cases import WORKDIR, load
-from hookrun.testing.edit import CannotEditError, Change, edited
 from hookrun.testing.judge import NOTHING, accepted, plain
 from hookrun.wiring.files import WiringError, existing, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hookrun.config.parsed import KeyPath
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.ran import Ran
 
@@ -31,7 +33,7 @@ class Wanted:
     """The changes by which a case would hold, and how many of its results that is."""
 
     case: Case
-    changes: list[Change]
+    changes: list[tuple[KeyPath, object]]
     results: int
 
 
@@ -48,20 +50,20 @@ def update(results: Iterable[Ran]) -> Updated:
                 continue
             try:
                 changes.append(Wanted(case, _changes(case, runs), sum(not ran.passed for ran in runs)))
-            except CannotEditError as error:
+            except EditError as error:
                 updated.problems.append(f"{case.where}: {case.name}: {error}")
         if changes:
             _write(file, changes, updated)
     return updated
 
 
-def _changes(case: Case, runs: list[Ran]) -> list[Change]:
-    """Return what has to change for a case to hold. Raises CannotEditError where its agents come to several things."""
-    at = ("cases", case.index, "expect")
+def _changes(case: Case, runs: list[Ran]) -> list[tuple[KeyPath, object]]:
+    """Return what has to change for a case to hold. Raises EditError where its agents come to several things."""
+    at: KeyPath = ("cases", case.index, "expect")
     keys = list(dict.fromkeys(each.key for ran in runs for each in ran.differences))
     if NOTHING in keys:
-        return [Change(at, _agreed("what comes of it", [_general(ran, _plain(ran)) for ran in runs]))]
-    return [Change((*at, key), _agreed(key, [_general(ran, _accepted(key, ran)) for ran in runs])) for key in keys]
+        return [(at, _agreed("what comes of it", [_general(ran, _plain(ran)) for ran in runs]))]
+    return [((*at, key), _agreed(key, [_general(ran, _accepted(key, ran)) for ran in runs])) for key in keys]
 
 
 def _plain(ran: Ran) -> object:
@@ -74,7 +76,7 @@ def _accepted(key: str, ran: Ran) -> object:
 
 def _agreed(what: str, values: list[object]) -> object:
     if any(value != values[0] for value in values):
-        raise CannotEditError(f"{what} is not the same for all its agents; make a case for each of them")
+        raise EditError(f"{what} is not the same for all its agents; make a case for each of them")
     return values[0]
 
 
@@ -84,37 +86,31 @@ def _general(ran: Ran, value: object) -> object:
 
 
 def _write(file: CaseFile, wanted: list[Wanted], updated: Updated) -> None:
+    """Make the changes of each case that can be edited; a case that cannot be stays as it is."""
+    results = 0
     try:
         before = existing(file.path)
         _not_changed(file)
-        text, possible = _edited(file.path, before.text(), wanted, updated)
-        write(before.path, before.encoded(text))
-    except (CannotEditError, WiringError) as error:
+        document = editor_for(file.path, before.text())
+        for each in wanted:
+            try:
+                edited = document
+                for path, value in each.changes:
+                    edited = edited.put(path, value)
+            except EditError as error:
+                updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
+            else:
+                document = edited
+                results += each.results
+        write(before.path, before.encoded(document.text))
+    except (EditError, WiringError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
         return
-    updated.results += sum(each.results for each in possible)
-
-
-def _edited(path: str, text: str, wanted: list[Wanted], updated: Updated) -> tuple[str, list[Wanted]]:
-    """Return the text with all changes; where that cannot be, with those of the cases that can be changed alone."""
-    try:
-        return edited(path, text, [change for each in wanted for change in each.changes]), wanted
-    except CannotEditError:
-        possible = [each for each in wanted if _can_be(each, path, text, updated)]
-        return edited(path, text, [change for each in possible for change in each.changes]), possible
-
-
-def _can_be(each: Wanted, path: str, text: str, updated: Updated) -> bool:
-    try:
-        edited(path, text, each.changes)
-    except CannotEditError as error:
-        updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
-        return False
-    return True
+    updated.results += results
 
 
 def _not_changed(file: CaseFile) -> None:
-    """Raise CannotEditError where a file is not any more what was run."""
+    """Raise EditError where a file is not any more what was run."""
     now = load(file.path).document
     if now is None or file.document is None or now.data != file.document.data:
-        raise CannotEditError("it has changed since its cases were run; run it again")
+        raise EditError("it has changed since its cases were run; run it again")

@@ -8,8 +8,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hookrun import private
-from hookrun.trust import directory
+from hookrun import state
+from hookrun.state import data_dir
 from hookrun.trust.store import NAME, VERSION, Store, open_directory, read
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def change(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
 
     Raises StoreError where the store cannot be believed, OSError where it cannot be written: then it is as it was.
     """
-    where = directory(home)
-    private.make(where)
+    where = data_dir(home)
+    state.make_private_dir(where)
     fd = open_directory(where, owners)
     try:
         os.fchmod(fd, 0o700)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from hookrun.model import STRANGERS, STRENGTH, Failure, Verdict
+from hookrun.dialects import interpret
+from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
 from hookrun.trust import store as stores
 from hookrun.trust.switches import Switches
-from hookrun.verdict import in_its_dialect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.files import LocalFile
     from hookrun.trust.store import Store
 
@@ -29,7 +29,7 @@ class Approvals(Switches):
         self,
         home: str,
         root: str,
-        around: Surroundings,
+        around: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
         *,
@@ -42,7 +42,7 @@ class Approvals(Switches):
 
     def before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, None if it may: it is approved, or no stranger's."""
-        if hook.layer not in STRANGERS or hook.error is not None:
+        if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
         trouble = super().before(hook)
         if trouble is not None:
@@ -63,10 +63,10 @@ class Approvals(Switches):
         files = self._running.pop(id(hook), None)
         if not files or self._are_still(hook, files):
             return outcome
-        answer, _ = in_its_dialect(hook, outcome, self._around.event, {})
+        answer, _ = interpret(hook, outcome, self._around.event, {})
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
-        if isinstance(answer, Verdict) and STRENGTH[answer.action] >= STRENGTH["ask"]:
+        if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
             outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
         return outcome
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.model import Hook
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.files import LocalFile
 
 
@@ -32,7 +32,7 @@ class Examiner:
     `owners` are accounts, besides this one and root, whose files are believed.
     """
 
-    def __init__(self, home: str, root: str, around: Surroundings, owners: Iterable[int] = ()) -> None:
+    def __init__(self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = ()) -> None:
         self.home = home
         self.root = root
         self._around = around
@@ -69,7 +69,7 @@ class Examiner:
 
     def files(self, hook: Hook) -> list[LocalFile] | None:
         """Return the files that belong to the hook as they are now; None for too many."""
-        environment = self._around.environment(hook, b"")
+        environment = self._around.variables(hook, b"")
         cwd = self._around.directory(hook, environment)
         try:
             return local.files_of(hook, environment, cwd, self.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.process.prepare import expand
 
 TYPE_CHECKING = False

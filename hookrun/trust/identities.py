@@ -6,6 +6,7 @@ from time import time_ns
 
 from hookrun.config import cache
 from hookrun.fastjson import dumps, scan
+from hookrun.state import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Identities:
     def __init__(self, home: str, root: str) -> None:
         self._home = home
         name = root.encode("utf-8", "surrogateescape")
-        self._path = f"{cache.directory(home)}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.trust.json"
+        self._path = f"{cache_dir(home)}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.trust.json"
         self._root = root
         self._known: dict[str, list[object]] = {}
         self._changed = False
@@ -61,7 +62,7 @@ class Identities:
             keep(
                 dumps({"version": VERSION, "root": self._root, "hooks": hooks}),
                 self._path,
-                cache.directory(self._home),
+                cache_dir(self._home),
             )
         except (OSError, ValueError, TypeError):
             return

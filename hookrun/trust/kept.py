@@ -8,7 +8,7 @@ from hashlib import file_digest
 from typing import TYPE_CHECKING
 
 from hookrun.config.store import keep as keep_file
-from hookrun.trust import directory
+from hookrun.state import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     for name, text in texts.items():
         room -= len(text)
         kept[name] = text if room >= 0 else "[not kept: too much]"
-    where = f"{directory(home)}/shown"
+    where = f"{data_dir(home)}/shown"
     try:
         keep_file(json.dumps(kept), _path(home, digest), where)
     except OSError:
@@ -67,4 +67,4 @@ def read(home: str, digest: str) -> Texts | None:
 
 
 def _path(home: str, digest: str) -> str:
-    return f"{directory(home)}/shown/{digest.rpartition(':')[2]}.json"
+    return f"{data_dir(home)}/shown/{digest.rpartition(':')[2]}.json"

@@ -6,7 +6,7 @@ import os
 from errno import ELOOP, ENOTDIR
 
 from hookrun.fastjson import loads
-from hookrun.trust import directory
+from hookrun.state import data_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def load(home: str, owners: Iterable[int] = ()) -> Store:
 
     `owners` are accounts, besides this one and root, that may own the directories above it.
     """
-    where = directory(home)
+    where = data_dir(home)
     try:
         fd = open_directory(where, owners)
     except FileNotFoundError:

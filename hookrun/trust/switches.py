@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import realpath
 from time import localtime, strftime, time
 
-from hookrun.model import STRANGERS, Failure
+from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.model import Hook, Outcome
-    from hookrun.process.prepare import Surroundings
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.examine import Examiner
     from hookrun.trust.store import Pause, Refused, Store
 
@@ -28,7 +28,7 @@ class Switches:
         self,
         home: str,
         root: str,
-        around: Surroundings,
+        around: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
     ) -> None:
@@ -66,7 +66,7 @@ class Switches:
         pause = active_pause(self._store.paused, hook.name)
         if pause is not None:
             return f"paused until {clock(pause['until'])}"
-        if hook.layer not in STRANGERS:
+        if hook.layer not in UNTRUSTED_LAYERS:
             return None
         if self._is_among(self._store.denied, hook):
             return "denied"
@@ -90,7 +90,7 @@ class Switches:
 
     def before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, None if it may. To be asked right before it is started."""
-        if self._trouble is None or hook.layer not in STRANGERS:
+        if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
         return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
 

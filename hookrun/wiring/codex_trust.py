@@ -14,19 +14,19 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hookrun.config.parsed import ParseError
+from hookrun.edit.toml_edit import Toml
 from hookrun.wiring.entries import Found, ours
 from hookrun.wiring.files import WiringError
 from hookrun.wiring.targets import Wired, at_place
-from hookrun.wiring.toml_edit import Toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hookrun.edit.json_edit import Json
+    from hookrun.edit.toml_edit import TableKey
     from hookrun.wiring.entries import Form
     from hookrun.wiring.files import Existing
-    from hookrun.wiring.json_edit import Json
     from hookrun.wiring.targets import Line
-    from hookrun.wiring.toml_edit import TableKey
 
 AGENT = "codex"
 CONFIG = "config.toml"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.config.parsed import KeyPath
-    from hookrun.wiring.json_edit import Json
+    from hookrun.edit.json_edit import Json
 
 TOP: KeyPath = ("hooks",)
 

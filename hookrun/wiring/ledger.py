@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from hookrun import audit, private
+from hookrun import state
 from hookrun.wiring import files
 from hookrun.wiring.files import WiringError
 
@@ -46,7 +46,7 @@ class Ledger:
 
     def __init__(self, home: str) -> None:
         """Read them. Raises WiringError when they cannot be understood."""
-        self.directory = audit.directory(home) + "/backups"
+        self.directory = state.state_dir(home) + "/backups"
         self.path = self.directory + "/manifest.json"
         self.entries: dict[str, Entry] = {}
         self._read()
@@ -74,7 +74,7 @@ class Ledger:
     def locked(self) -> Iterator[None]:
         """Keep other processes of the account out, and read anew what they have written. Raises WiringError."""
         try:
-            private.make(self.directory)
+            state.make_private_dir(self.directory)
             fd = os.open(self.directory + "/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise WiringError(f"{error.filename}: cannot be written ({error.strerror}); backups lie there") from error

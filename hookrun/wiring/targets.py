@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from hookrun.config.parsed import ParseError
 from hookrun.config.problem import Problem, key_text, kind, shown
 from hookrun.config.source import place
+from hookrun.edit.json_edit import Json
 from hookrun.wiring import command, entries
 from hookrun.wiring.entries import Form, FormError
 from hookrun.wiring.files import WiringError
-from hookrun.wiring.json_edit import Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

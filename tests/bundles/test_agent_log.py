@@ -145,7 +145,7 @@ def test_credentials_are_taken_out(log: AgentLog) -> None:
     assert entry["command"].startswith("curl -H 'Authorization:")
 
 
-def test_redaction_can_be_switched_off(tmp_path: Path) -> None:
+def test_credentialsion_can_be_switched_off(tmp_path: Path) -> None:
     """Where the log is as secret as what is in it."""
     log = AgentLog.for_document(tmp_path, "a", redact=False)
     log.before(PreToolUse(tool_name="bash", tool_args={"password": SECRET}))

@@ -1,23 +1,37 @@
-"""Runs the real command in a project, as a process."""
+"""Run the `hookrun` command in a project: in this process, or in one of its own where that makes a difference."""
 
 from __future__ import annotations
 
+import gc
 import json
+import os
+import signal
 import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from hookrun.cli import run
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from tests.conftest import Project
+
+HANDLED = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD)
+"""Signals whose handlers a command may replace."""
 
 
 class Done:
-    """What a command came to."""
+    """The exit status and output of a command."""
 
-    def __init__(self, done: subprocess.CompletedProcess[bytes]) -> None:
-        """Keep status and texts."""
-        self.status = done.returncode
-        self.stdout = done.stdout.decode()
-        self.stderr = done.stderr.decode()
+    def __init__(self, status: int, stdout: bytes, stderr: bytes) -> None:
+        self.status = status
+        self.stdout = stdout.decode()
+        self.stderr = stderr.decode()
 
     @property
     def json(self) -> dict[str, object]:
@@ -27,8 +41,35 @@ class Done:
         return data
 
 
-def hookrun(project: Project, *arguments: str, stdout: int = subprocess.PIPE, **env: str) -> Done:
-    """Run `hookrun` with these arguments in the project's directory."""
+def hookrun(project: Project, *arguments: str, cwd: Path | None = None, **env: str) -> Done:
+    """Run `hookrun` with these arguments, by default in the project's directory, without starting an interpreter.
+
+    Environment, working directory and standard streams (as file descriptors, too) are those of a process of its own and
+    are restored afterwards. Use `hookrun_process` for `fire`, signals, streams that fail, and what an interpreter reads
+    from the environment when it starts.
+    """
+    assert arguments[:1] != ("fire",), "hookrun fire ends its process: use hookrun_process"
+    with (
+        tempfile.TemporaryFile() as stdout,
+        tempfile.TemporaryFile() as stderr,
+        open(os.devnull, "rb") as stdin,
+    ):
+        with (
+            _process_state(),
+            _environment(project.environment(**env), cwd or project.root),
+            _standard_streams(stdin.fileno(), stdout.fileno(), stderr.fileno()),
+        ):
+            try:
+                status = run(arguments)
+            except SystemExit as end:  # click ends a completion so
+                status = end.code if isinstance(end.code, int) else 1
+        stdout.seek(0)
+        stderr.seek(0)
+        return Done(status, stdout.read(), stderr.read())
+
+
+def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.PIPE, **env: str) -> Done:
+    """Run `hookrun` with these arguments in the project's directory, as a process of its own."""
     done = subprocess.run(
         project.command(*arguments),
         stdin=subprocess.DEVNULL,
@@ -38,4 +79,65 @@ def hookrun(project: Project, *arguments: str, stdout: int = subprocess.PIPE, **
         env=project.environment(**env),
         check=False,
     )
-    return Done(subprocess.CompletedProcess(done.args, done.returncode, done.stdout or b"", done.stderr))
+    return Done(done.returncode, done.stdout or b"", done.stderr)
+
+
+@contextmanager
+def _process_state() -> Iterator[None]:
+    """Restore what a command may change in its process because the process ends with it."""
+    umask = os.umask(0)
+    os.umask(umask)
+    thresholds, path = gc.get_threshold(), list(sys.path)
+    handlers = {number: signal.getsignal(number) for number in HANDLED}
+    try:
+        yield
+    finally:
+        os.umask(umask)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+        sys.path[:] = path
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _environment(environment: dict[str, str], directory: Path) -> Iterator[None]:
+    """Replace the environment variables and the working directory."""
+    before = dict(os.environ)
+    came_from = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.chdir(directory)
+        _set_environment(environment)
+        yield
+    finally:
+        _set_environment(before)
+        os.fchdir(came_from)
+        os.close(came_from)
+
+
+def _set_environment(variables: dict[str, str]) -> None:
+    zone = os.environ.get("TZ")
+    os.environ.clear()
+    os.environ.update(variables)
+    if zone != os.environ.get("TZ"):
+        time.tzset()
+
+
+@contextmanager
+def _standard_streams(*descriptors: int) -> Iterator[None]:
+    """Replace the standard streams, for Python and for the processes that a command starts."""
+    names = ("stdin", "stdout", "stderr")
+    with ExitStack() as stack:
+        for number, (name, descriptor) in enumerate(zip(names, descriptors, strict=True)):
+            before = getattr(sys, name)
+            if number:
+                before.flush()
+            kept = os.dup(number)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, number)
+            stack.callback(setattr, sys, name, before)
+            os.dup2(descriptor, number)
+            mode, errors = ("w", "backslashreplace") if number == 2 else ("w" if number else "r", "strict")
+            stream = stack.enter_context(open(number, mode, encoding="utf-8", errors=errors, closefd=False))
+            setattr(sys, name, stream)
+        yield

@@ -202,7 +202,7 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("pre_tool_us",), 'unknown event "pre_tool_us": did you mean pre_tool_use?'),
+        (("pre_tool_us",), "unknown event 'pre_tool_us': did you mean pre_tool_use?"),
         (("stop", "--agent", "claud"), 'unknown agent "claud": did you mean claude?'),
         (("stop", "--hook", "gard"), 'found no hook "gard" here, expected one that is declared; did you mean "guard"?'),
         (("stop", "--arg", "x"), 'found --arg "x", expected NAME=TEXT or NAME:=JSON'),

@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from hookrun.model import Hook
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, hookrun_process
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -137,6 +137,6 @@ def test_reader_that_goes_away(project: Project) -> None:
     project.hooks(*hooks)
     reader, writer = os.pipe()
     os.close(reader)
-    done = hookrun(project, "list", stdout=writer)
+    done = hookrun_process(project, "list", stdout=writer)
     os.close(writer)
     assert (done.status, done.stderr) == (1, "")

@@ -19,7 +19,7 @@ from hookrun.library.event_contexts import (
     SessionStart,
 )
 from hookrun.observe import CauseChains, CostTracker, PatternLearning, Store, ToolTimes, WorkflowMetrics
-from hookrun.observe.store import default_path
+from hookrun.observe.database import default_path
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:

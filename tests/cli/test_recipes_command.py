@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import Done, hookrun as run
+from tests.cli.command import Done, hookrun, hookrun_process
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import tree
 from tests.conftest import ROOT
@@ -74,8 +74,8 @@ class Recipes:
         return f"{self.directory}:{ROOT}"
 
     def hookrun(self, *arguments: str) -> Done:
-        """Run a command."""
-        return run(self.project, *arguments, PYTHONPATH=self.path, PYTHONDONTWRITEBYTECODE="1")
+        """Run a command, as a process: the recipe comes with what Python imports at its start."""
+        return hookrun_process(self.project, *arguments, PYTHONPATH=self.path, PYTHONDONTWRITEBYTECODE="1")
 
     def declared(self, file: str = "coder.json") -> list[dict[str, object]]:
         """Return the project's hooks."""
@@ -290,10 +290,10 @@ def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> No
 )
 def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: tuple[str, ...]) -> None:
     """They need no approval, so that adding one or taking a guard out is for a person; a look is not."""
-    assert run(project, "add", "protect-hooks", "--user").status == 0
+    assert hookrun(project, "add", "protect-hooks", "--user").status == 0
     before = tree(project.home)
-    refused = run(project, *words, "--user", CLAUDECODE="1")
+    refused = hookrun(project, *words, "--user", CLAUDECODE="1")
     assert (refused.status, refused.stdout) == (1, "")
     assert "found CLAUDECODE in the environment" in refused.stderr
     assert tree(project.home) == before
-    assert run(project, *words, "--user", "--dry-run", CLAUDECODE="1").status == 0
+    assert hookrun(project, *words, "--user", "--dry-run", CLAUDECODE="1").status == 0

@@ -13,7 +13,7 @@ import pytest
 from hookrun import __version__
 from hookrun.cli import COMMANDS
 from hookrun.config.schema import schema
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, hookrun_process
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -80,7 +80,7 @@ def test_no_command(project: Project) -> None:
 def test_output_that_cannot_be_written(project: Project) -> None:
     """A full disk is one line on stderr."""
     full = os.open("/dev/full", os.O_WRONLY)
-    done = hookrun(project, "schema", stdout=full)
+    done = hookrun_process(project, "schema", stdout=full)
     os.close(full)
     assert (done.status, done.stderr.count("\n")) == (1, 1)
     assert "No space left" in done.stderr
@@ -89,7 +89,7 @@ def test_output_that_cannot_be_written(project: Project) -> None:
 def test_terminal_without_unicode(project: Project) -> None:
     """What the terminal's encoding cannot show is escaped, not a traceback."""
     project.hooks({"name": "日", "command": "true"})
-    done = hookrun(project, "list", PYTHONIOENCODING="latin-1")
+    done = hookrun_process(project, "list", PYTHONIOENCODING="latin-1")
     assert (done.status, done.stderr) == (0, "")
     assert "\\u65e5" in done.stdout
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import Done
+from tests.cli.command import hookrun
 from tests.cli.why_not import WAYS, Way
 from tests.conftest import ROOT
 
@@ -20,16 +19,7 @@ if TYPE_CHECKING:
 def test_the_first_line_names_the_true_cause(project: Project, way: Way) -> None:
     """Whoever asks need not read further."""
     way.setup(project)
-    done = Done(
-        subprocess.run(
-            project.command(*way.command),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd=project.root / way.below,
-            env=project.environment(**way.env),
-            check=False,
-        )
-    )
+    done = hookrun(project, *way.command, cwd=project.root / way.below, **way.env)
     assert way.says in done.stdout.partition("\n")[0], (done.stdout, done.stderr)
     assert done.status in (0, 1)
 
@@ -39,9 +29,9 @@ def test_each_hook_of_the_list_runs_when_nothing_is_in_its_way(project: Project)
     project.hooks({"name": "guard", "command": "true"})
     project.approve()
     for more, says in ((), "would run: guard"), (("--run",), "continue; ran: guard"):
-        command = project.command("explain", "pre_tool_use", "--tool", "bash", *more)
-        done = subprocess.run(command, capture_output=True, cwd=project.root, env=project.environment(), check=True)
-        assert says in done.stdout.decode().partition("\n")[0]
+        done = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", *more)
+        assert done.status == 0
+        assert says in done.stdout.partition("\n")[0]
 
 
 def test_the_page_is_made_from_the_list() -> None:

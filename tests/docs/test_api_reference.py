@@ -93,11 +93,11 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
         "hookrun.bundles.retry",
         "hookrun.bundles.validate_json",
         "hookrun.compat.oats",
-        "hookrun.observe.causes",
+        "hookrun.observe.error_chains",
         "hookrun.observe.costs",
         "hookrun.observe.export",
         "hookrun.observe.patterns",
-        "hookrun.observe.tools",
+        "hookrun.observe.tool_times",
         "hookrun.observe.workflow",
     ],
 )

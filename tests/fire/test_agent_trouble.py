@@ -202,9 +202,9 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """What cannot be said well is said plainly."""
     program = (
-        "import sys, hookrun.session\n"
+        "import sys, hookrun.state\n"
         "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.session.may_block = hookrun.session.first_time = broken\n"
+        "hookrun.state.may_block = hookrun.state.first_time = broken\n"
         "import hookrun.agents.said\n"
         "hookrun.agents.said.said = broken\n"
         "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"

@@ -154,7 +154,7 @@ def _contexts(agent: str, event: str, data: Json) -> object:
 
 def _context(event: str, fields: dict[str, object], data: Json) -> Json:
     assert fields["payload"] == data
-    whole = contexts.complete(fields, event, "r1", None)
+    whole = contexts.with_defaults(fields, event, "r1", None)
     always = ("payload", "request_id", "timestamp", "version")
     return {name: value for name, value in whole.items() if value not in (None, {}) and name not in always}
 

@@ -8,7 +8,8 @@ import pytest
 
 from hookrun.library import decisions
 from hookrun.library.decisions import Decisions
-from hookrun.trust import directory, store as stores
+from hookrun.state import data_dir
+from hookrun.trust import store as stores
 from hookrun.trust.change import change
 from hookrun.trust.store import NAME, Store, StoreError
 
@@ -76,7 +77,7 @@ def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, w
     """A change of who may write it counts as a change of it."""
     known = Decisions()
     known.load(home)
-    where = tmp_path / directory("")[1:]
+    where = tmp_path / data_dir("")[1:]
     (where / NAME if what == "the file" else where).chmod(0o777)
     with pytest.raises(StoreError, match="write"):
         known.load(home)
@@ -98,5 +99,5 @@ def test_a_store_that_is_removed_decides_nothing(home: str, tmp_path: Path) -> N
     """Without the file nothing is decided."""
     known = Decisions()
     known.load(home)
-    (tmp_path / directory("")[1:] / NAME).unlink()
+    (tmp_path / data_dir("")[1:] / NAME).unlink()
     assert known.load(home).approved == {}

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from hookrun import Engine, Verdict, audit
 from hookrun.library.journal import Draft
-from hookrun.model import Hook, Outcome, Run
+from hookrun.model import Hook, HookResult, Outcome
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -57,11 +57,11 @@ def test_a_draft_says_what_the_records_of_any_fire_say(
     outcome = Outcome()
     outcome.exit_code, outcome.ms = 0, own
     outcome.bytes_in, outcome.bytes_out, outcome.bytes_err = sizes
-    run = Run(hook, Verdict(), outcome=outcome)
+    run = HookResult(hook, Verdict(), outcome=outcome)
     lines = Draft(hook, context).lines(run, ms)
     assert lines is not None
     drafted = [json.loads(line) for line in lines.splitlines()]
-    expected = audit.of_fire([run], context, ms=ms, problems=[], keep_context=False, action="continue")
+    expected = audit.fire_records([run], context, ms=ms, problems=[], keep_context=False, action="continue")
     for one, other in zip(drafted, expected, strict=True):
         assert one.pop("time")
         del other["time"]
@@ -81,7 +81,7 @@ def test_a_draft_leaves_what_it_has_no_words_for_to_the_records(unusual: dict[st
     outcome.exit_code = 0
     for name, value in unusual.items():
         setattr(outcome, name, value)
-    assert Draft(hook, {}).lines(Run(hook, Verdict(), outcome=outcome), 1.0) is None
+    assert Draft(hook, {}).lines(HookResult(hook, Verdict(), outcome=outcome), 1.0) is None
 
 
 def test_the_audit_stays_open_once_and_is_closed_with_the_engine(project: Project) -> None:
@@ -108,7 +108,7 @@ def test_records_go_to_the_file_that_is_there(project: Project, how: str) -> Non
             other = project.audit_path.with_name("other")
             other.write_bytes(b"")
             other.replace(project.audit_path)
-        time.sleep(2 * audit.JUST_NOW)
+        time.sleep(2 * audit.RECHECK_AFTER)
         request = engine.fire_sync("stop").request_id
         assert {record["request_id"] for record in project.audit()} == {request}
         assert len(open_files()) == 1
@@ -122,7 +122,7 @@ def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(project: P
             file.write(b'{"v":1}\n' * 9000)
         engine.fire_sync("stop")
         assert not project.audit_path.exists()
-        time.sleep(2 * audit.JUST_NOW)
+        time.sleep(2 * audit.RECHECK_AFTER)
         engine.fire_sync("stop")
         assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
         assert len(project.audit_path.with_suffix(".jsonl.1").read_bytes().splitlines()) == 9004

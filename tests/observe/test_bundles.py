@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.library.engine import Engine
-from hookrun.model import Verdict
+from hookrun import Engine, Verdict
 from hookrun.observe import (
     CauseChains,
     CostTracker,
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from hookrun.library.context import Context
-    from hookrun.library.result import Result
+    from hookrun import Context, Result
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import Engine
-from hookrun.library.event_contexts import AfterInference, PreToolUse, UserPromptSubmit
+from hookrun import AfterInference, Engine, PreToolUse, UserPromptSubmit
 from hookrun.observe import CostTracker, Price, Store
-from hookrun.observe.usage import Tokens, money, price_of, tokens_of
+from hookrun.observe.costs import Tokens, money, price_of, tokens_of
 
 if TYPE_CHECKING:
-    from hookrun.model import Verdict
+    from hookrun import Verdict
 
 PRICES: dict[str, Price | dict[str, float]] = {
     "one": {"input": 1, "output": 1},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.library.event_contexts import (
+from hookrun import (
     AfterInference,
     PostCheckpoint,
     PostToolFailure,
@@ -29,7 +29,7 @@ from hookrun.observe import (
     WorkflowMetrics,
 )
 from hookrun.observe.export import METRICS, prometheus
-from hookrun.observe.report import collect
+from hookrun.observe.metrics_report import collect
 
 if TYPE_CHECKING:
     from pathlib import Path

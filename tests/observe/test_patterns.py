@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.library.event_contexts import PostCheckpoint, SessionStart
+from hookrun import PostCheckpoint, SessionStart
 from hookrun.observe import PatternLearning
 
 if TYPE_CHECKING:
-    from hookrun.model import Verdict
+    from hookrun import Verdict
     from hookrun.observe import Store
     from tests.observe.conftest import Clock
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.library.event_contexts import (
+from hookrun import (
     FileChanged,
     PostCheckpoint,
     PostToolFailure,
@@ -19,8 +19,8 @@ from hookrun.library.event_contexts import (
 )
 from hookrun.observe import WorkflowMetrics
 from hookrun.observe.export import as_json
-from hookrun.observe.report import collect
-from hookrun.observe.summary import STEADY, slope, trend
+from hookrun.observe.metrics_report import collect
+from hookrun.observe.workflow import STEADY, slope, trend
 
 if TYPE_CHECKING:
     from hookrun.observe import Store

@@ -32,7 +32,7 @@ ENOUGH = 30
 SOON = 5
 """The same where a fault would mean that it never happens."""
 NO = Failure("missing", "a failure that was known before")
-TRACES = itertools.count()
+MARKERS = itertools.count()
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn_at.Start:
@@ -49,10 +49,10 @@ class Bench:
 
     def task(self, line: str, *, timeout: float = 60, **more: Any) -> Task:
         """Return the task of a shell line."""
-        trace = b"bench%d.%d;" % (os.getpid(), next(TRACES))  # tests of other processes have other traces
-        environment = {b"PATH": os.environb[b"PATH"], b"HOOKRUN_CHAIN": trace}
+        marker = b"bench%d.%d;" % (os.getpid(), next(MARKERS))  # tests of other processes have other traces
+        environment = {b"PATH": os.environb[b"PATH"], b"HOOKRUN_CHAIN": marker}
         begin = program(("/bin/sh", "-c", line), environment, str(self.directory))
-        return Task(begin, b"", timeout=timeout, max_output=1 << 20, trace=trace, **more)
+        return Task(begin, b"", timeout=timeout, max_output=1 << 20, marker=marker, **more)
 
     def waiting(self, **more: Any) -> Task:
         """Return a task that is seen in `inside()` while it runs, notes how many do, and ends when the gate says so."""

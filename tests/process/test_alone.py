@@ -10,8 +10,8 @@ import pytest
 
 from hookrun.model import Failure, Outcome
 from hookrun.process import alone
-from hookrun.process.child import AT_ONCE, CannotStart, Process, Task
-from hookrun.process.loop import MOST_AT_ONCE, Loop
+from hookrun.process.child import PIPE_ATOMIC, CannotStart, Process, Task
+from hookrun.process.loop import MAX_PROCESSES, Loop
 from hookrun.process.service import Inline, Places
 from tests.process.bench import SOON, Bench, bench, program, pytestmark, zombies
 from tests.process.test_processes import until
@@ -38,18 +38,18 @@ LINES = {
     "a child that holds its streams": "echo x; sleep 60 & exit 5",
     "a child that holds nothing": "sleep 60 >/dev/null 2>&1 </dev/null & exit 5",
 }
-SIZES = {"an empty context": 0, "a small one": 100, "all a pipe takes at once": AT_ONCE, "a large one": 1 << 20}
+SIZES = {"an empty context": 0, "a small one": 100, "all a pipe takes at once": PIPE_ATOMIC, "a large one": 1 << 20}
 
 
 def task(bench: Bench, line: str, size: int = 100, timeout: float = 60) -> Task:
     """Return the task of a shell line that is given a context of so many bytes."""
     made = bench.task(line, timeout=timeout)
-    return Task(made.start, b"x" * size, timeout=timeout, max_output=100_000, trace=made.trace)
+    return Task(made.start, b"x" * size, timeout=timeout, max_output=100_000, marker=made.marker)
 
 
 def run(task: Task) -> Outcome:
     """Run a task alone, as the pool does."""
-    places = Places(MOST_AT_ONCE)
+    places = Places(MAX_PROCESSES)
     wake = places.watch()
     try:
         return alone.run(task, wake, lambda: Inline(places, 1, wake))
@@ -136,7 +136,7 @@ def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
 
 def test_closing_the_pool_ends_it(bench: Bench) -> None:
     """Another thread closes the pool while the caller waits: the hook is ended and has failed."""
-    places = Places(MOST_AT_ONCE)
+    places = Places(MAX_PROCESSES)
     wake = places.watch()
     outcomes: list[Outcome] = []
     made = bench.waiting()
@@ -152,7 +152,7 @@ def test_closing_the_pool_ends_it(bench: Bench) -> None:
     assert bench.processes() == []
 
 
-@pytest.mark.parametrize("moment", ["begin", "_ends_soon", "finish"])
+@pytest.mark.parametrize("moment", ["spawn", "_ends_soon", "finish"])
 def test_an_exception_from_outside_leaves_nothing_running(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
@@ -165,7 +165,7 @@ def test_an_exception_from_outside_leaves_nothing_running(
         calls.append(1)
         if len(calls) > 1:
             return real(*given)
-        if moment == "begin":
+        if moment == "spawn":
             real(*given)
         raise KeyboardInterrupt
 

@@ -41,7 +41,9 @@ __all__ = ["bench", "pytestmark"]
 # --- mistakes of ours
 
 
-@pytest.mark.parametrize("where", ["_take_in", "_start_some", "_turn", "_keep_time", "_exited", "_tell", "_finish"])
+@pytest.mark.parametrize(
+    "where", ["_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_tell", "_finish"]
+)
 def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

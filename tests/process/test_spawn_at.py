@@ -344,7 +344,7 @@ def test_more_than_the_system_takes_is_the_systems_error(way: str, tmp_path: Pat
     assert caught.value.errno == E2BIG
 
 
-SCARCE = {
+TEMPORARY_ERRORS = {
     "processes": f"""
 import resource
 if os.getuid() == 0:
@@ -373,10 +373,10 @@ assert [fd for fd in range(20) if os.path.exists(f"/dev/fd/{fd}")] == before
 """
 
 
-@pytest.mark.parametrize("what", SCARCE)
+@pytest.mark.parametrize("what", TEMPORARY_ERRORS)
 def test_want_of_what_others_may_give_back_is_the_systems_error(what: str) -> None:
     """With too many processes or descriptors an OSError tells the loop to try again, and nothing stays open."""
-    in_another_python(SCARCE[what] + TRY)
+    in_another_python(TEMPORARY_ERRORS[what] + TRY)
 
 
 # --- nothing is left behind

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from hookrun.match import glob
+from hookrun.globs import glob
 from hookrun.scaffold import writing
 from hookrun.scaffold.cases import example
 from hookrun.scaffold.hook import Wish, plan

@@ -11,7 +11,7 @@ import pytest
 
 from hookrun.config import cache
 from hookrun.config.find import find
-from hookrun.process.prepare import Surroundings
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust import identities
 from hookrun.trust.digest import declaration
 from hookrun.trust.examine import Examiner
@@ -61,7 +61,7 @@ def remember(project: Project, digest: str) -> Path:
     compiled = cache.load(find(root, home))
     assert compiled is not None
     [hook] = compiled.hooks()
-    around = Surroundings({}, project=root, request_id="", home=home)
+    around = HookEnvironment({}, project=root, request_id="", home=home)
     files = Examiner(home, root, around).files(hook)
     assert files
     known = identities.Identities(home, root)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrun.edit.json_edit import Json
 from hookrun.wiring import codex_trust
 from hookrun.wiring.codex_trust import Config, wanted
 from hookrun.wiring.entries import Form, Found
 from hookrun.wiring.files import Existing
-from hookrun.wiring.json_edit import Json
 
 if TYPE_CHECKING:
     from pathlib import Path

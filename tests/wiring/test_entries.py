@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
+from hookrun.edit.json_edit import Json
 from hookrun.wiring.entries import Form, FormError, ours, put_in, take_out
-from hookrun.wiring.json_edit import Json
 from tests.wiring.texts import UNHURRIED, written
 
 NESTED, FLAT = Form(), Form("bash", nested=False, first=(("version", 1),))

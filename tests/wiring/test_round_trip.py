@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.agents import load
+from hookrun.edit.json_edit import Json
 from hookrun.wiring import change, install
 from hookrun.wiring.command import this_program
 from hookrun.wiring.files import MARK, WiringError, existing
 from hookrun.wiring.install import Wish
-from hookrun.wiring.json_edit import Json
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.places import Spot, path
-from tests.wiring.test_toml_edit import texts
+from tests.edit.test_toml_edit import texts
 from tests.wiring.texts import UNHURRIED, written
 
 EVENTS = {"claude": ["PreToolUse", "Stop"], "codex": ["PreToolUse", "Stop"], "gemini": ["BeforeTool", "AfterAgent"]}

@@ -1,0 +1,360 @@
+"""Stores what hooks learn: one SQLite file per account, written by many processes at once."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from hookrun.config.find import NoHomeError, home_directory
+from hookrun.state import make_private_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hookrun import Context, Engine, Verdict
+
+APPLICATION_ID = 0x686B7276
+"""`PRAGMA application_id` of our databases ("hkrv"): the database of another program is never touched."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE error_kinds (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            fingerprint TEXT NOT NULL UNIQUE,
+            normal TEXT NOT NULL
+        )""",
+        """CREATE TABLE errors (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            chain TEXT NOT NULL UNIQUE,
+            kind_id INTEGER NOT NULL REFERENCES error_kinds (id),
+            session TEXT NOT NULL,
+            at REAL NOT NULL,
+            message TEXT NOT NULL,
+            context TEXT NOT NULL,
+            tool TEXT,
+            call TEXT,
+            times INTEGER NOT NULL DEFAULT 1,
+            fixed_at REAL
+        )""",
+        "CREATE INDEX errors_of_kind ON errors (kind_id)",
+        "CREATE INDEX errors_of_session ON errors (session, fixed_at)",
+        """CREATE TABLE fixes (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            error_id INTEGER NOT NULL REFERENCES errors (id),
+            at REAL NOT NULL,
+            description TEXT NOT NULL,
+            successful INTEGER NOT NULL
+        )""",
+        "CREATE INDEX fixes_of_error ON fixes (error_id)",
+        """CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            error_id INTEGER NOT NULL REFERENCES errors (id),
+            at REAL NOT NULL,
+            tool TEXT NOT NULL,
+            what TEXT NOT NULL,
+            ok INTEGER NOT NULL,
+            fix_id INTEGER REFERENCES fixes (id)
+        )""",
+        "CREATE INDEX attempts_of_error ON attempts (error_id)",
+        """CREATE TABLE patterns (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            key TEXT NOT NULL UNIQUE,
+            kind TEXT NOT NULL,
+            project TEXT NOT NULL,
+            title TEXT NOT NULL,
+            details TEXT NOT NULL,
+            score REAL NOT NULL,
+            times INTEGER NOT NULL DEFAULT 1,
+            first_at REAL NOT NULL,
+            last_at REAL NOT NULL
+        )""",
+        """CREATE TABLE sessions (
+            session TEXT PRIMARY KEY,
+            project TEXT,
+            started REAL NOT NULL,
+            ended REAL,
+            last REAL NOT NULL,
+            calls INTEGER NOT NULL DEFAULT 0,
+            failures INTEGER NOT NULL DEFAULT 0
+        )""",
+        """CREATE TABLE checkpoints (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            session TEXT NOT NULL,
+            at REAL NOT NULL,
+            score REAL
+        )""",
+        "CREATE INDEX checkpoints_of_session ON checkpoints (session)",
+        """CREATE TABLE session_files (
+            session TEXT NOT NULL,
+            path TEXT NOT NULL,
+            PRIMARY KEY (session, path)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE activity (
+            session TEXT NOT NULL,
+            quarter INTEGER NOT NULL,
+            events INTEGER NOT NULL,
+            PRIMARY KEY (session, quarter)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE tool_calls (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            session TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            at REAL NOT NULL,
+            ms REAL,
+            ok INTEGER NOT NULL
+        )""",
+        "CREATE INDEX tool_calls_of_session ON tool_calls (session)",
+        """CREATE TABLE inferences (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            session TEXT NOT NULL,
+            model TEXT NOT NULL,
+            at REAL NOT NULL,
+            input INTEGER NOT NULL,
+            output INTEGER NOT NULL,
+            cache_read INTEGER NOT NULL,
+            cache_creation INTEGER NOT NULL,
+            cost REAL,
+            reported REAL
+        )""",
+        "CREATE INDEX inferences_of_session ON inferences (session)",
+    ),
+)
+"""Step i migrates version i to i + 1 (`PRAGMA user_version`). A released step is never changed."""
+
+# The journal is SQLite's own default, a rollback journal, and not a write-ahead log. A log is faster for a connection
+# that stays open; but its shared memory does not work for a home directory on a network file system, an open connection
+# must not live through a fork of the program, and SQLite before 3.51.3 can corrupt a database in which several
+# processes write and checkpoint at the same instant (sqlite.org/wal.html#walresetbug), which is exactly what happens
+# here. A transaction with its own connection costs about a millisecond, in a thread that no caller waits for.
+
+TIMEOUT = 10.0
+"""Seconds to wait for the transactions of other processes."""
+
+UNREADABLE = "it is not a database that can be read; move it away to begin anew, or put a copy of it back"
+REASONS = {
+    sqlite3.SQLITE_BUSY: "another process has held it for too long; try again",
+    sqlite3.SQLITE_LOCKED: "another process has held it for too long; try again",
+    sqlite3.SQLITE_READONLY: "it cannot be written to; make the file and its directory writable",
+    sqlite3.SQLITE_IOERR: "it cannot be read or written; look after the disk",
+    sqlite3.SQLITE_CORRUPT: UNREADABLE,
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make it a file in a directory that can be written to",
+    sqlite3.SQLITE_PERM: "access is denied; make the file and its directory writable",
+    sqlite3.SQLITE_AUTH: "access is denied; make the file and its directory writable",
+    sqlite3.SQLITE_NOTADB: UNREADABLE,
+}
+"""SQLite's primary error codes (sqlite.org/rescode.html) -> what is wrong here, and what to do."""
+NUMERIC_COLUMNS = """
+    SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
+"""
+HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
+"""The numeric columns, and whether one of them holds anything else: SQLite accepts that."""
+TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+
+
+class StoreError(Exception):
+    """The database cannot be used; the message names the file, what is wrong with it and what to do."""
+
+
+class Store:
+    """A database file that is opened for each operation and closed after it: any thread or process may use it.
+
+    `path` is by default `.local/state/hookrun/observe.db` in the home directory; nothing is opened or created before
+    the first use. `timeout` is how many seconds an operation waits for other processes.
+
+    A file that is corrupt, of a newer hookrun or of another program is not changed, and raises StoreError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, timeout: float = TIMEOUT) -> None:
+        self._path = None if path is None else os.path.abspath(path)
+        self._timeout = timeout
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file. Raises StoreError if the home directory is unknown."""
+        if self._path is None:
+            try:
+                self._path = default_path()
+            except NoHomeError as error:
+                raise StoreError(str(error)) from error
+        return self._path
+
+    @property
+    def place(self) -> str:
+        """The same as `path`, empty if the home directory is unknown."""
+        try:
+            return self.path
+        except StoreError:
+            return ""
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection in a transaction that is committed at the end, and rolled back if anything is raised.
+
+        Creates the file (0600) and missing directories (0700). Raises StoreError.
+        """
+        with self.as_store_errors():
+            self._create()
+            with closing(self._connect()) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                self._migrate(connection)
+                yield connection
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that sees one state of the database, an empty one if there is no file yet.
+
+        Creates no file. Raises StoreError.
+        """
+        with self.as_store_errors():
+            version = 0
+            if os.path.lexists(self.path):
+                with closing(self._connect()) as connection:
+                    connection.execute("BEGIN")
+                    version = self._version(connection)
+                    if version == len(MIGRATIONS):
+                        yield connection
+                        return
+            if version:  # of an older hookrun: write() migrates it
+                with self.write() as connection:
+                    yield connection
+                return
+            with closing(_with_named_rows(sqlite3.connect(":memory:", isolation_level=None))) as empty:
+                self._migrate(empty)
+                yield empty
+
+    def _connect(self) -> sqlite3.Connection:
+        # mode=rw: reading creates no file, and rolls back what a killed process had begun to write.
+        uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
+        return _with_named_rows(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None))
+
+    def _create(self) -> None:
+        if os.path.lexists(self.path):
+            return
+        directory = os.path.dirname(self.path)
+        try:
+            make_private_dir(directory)
+            # Linked into place when closed: closing a file drops every POSIX lock of this process on it, also those
+            # that SQLite holds in another thread.
+            fd, fresh = tempfile.mkstemp(prefix=".observe-", dir=directory)
+            os.close(fd)
+            try:
+                os.link(fresh, self.path)
+            except FileExistsError:  # another process was first
+                pass
+            finally:
+                os.unlink(fresh)
+        except OSError as error:
+            raise StoreError(f"{error.filename or self.path}: {error.strerror or error}") from error
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        version = self._version(connection)
+        if version == len(MIGRATIONS):
+            return
+        for step in MIGRATIONS[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        """Return the version of the database, 0 for an empty file. Raises StoreError for one that is not ours."""
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if owner != APPLICATION_ID:
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if owner or version or tables:
+                raise StoreError(f"{self.path}: it is a database of another program; name another file")
+            return 0
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"{self.path}: it was written by a newer hookrun (version {version} of the database, this hookrun knows"
+                f" {len(MIGRATIONS)}); upgrade hookrun, or name another file"
+            )
+        return version
+
+    @contextmanager
+    def as_store_errors(self) -> Iterator[None]:
+        """Raise errors of the file, and of damaged content in it, as StoreError.
+
+        An error in a statement or a value while the file is sound is a defect of ours, and is raised unchanged.
+        """
+        try:
+            yield
+        except (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            reason = _reason(error) or (UNREADABLE if self._damaged() else None)
+            if reason is None:
+                raise
+            raise StoreError(f"{self.path}: {reason} ({error})") from error
+
+    def _damaged(self) -> bool:
+        """Return whether the file is corrupt; it is read from end to end."""
+        if not os.path.lexists(self.path):
+            return False
+        try:
+            with closing(self._connect()) as connection, closing(sqlite3.connect(":memory:")) as sound:
+                for step in MIGRATIONS[: self._version(connection)]:
+                    for statement in step:
+                        sound.execute(statement)
+                missing = set(sound.execute(TABLES)) - {tuple(row) for row in connection.execute(TABLES)}
+                if missing or connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                    return True
+                numbers = sound.execute(NUMERIC_COLUMNS).fetchall()
+                return any(connection.execute(HAS_TEXT.format(*each)).fetchone()[0] for each in numbers)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            return _reason(error) in (None, UNREADABLE)
+
+
+def _reason(error: Exception) -> str | None:
+    if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
+        return UNREADABLE  # in a name of the schema or in a value
+    return REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+
+
+def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def default_path(home: str | None = None) -> str:
+    """Return the path of the database of `home`, by default this account's. Raises NoHomeError without one."""
+    return os.path.join(home or home_directory(), ".local/state/hookrun/observe.db")
+
+
+def register_observers(
+    engine: Engine,
+    place: str,
+    handlers: Mapping[str, tuple[str, Callable[[Context], Verdict | None]]],
+    *,
+    priority: int = 500,
+    always: bool = True,
+    thread: bool = True,
+) -> None:
+    """Register handlers that write to `place`, by name -> event and function. Their failures refuse nothing."""
+    for name, (event, handler) in handlers.items():
+        engine.register(
+            event,
+            handler,
+            name=unique_name(engine, name, place),
+            metadata={PLACE: place},
+            priority=priority,
+            always=always,
+            thread=thread,
+            on_failure="continue",
+        )
+
+
+PLACE = "writes_to"
+"""The key in a hook's metadata that says where it writes."""
+
+
+def unique_name(engine: Engine, name: str, place: str) -> str:
+    """Return the name, with the place added where it is taken by a hook that writes elsewhere: both are to run."""
+    others = [hook for hook in engine.hooks() if hook.name == name]
+    return f"{name}@{place}" if any((hook.metadata or {}).get(PLACE, place) != place for hook in others) else name

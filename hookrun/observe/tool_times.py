@@ -1,0 +1,178 @@
+"""Times tool calls and counts their failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from hookrun.observe import sanitize
+from hookrun.observe.canonical_json import canonical_json
+from hookrun.observe.context_fields import session_of
+from hookrun.observe.database import Store, register_observers
+from hookrun.observe.timestamps import fired_at
+
+if TYPE_CHECKING:
+    from hookrun import Context, Engine
+    from hookrun.observe.timestamps import Clock
+
+    Key = tuple[str, ...]
+
+MAX_MS = 1e12
+"""Some thirty years: a longer time is an error of the agent's, which an earlier hookrun stored all the same."""
+MAX_PENDING = 1000
+"""Unfinished calls that are remembered; beyond that the oldest are forgotten."""
+
+COUNTED = """
+    WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms
+        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?))
+    SELECT tool, count(*), sum(NOT ok), count(ms), total(ms), avg(ms), max(ms)
+    FROM calls GROUP BY tool ORDER BY total(ms) DESC, count(*) DESC, tool
+"""
+RANKED = """
+    SELECT tool, ms FROM (
+        SELECT tool, ms, row_number() OVER (PARTITION BY tool ORDER BY ms) AS place,
+            count(*) OVER (PARTITION BY tool) AS timed
+        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?) AND ms <= 1e12
+    ) WHERE place IN ((timed * 50 + 99) / 100, (timed * 95 + 99) / 100) ORDER BY tool, ms
+"""
+"""The calls at the 50th and 95th percentile of each tool, which may be one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTime:
+    """How one tool was used. Times are milliseconds, None where no call was timed; `timed` is how many were.
+
+    `p50_ms` and `p95_ms` are nearest-rank percentiles: times of actual calls.
+    """
+
+    tool: str
+    count: int
+    failures: int
+    timed: int
+    total_ms: float
+    mean_ms: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+    max_ms: float | None
+
+
+class ToolTimes:
+    """A bundle that times every tool call, from pre_tool_use to post_tool_use or post_tool_failure.
+
+    A `duration_ms` in the context, as some agents send it, takes precedence: it does not include waiting for the user.
+    A call whose beginning was not seen is counted without a time; of calls that never end the latest `pending` are
+    remembered. Calls are identified by their `tool_use_id`, without one by tool and arguments.
+
+    >>> from hookrun import PostToolUse
+    >>> from hookrun.observe import Store, ToolTimes
+    >>> import os, tempfile
+    >>> times = ToolTimes(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
+    >>> times.on_result(PostToolUse(session_id="s1", tool_name="bash", duration_ms=120))
+    >>> [(each.tool, each.count, each.p95_ms) for each in times.per_tool()]
+    [('bash', 1, 120.0)]
+
+    Everything but `on_call` raises StoreError where the database cannot be used.
+    """
+
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        pending: int = MAX_PENDING,
+        stopwatch: Clock = time.perf_counter,
+        clock: Clock = time.time,
+    ) -> None:
+        self._store = store or Store()
+        self._stopwatch = stopwatch
+        self._clock = clock
+        self._limit = pending
+        self._lock = threading.Lock()
+        self._began: dict[int, tuple[Key, float]] = {}
+        self._calls: dict[Key, list[int]] = {}
+        self._numbers = count()
+
+    def register(self, engine: Engine) -> None:
+        """Register the handlers of this bundle: the last before the tool runs, the first after it."""
+        # Not `always`: a call that was blocked earlier never ends. Not in a thread: that would delay the start time.
+        call = {"tool-times-call": ("pre_tool_use", self.on_call)}
+        register_observers(engine, self._store.place, call, priority=1000, always=False, thread=False)
+        results = {
+            "tool-times-result": ("post_tool_use", self.on_result),
+            "tool-times-failure": ("post_tool_failure", self.on_failure),
+        }
+        register_observers(engine, self._store.place, results, priority=0)
+
+    @property
+    def pending(self) -> int:
+        """The number of calls that have begun and not ended."""
+        return len(self._began)
+
+    def on_call(self, ctx: Context) -> None:
+        """Remember when a call began."""
+        key, now = _key(ctx), self._stopwatch()
+        with self._lock:
+            number = next(self._numbers)
+            self._began[number] = (key, now)
+            self._calls.setdefault(key, []).append(number)
+            if len(self._began) > self._limit:
+                oldest = next(iter(self._began))
+                self._take(self._began[oldest][0], 0)
+
+    def on_result(self, ctx: Context) -> None:
+        """Store the duration of a call; with a `tool_result_error` it has failed."""
+        self._store_call(ctx, ok=not ctx.tool_result_error)
+
+    def on_failure(self, ctx: Context) -> None:
+        """Store the duration of a call that has failed."""
+        self._store_call(ctx, ok=False)
+
+    def per_tool(self, *, session_id: str | None = None, since: float = 0.0) -> list[ToolTime]:
+        """Return how each tool was used from `since` (seconds since 1970) on, the largest total time first."""
+        values = (since, session_id, session_id)
+        with self._store.read() as db:
+            percentiles: dict[str, list[float]] = {}
+            for tool, ms in db.execute(RANKED, values):
+                percentiles.setdefault(tool, []).append(ms)
+            rows = db.execute(COUNTED, values).fetchall()
+        return [
+            ToolTime(tool, count, failures, timed, total, mean, p50, p95, longest)
+            for tool, count, failures, timed, total, mean, longest in rows
+            for p50, p95 in [(percentiles[tool][0], percentiles[tool][-1]) if timed else (None, None)]
+        ]
+
+    def _store_call(self, ctx: Context, *, ok: bool) -> None:
+        now, key = self._stopwatch(), _key(ctx)
+        with self._lock:
+            # The latest of identical calls: an earlier one may have been blocked and never end.
+            began = self._take(key, -1) if key in self._calls else None
+        ms = _reported_ms(ctx)
+        if ms is None and began is not None:
+            ms = max(now - began, 0.0) * 1000
+        values = (session_of(ctx), sanitize.name(ctx.tool_name), fired_at(ctx, self._clock), ms, ok)
+        with self._store.write() as db:
+            db.execute("INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, ?, ?, ?, ?)", values)
+
+    def _take(self, key: Key, which: int) -> float:
+        """Remove a call, the first (0) or the last (-1) of its key, and return when it began."""
+        numbers = self._calls[key]
+        _, began = self._began.pop(numbers.pop(which))
+        if not numbers:
+            del self._calls[key]
+        return began
+
+
+def _key(ctx: Context) -> Key:
+    session = ctx.session_id or ""
+    if ctx.tool_use_id:
+        return (session, ctx.tool_use_id)
+    return (session, ctx.tool_name or "", canonical_json(ctx.tool_args))
+
+
+def _reported_ms(ctx: Context) -> float | None:
+    ms = ctx.get("duration_ms")
+    if isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 <= ms <= MAX_MS:
+        return None
+    return float(ms)

@@ -1,0 +1,331 @@
+"""Cause chains: an error, what was tried, what fixed it, and what is told when it comes again."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hookrun import ErrorOccurred, PostToolFailure, PostToolUse
+from hookrun.observe import CauseChains, error_chains
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookrun import Verdict
+    from hookrun.observe import Store
+    from tests.observe.conftest import Clock
+
+TOKEN = "ghp_" + "a1B2c3D4" * 5
+NO_YAML = "ModuleNotFoundError: No module named 'yaml' (line 12)"
+
+
+@pytest.fixture
+def causes(store: Store, clock: Clock) -> CauseChains:
+    """Return the bundle."""
+    return CauseChains(store, clock=clock)
+
+
+def failed(error: str = NO_YAML, command: str = "pytest", session: str | None = "s1", **more: Any) -> PostToolFailure:
+    """Return the context of a command that failed."""
+    args = {"command": command}
+    return PostToolFailure(session_id=session, tool_name="bash", tool_args=args, tool_result_error=error, **more)
+
+
+def ran(command: str, session: str | None = "s1", **more: Any) -> PostToolUse:
+    """Return the context of a command that went well."""
+    return PostToolUse(session_id=session, tool_name="bash", tool_args={"command": command}, **more)
+
+
+def edited(path: str, old: str = "a", new: str = "b", session: str = "s1") -> PostToolUse:
+    """Return the context of an edit."""
+    args = {"file_path": path, "old_string": old, "new_string": new}
+    return PostToolUse(session_id=session, tool_name="edit", tool_args=args, working_dir="/srv/app")
+
+
+def chain_of(verdict: Verdict | None) -> str:
+    """Return the chain that a handler passed on."""
+    assert verdict is not None
+    assert verdict.action == "continue"
+    assert verdict.modified_context is not None
+    return str(verdict.modified_context["causal_chain_id"])
+
+
+def test_an_error_of_the_agent(causes: CauseChains) -> None:
+    """What error_info tells is kept, at the time of the fire, and the chain is passed on."""
+    info = {"error_message": "boom", "context": {"step": 3}, "severity": "high"}
+    context = ErrorOccurred(session_id="s1", error_info=info, timestamp="2026-03-01T08:00:00.000Z")
+    chain = causes.chain(chain_of(causes.on_error(context)))
+    assert (chain.session_id, chain.message, chain.at, chain.times) == ("s1", "boom", 1_772_352_000.0, 1)
+    assert (chain.fix, chain.fixed_at, chain.tool) == (None, None, None)
+
+
+@pytest.mark.parametrize("message", [{}, {"error_message": None}, {"error_message": 7}])
+def test_an_error_without_a_message(causes: CauseChains, message: dict[str, object]) -> None:
+    """It is an unknown error; without any error_info there is nothing to keep."""
+    found = causes.on_error(ErrorOccurred(session_id="s1", error_info={**message, "context": {}}))
+    assert causes.chain(chain_of(found)).message == "Unknown error"
+    assert causes.on_error(ErrorOccurred(session_id="s1")) is None
+
+
+def test_what_fixed_a_failed_command(causes: CauseChains) -> None:
+    """When the very call succeeds, what went well since is its fix: in order, without what failed or only looked."""
+    chain = chain_of(causes.on_failure(failed(command="pytest  -q\n")))
+    causes.on_failure(failed("no such package", "pip install yaml"))
+    causes.on_result(PostToolUse(session_id="s1", tool_name="read", tool_args={"file_path": "/srv/app/a.py"}))
+    causes.on_result(ran("pip install pyyaml"))
+    causes.on_result(edited("/srv/app/src/a.py", "import yml", "import yaml"))
+    assert causes.chain(chain).fix is None
+    causes.on_result(ran(" pytest -q"))
+    found = causes.chain(chain)
+    assert found.fix is not None
+    assert found.fix.description == ('running `pip install pyyaml`; editing src/a.py ("import yml" -> "import yaml")')
+    assert [(each.tool, each.ok, each.in_fix) for each in found.attempts] == [
+        ("bash", False, True),
+        ("bash", True, True),
+        ("edit", True, True),
+    ]
+    assert found.fixed_at is not None
+
+
+def test_only_the_same_call_is_a_fix(causes: CauseChains) -> None:
+    """Another command, another tool with those arguments or another session proves nothing."""
+    chain = chain_of(causes.on_failure(failed(command="make")))
+    causes.on_result(ran("make test"))
+    causes.on_result(ran("make", session="s2"))
+    causes.on_result(PostToolUse(session_id="s1", tool_name="mcp__x__bash", tool_args={"command": "make"}))
+    assert causes.chain(chain).fixed_at is None
+    causes.on_result(ran("make"))
+    assert causes.chain(chain).fixed_at is not None
+
+
+def test_what_a_call_is_for_does_not_matter(causes: CauseChains) -> None:
+    """A bash call is its command, whatever its description and timeout; any other call is all of its arguments."""
+    chain = chain_of(causes.on_failure(failed(command="make")))
+    args = {"command": "make", "description": "again", "timeout": 9}
+    causes.on_result(PostToolUse(session_id="s1", tool_name="bash", tool_args=args))
+    assert causes.chain(chain).fixed_at is not None
+    context = {"session_id": "s1", "tool_name": "mcp__db__query"}
+    failure = PostToolFailure(**context, tool_args={"q": "a", "n": [1, 2]}, tool_result_error="no table")
+    chain = chain_of(causes.on_failure(failure))
+    causes.on_result(PostToolUse(**context, tool_args={"q": "a", "n": [1, 3]}))
+    assert causes.chain(chain).fixed_at is None
+    causes.on_result(PostToolUse(**context, tool_args={"n": [1, 2], "q": " a "}))
+    assert causes.chain(chain).fixed_at is not None
+
+
+def test_the_same_error_again_is_the_same_chain(causes: CauseChains) -> None:
+    """While it is open, an error that only varies is counted; another error, call or session begins a chain."""
+    first = chain_of(causes.on_failure(failed("took 3.1 s", "make")))
+    causes.on_result(edited("/srv/app/a.py"))
+    assert chain_of(causes.on_failure(failed("took 4.2 s", "make"))) == first
+    assert causes.chain(first).times == 2
+    assert [each.tool for each in causes.chain(first).attempts] == ["edit"], "failing again is no attempt to fix it"
+    others = [failed("took too long", "make"), failed("took 1 s", "make x"), failed("took 1 s", "make", "s2")]
+    assert len({first, *(chain_of(causes.on_failure(each)) for each in others)}) == 4
+    causes.on_result(ran("make"))
+    assert next(each.what for each in causes.chain(first).attempts if each.in_fix) == 'editing a.py ("a" -> "b")'
+    assert chain_of(causes.on_failure(failed("took 5.0 s", "make"))) != first
+
+
+def test_one_failure_told_twice_is_one_chain(causes: CauseChains) -> None:
+    """An agent may fire both `error` and `post_tool_failure`: the call is known from whichever has it."""
+    first = chain_of(causes.on_error(ErrorOccurred(session_id="s1", error_info={"error_message": NO_YAML})))
+    assert chain_of(causes.on_failure(failed())) == first
+    causes.on_result(ran("pytest"))
+    assert causes.chain(first).fixed_at is not None
+
+
+def test_a_fix_without_changes(causes: CauseChains) -> None:
+    """What succeeds on a second run with nothing in between is told as that."""
+    chain = chain_of(causes.on_failure(failed("connection reset", "git fetch")))
+    causes.on_result(ran("git fetch"))
+    fix = causes.chain(chain).fix
+    assert fix is not None
+    assert fix.description == "running it again, with nothing changed in between"
+
+
+def test_a_result_that_is_an_error(causes: CauseChains) -> None:
+    """Some agents tell a failure as a result with an error: it is one."""
+    verdict = causes.on_result(ran("make", tool_result_error="no rule"))
+    assert causes.chain(chain_of(verdict)).message == "no rule"
+
+
+def test_sessions_without_a_name_are_one(causes: CauseChains) -> None:
+    """An agent that gives no session still has its fixes linked."""
+    chain = chain_of(causes.on_failure(failed(command="make", session=None)))
+    causes.on_result(ran("make", session=None))
+    assert causes.chain(chain).fixed_at is not None
+
+
+def test_attempts_have_an_end(causes: CauseChains) -> None:
+    """Of an error that nothing fixes only so many attempts are kept; it can still be fixed."""
+    chain = chain_of(causes.on_failure(failed(command="make")))
+    for number in range(error_chains.MAX_ATTEMPTS + 5):
+        causes.on_result(ran(f"try {number}"))
+    assert len(causes.chain(chain).attempts) == error_chains.MAX_ATTEMPTS
+    causes.on_result(ran("make"))
+    fix = causes.chain(chain).fix
+    assert fix is not None
+    assert fix.description.count(";") == 4
+
+
+def test_nothing_is_made_before_the_first_error(causes: CauseChains, tmp_path: Path) -> None:
+    """A session in which all goes well writes nothing."""
+    assert causes.on_result(ran("make")) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fix_that_the_program_tells(causes: CauseChains, clock: Clock) -> None:
+    """What helped closes the chain; what did not is kept and closes nothing. An unknown chain is named."""
+    chain = causes.record_error(NO_YAML, session_id="s1", context={"a": 1})
+    causes.record_fix(chain, "restart", successful=False)
+    assert (causes.chain(chain).fix, causes.chain(chain).fixed_at) == (None, None)
+    clock.now += 60
+    causes.record_fix(chain, "pip install pyyaml")
+    found = causes.chain(chain)
+    assert [(fix.description, fix.successful) for fix in found.fixes] == [
+        ("restart", False),
+        ("pip install pyyaml", True),
+    ]
+    assert found.fixed_at == clock.now
+    for use in (causes.chain, lambda chain: causes.record_fix(chain, "x")):
+        with pytest.raises(ValueError, match="no cause chain 'chain-0'"):
+            use("chain-0")
+
+
+def test_credentials_are_not_kept(causes: CauseChains, store: Store) -> None:
+    """Nothing in the file has them: message, context, commands, edits, fixes."""
+    chain = chain_of(causes.on_failure(failed(f"push with {TOKEN} failed", f"git push https://me:{TOKEN}@h/x")))
+    causes.on_result(ran(f"export GITHUB_TOKEN={TOKEN}"))
+    causes.on_result(edited("/srv/app/.env", TOKEN, "PASSWORD=hunter2hunter2"))
+    causes.record_fix(chain, f"using {TOKEN}")
+    causes.record_error("x", context={"password": "hunter2hunter2"})
+    with open(store.path, "rb") as file:
+        data = file.read()
+    assert b"[redacted]" in data
+    assert b"ghp_" not in data
+    assert b"hunter2" not in data
+
+
+def test_strange_texts(causes: CauseChains) -> None:
+    """Half a surrogate pair, NUL, quotes and megabytes can be kept and looked for."""
+    for message in ("\ud800", "a\0b", '"" OR NOT (', "___ * _", "x" * 3_000_000, ""):
+        chain = causes.record_error(message, session_id="\udfff")
+        assert causes.similar(message)[0].score == 1.0
+        causes.record_fix(chain, message)
+
+
+@pytest.fixture(params=["fts5", "without"])
+def indexed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Run a test with the index of words, and in an SQLite that has none."""
+    if request.param == "without":
+        monkeypatch.setattr(error_chains, "has_fts5", lambda _: False)
+        return False
+    with closing(sqlite3.connect(":memory:")) as db:
+        if not error_chains.has_fts5(db):
+            pytest.skip("this SQLite has no FTS5")
+    return True
+
+
+def test_similar_errors(causes: CauseChains, store: Store, indexed: bool) -> None:
+    """The best comes first, with its score and fix; what has nothing in common is not found."""
+    told = {
+        "ModuleNotFoundError: No module named 'yaml' (line 7)": "pip install pyyaml",
+        "ImportError: No module named yaml found in environment": "activate the environment",
+        "PermissionError: cannot write to disk": "chmod",
+        "connection refused by database server": "start the database",
+    }
+    for message, fix in told.items():
+        causes.record_fix(causes.record_error(message, session_id="s1"), fix)
+    found = causes.similar(NO_YAML)
+    assert [each.chain.fix.description for each in found if each.chain.fix] == list(told.values())[:2]
+    assert found[0].score == 1.0
+    assert 0.3 <= found[1].score < 0.9
+    assert len(causes.similar(NO_YAML, limit=1)) == 1
+    assert causes.similar("zebra quux") == []
+    with store.read() as db:
+        there = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'error_words'").fetchone()[0]
+    assert there == int(indexed)
+
+
+def test_the_index_finds_what_the_latest_would_not(
+    causes: CauseChains, indexed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an index any error is found however many came after it; without one the latest are compared."""
+    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 5)
+    causes.record_error("the turbine is out of alignment again")
+    for word in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
+        causes.record_error(f"nothing else than {word}")
+    found = [each.chain.message for each in causes.similar("turbine alignment is out")]
+    assert ("the turbine is out of alignment again" in found) is indexed
+
+
+def test_errors_kept_without_an_index_are_found_with_one(causes: CauseChains, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of several SQLites share the file: what one could not index the next one does."""
+    causes.record_error("the turbine is out of alignment")
+    with monkeypatch.context() as patch:
+        patch.setattr(error_chains, "has_fts5", lambda _: False)
+        causes.record_error("the rudder is out of alignment")
+    causes.record_error("the keel is out of alignment")
+    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 0)
+    assert len(causes.similar("which rudder is out of alignment")) == 3
+
+
+def test_of_one_kind_the_telling_one_is_found(causes: CauseChains, clock: Clock) -> None:
+    """Of errors that differ only in a quoted name, a fixed one is told, and of those the one with that name."""
+    for name in ("yaml", "click"):
+        causes.record_fix(causes.record_error(f"No module named '{name}'"), f"pip install {name}")
+    clock.now += 10
+    causes.record_error("No module named 'yaml'", session_id="another")
+    for name in ("yaml", "click"):
+        (found,) = causes.similar(f"No module named '{name}'")
+        assert found.chain.fix is not None
+        assert found.chain.fix.description == f"pip install {name}"
+
+
+def test_the_model_is_told_what_helped(causes: CauseChains) -> None:
+    """A new error like one that was fixed comes with the fix and its date, once; one like no other comes alone."""
+    causes.on_failure(failed(session="old", timestamp="2026-01-02T10:00:00Z"))
+    causes.on_result(ran("pip install pyyaml", "old", timestamp="2026-01-02T10:01:00Z"))
+    causes.on_result(ran("pytest", "old", timestamp="2026-01-02T10:02:00Z"))
+    again = failed("ModuleNotFoundError: No module named 'yaml' (line 99)", "python app.py")
+    verdict = causes.on_failure(again)
+    assert verdict is not None
+    assert verdict.additional_context == ("A similar error (2026-01-02) was fixed by: running `pip install pyyaml`")
+    for context in (again, failed("the disk is full of water", "make")):
+        verdict = causes.on_failure(context)
+        assert verdict is not None
+        assert verdict.additional_context is None
+
+
+def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: Store) -> None:
+    """Neither an open error nor an attempt that did not help is a fix; `tell=False` tells nothing at all."""
+    causes.record_fix(causes.record_error(NO_YAML, session_id="old"), "restart", successful=False)
+    verdict = causes.on_failure(failed())
+    assert verdict is not None
+    assert verdict.additional_context is None
+    causes.record_fix(chain_of(verdict), "pip install pyyaml")
+    verdict = CauseChains(store, tell=False).on_failure(failed(session="s3"))
+    assert verdict is not None
+    assert verdict.additional_context is None
+    verdict = causes.on_failure(failed(session="s4"))
+    assert verdict is not None
+    assert verdict.additional_context is not None
+
+
+def test_chains_newest_first(causes: CauseChains, clock: Clock) -> None:
+    """They can be asked for by session and time, and counted."""
+    ids = []
+    for number, session in enumerate("aba"):
+        clock.now = 1000.0 + number
+        ids.append(causes.record_error(f"error {'x' * number}", session_id=session))
+    causes.record_fix(ids[0], "x")
+    assert [each.id for each in causes.chains()] == ids[::-1]
+    assert [each.id for each in causes.chains(session_id="a", limit=1)] == [ids[2]]
+    assert [each.id for each in causes.chains(since=1001.0)] == [ids[2], ids[1]]
+    assert causes.totals() == (3, 1)
+    assert causes.totals(session_id="a") == (2, 1)
+    assert causes.totals(since=1001.0) == (2, 0)

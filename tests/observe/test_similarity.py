@@ -1,0 +1,108 @@
+"""What makes two error messages the same, and how alike others are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from hookrun.observe.similarity import MAX_CHARS, coverage, fingerprint, normalize, similarity
+
+PLAIN = "abcdefghijklmnopqrstuvwxyz"
+NAME = st.text(PLAIN, min_size=1, max_size=8)
+QUOTED = st.text(
+    st.characters(exclude_characters="\"'`\n\r\\", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20
+)
+
+VARYING = {
+    "number": st.integers(0, 10**9).map(str) | st.floats(0, 1e6, allow_nan=False).map("{:.3f}".format),
+    "hex": st.integers(0, 2**64).map(hex),
+    "digest": st.tuples(st.text("0123456789abcdef", min_size=6, max_size=38)).map(lambda it: f"a1{it[0]}"),
+    "uuid": st.uuids().map(str),
+    "path": st.lists(NAME, min_size=2, max_size=5).map(lambda parts: "/" + "/".join(parts) + ".py"),
+    "relative path": st.lists(NAME, min_size=2, max_size=5).map("/".join),
+    "place": st.tuples(NAME, st.integers(1, 9999), st.integers(1, 200)).map(lambda it: f"{it[0]}.py:{it[1]}:{it[2]}"),
+    "URL": st.tuples(NAME, NAME).map(lambda it: f"https://{it[0]}.example/{it[1]}?q={it[0]}"),
+    "quoted": QUOTED.map("'{}'".format),
+    "doubly quoted": QUOTED.map('"{}"'.format),
+    "backquoted": QUOTED.map("`{}`".format),
+}
+"""What may differ between two errors that are the same."""
+
+
+@pytest.mark.parametrize("kind", VARYING)
+@given(data=st.data(), before=st.lists(NAME, max_size=3), after=st.lists(NAME, max_size=3))
+def test_what_varies_does_not_matter(kind: str, data: st.DataObject, before: list[str], after: list[str]) -> None:
+    """Two messages that differ in one number, path, id, URL or quoted value have one fingerprint."""
+    one, other = (data.draw(VARYING[kind]) for _ in range(2))
+    texts = [" ".join([*before, each, *after]) for each in (one, other)]
+    assert normalize(texts[0]) == normalize(texts[1])
+    assert fingerprint(texts[0]) == fingerprint(texts[1])
+
+
+@given(st.lists(NAME, min_size=1, max_size=6), st.lists(NAME, min_size=1, max_size=6))
+def test_words_matter(one: list[str], other: list[str]) -> None:
+    """Messages of different words differ, however they are spaced and written."""
+    plain = [[word.lower() for word in words] for words in (one, other)]
+    same = fingerprint(" ".join(one)) == fingerprint("\n\t ".join(other).upper())
+    assert same == (plain[0] == plain[1])
+
+
+@given(st.text())
+def test_what_is_normal_stays_so(text: str) -> None:
+    """The normal form of a normal form is itself, is short, and any text has one."""
+    once = normalize(text)
+    assert normalize(once) == once
+    assert len(once) <= MAX_CHARS + 1
+    fingerprint(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (
+            'File "/home/me/app/main.py", line 12, in run',
+            "file <value>, line <n>, in run",
+        ),
+        ("src/app.py:3:7: error: Name 'foo' is not defined", "<path>: error: name <value> is not defined"),
+        ("main.c:10: undefined reference to `start'", "<path>: undefined reference to <value>"),
+        ("can't open file 'x y.py': it doesn't exist", "can't open file <value>: it doesn't exist"),
+        ("<Widget object at 0x7f3A2b> took 1.25s", "<widget object at <id>> took <n>s"),
+        ("\x1b[31mE  assert 3 == 4\x1b[0m", "e assert <n> == <n>"),
+        ("commit 3f2a9bc1d0 not found; face added", "commit <id> not found; face added"),
+        ("C:\\Users\\me\\x.txt is gone", "<path> is gone"),
+        ("GET https://a.example/b?c=1 gave 503 after 10:31:07", "get <url> gave <n> after <n>"),
+        ("Exit code 1\n\nKeyError: 'a'", "exit code <n> keyerror: <value>"),
+        ("either/or, and/or", "<path>, <path>"),
+    ],
+)
+def test_normal_forms(message: str, wanted: str) -> None:
+    """What is left of messages as tools write them."""
+    assert normalize(message) == wanted
+
+
+def test_likeness() -> None:
+    """The same is 1, nothing in common is 0, and what is nearer is more; it does not matter which comes first."""
+    base = "modulenotfounderror: no module named <value>"
+    near, far = "importerror: no module named <value>", "permission denied: <path>"
+    assert similarity(base, base) == 1.0
+    assert similarity("", "") == 1.0
+    assert similarity("abc", "xyz") == 0.0
+    assert 0.6 < similarity(base, near) < 1
+    assert similarity(base, far) < 0.3
+    assert similarity(base, near) == similarity(near, base)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_likeness_is_a_share(one: str, other: str) -> None:
+    """Any two texts have one, from 0 to 1, the same both ways."""
+    assert 0 <= similarity(one, other) == similarity(other, one) <= 1
+
+
+def test_coverage() -> None:
+    """It is the share of the words looked for; a word that is nearly there counts for a part of one."""
+    text = "Split the parser into two modules"
+    assert coverage("parser modules", text) == 1.0
+    assert coverage("parser rockets", text) < 0.8
+    assert 0 < coverage("parsers", text) < 1
+    assert coverage("", text) == 0.0
+    assert coverage("zzz", "") == 0.0
