@@ -11,7 +11,7 @@ from hookrun import agents, audit, context as contexts
 from hookrun.agents.caller import caller, has_own_wiring
 from hookrun.agents.forms import ENDS
 from hookrun.agents.message import UnreadableError, native_of, unread
-from hookrun.config.find import NoHomeError, account_home
+from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
 from hookrun.text import print_error, write_all
 
@@ -152,9 +152,9 @@ class ForAgent:
         if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
             return f"{self.agent.TITLE} fires {self.message.native} through a wiring of its own"
         if self.options.scope == "project":
-            from hookrun.wiring.present import wired_for_user
+            from hookrun.wiring.presence import user_wiring_answers
 
-            if wired_for_user(self.agent, self.message.native, command.home):
+            if user_wiring_answers(self.agent, self.message.native, command.home):
                 return f"{self.agent.TITLE} fires {self.message.native} through the person's own wiring"
         return None
 

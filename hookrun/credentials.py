@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 HIDDEN = "[redacted]"
 
@@ -159,6 +159,11 @@ def looks_like_credential(name: bytes) -> bool:
     """Return whether the name of an environment variable suggests that it holds a credential."""
     upper = name.upper()
     return upper.endswith(VARIABLE_ENDS) or any(word in upper for word in VARIABLE_WORDS)
+
+
+def scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the environment variables whose names do not suggest a credential."""
+    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
 
 
 def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Iterator[re.Match[str]]:

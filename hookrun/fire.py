@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrun import audit, context as contexts
-from hookrun.config.find import NoHomeError, home_directory
+from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.fastjson import dumps
 from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict

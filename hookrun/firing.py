@@ -11,7 +11,7 @@ from time import monotonic
 
 from hookrun import audit, context as contexts, state
 from hookrun.config import cache
-from hookrun.config.find import claude_directory, find, find_user_layer
+from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.config.cache import Compiled, Declared
-    from hookrun.config.find import Found
+    from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.switches import Switches
+    from hookrun.trust.approvals import UserDecisions
 
 REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
 """Events at which a refusal keeps something from happening."""
@@ -56,7 +56,7 @@ class Command:
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.warnings: list[str] = []
-        self.found: Found | None = None
+        self.found: ConfigFiles | None = None
         self.compiled: Compiled | None = None
         self.interrupted = 0
         self.elsewhere = 0.0
@@ -76,7 +76,7 @@ class Command:
         """Load what the home declares and nothing else."""
         self._compile(find_user_layer(self.home))
 
-    def _compile(self, found: Found) -> None:
+    def _compile(self, found: ConfigFiles) -> None:
         self.found = found
         self.compiled = cache.load(found)
         if self.compiled is not None:
@@ -129,7 +129,7 @@ class Fire:
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
         self.candidates: Declared | None = None
         self.chain: HookChain | None = None
-        self.trust: Switches | None = None
+        self.trust: UserDecisions | None = None
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run what applies to a context and return what it comes to. Raises TroubleError."""
@@ -245,20 +245,20 @@ class Fire:
 
     # --- what a person has decided
 
-    def _trust(self, around: HookEnvironment) -> Switches | None:
+    def _trust(self, around: HookEnvironment) -> UserDecisions | None:
         """Return who is asked about each hook: for a person, only what they have switched off."""
         command = self.command
         if command.agent is not None:
-            from hookrun.trust.check import Approvals
+            from hookrun.trust.approvals import Approvals
 
             return Approvals(command.home, command.project(), around, command.settings, given=command.trusted)
         if not os.path.lexists(state.data_dir(command.home)):
             return None
-        from hookrun.trust.switches import Switches
+        from hookrun.trust.approvals import UserDecisions
 
-        return Switches(command.home, command.project(), around, command.settings)
+        return UserDecisions(command.home, command.project(), around, command.settings)
 
-    def _tell_of_trust(self, chain: HookChain, trust: Switches) -> None:
+    def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
 
         These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.

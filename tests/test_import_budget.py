@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, store
-from hookrun.config.find import find
-from hookrun.trust import identities
+from hookrun.config import cache, cache_writer
+from hookrun.config.discovery import find
+from hookrun.trust import digest
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ WITHOUT_HOOKS = {
     "hookrun.audit",
     "hookrun.config",
     "hookrun.config.cache",
-    "hookrun.config.find",
+    "hookrun.config.discovery",
     "hookrun.context",
     "hookrun.events",
     "hookrun.fastjson",
@@ -78,9 +78,7 @@ FOR_A_PROCESS = {
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
-    "hookrun.claude.events",
-    "hookrun.claude.names",
-    "hookrun.claude.output",
+    "hookrun.claude.tables",
     "hookrun.claude.payload",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
@@ -110,14 +108,11 @@ OF_THE_AGENT = {
 FOR_TRUST = {
     "hookrun.dialects",
     "hookrun.trust",
-    "hookrun.trust.check",
+    "hookrun.trust.approvals",
     "hookrun.trust.digest",
-    "hookrun.trust.examine",
-    "hookrun.trust.files",
-    "hookrun.trust.identities",
-    "hookrun.trust.owners",
+    "hookrun.trust.hook_files",
+    "hookrun.trust.ownership",
     "hookrun.trust.store",
-    "hookrun.trust.switches",
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
@@ -162,8 +157,8 @@ def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
 @pytest.fixture(autouse=True)
 def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is compiled, and the digests, be kept however young the files are."""
-    monkeypatch.setattr(store, "YOUNG", -1)
-    monkeypatch.setattr(identities, "YOUNG", -1)
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
+    monkeypatch.setattr(digest, "YOUNG", -1)
 
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
@@ -212,11 +207,10 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.matched", "hookrun.claude.names"}
+    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
-    expressions = {"hookrun.claude.javascript", "hookrun.claude.expression"}
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared | expressions
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:

@@ -42,6 +42,6 @@ class Wiring(TypedDict):
     off: NotRequired[dict[str, object]]
     """A setting, as a path with dots -> the value that switches its hooks off."""
     drops: NotRequired[str]
-    """For what it drops a whole file with hooks: one of hookrun.doctor.shape.DROPS."""
+    """For what it drops a whole file with hooks: one of hookrun.doctor.checks.DROPS."""
     trust: NotRequired[str]
-    """What it wants trusted before it runs hooks: one of hookrun.doctor.trust.KINDS."""
+    """What it wants trusted before it runs hooks: one of hookrun.doctor.checks.KINDS."""

@@ -10,10 +10,10 @@ import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
-from hookrun.doctor.case import Case, look
-from hookrun.wiring import install
-from hookrun.wiring.command import this_program
+from hookrun.config.diagnostics import printable
+from hookrun.doctor.agent_state import AgentState, inspect_agent
+from hookrun.wiring import plan
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
@@ -34,8 +34,8 @@ def command(home: str | None, *, as_json: bool) -> None:
     where = spot(home)
     declared = declarations(where)
 
-    def case(agent: Agent) -> Case:
-        return look(agent, where, this_program(), declared_events(agent, declared), [])
+    def case(agent: Agent) -> AgentState:
+        return inspect_agent(agent, where, this_program(), declared_events(agent, declared), [])
 
     with ThreadPoolExecutor() as threads:  # some have to be asked for their version
         cases = list(threads.map(case, agents(AGENTS)))
@@ -48,7 +48,7 @@ def command(home: str | None, *, as_json: bool) -> None:
         click.echo(printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
 
 
-def _data(case: Case) -> dict[str, object]:
+def _data(case: AgentState) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
         "title": case.agent.TITLE,
@@ -62,13 +62,13 @@ def _data(case: Case) -> dict[str, object]:
     }
 
 
-def _not_wired(case: Case) -> list[str]:
+def _not_wired(case: AgentState) -> list[str]:
     """Return the agent's events for which a hook is declared and which are not wired."""
     have = {each.event for each in case.all_wired}
-    return [event for event in install.events_for(case.agent, case.declared) if event not in have]
+    return [event for event in plan.events_for(case.agent, case.declared) if event not in have]
 
 
-def _row(case: Case) -> list[str]:
+def _row(case: AgentState) -> list[str]:
     version = "not here" if case.installed is None else case.installed.version or "?"
     scopes = [scope for scope, found in case.wired.items() if found]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"

@@ -12,8 +12,8 @@ import click
 from hookrun import context as contexts
 from hookrun.agents.message import Message, UnreadableError, message_from_context, native_of
 from hookrun.cli.wiring import agents
-from hookrun.config.fields import CONTEXT_FIELDS
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
+from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.foresee import Known
 from hookrun.model import file_path
@@ -146,14 +146,14 @@ def _take_words(question: Asked, tool: str | None, args: Sequence[str]) -> None:
 def _argument(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.removesuffix(":"):
-        found = f"--arg {shown(text)}"
+        found = f"--arg {quote(text)}"
         raise click.UsageError(f'found {found}, expected NAME=TEXT or NAME:=JSON, such as --arg "command=git push"')
     if not name.endswith(":"):
         return name, value
     try:
         return name[:-1], json.loads(value)
     except ValueError as error:
-        raise click.UsageError(f"--arg {shown(text)}: what stands after := is not JSON ({error})") from None
+        raise click.UsageError(f"--arg {quote(text)}: what stands after := is not JSON ({error})") from None
 
 
 def somebody_can_answer() -> bool:

@@ -11,12 +11,12 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
-from hookrun.doctor.case import PROBLEM, Case, Finding, look
-from hookrun.doctor.checks import examine
+from hookrun.config.diagnostics import printable
+from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
+from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
 from hookrun.recipes.protect_hooks import missing
-from hookrun.wiring.command import this_program
+from hookrun.wiring.wired_command import this_program
 
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """The states of a hook that an agent does not run though nobody has switched it off."""
@@ -44,7 +44,7 @@ def command(ctx: click.Context, names: tuple[str, ...], home: str | None, *, pro
     where = spot(home)
     declared = declarations(where)
     cases = [
-        look(agent, where, this_program(), declared_events(agent, declared), declared.problems)
+        inspect_agent(agent, where, this_program(), declared_events(agent, declared), declared.problems)
         for agent in agents(names or AGENTS)
     ]
     unapproved, undecided = _unapproved(home)
@@ -71,12 +71,12 @@ def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
-def _findings(case: Case, *, proving: bool) -> list[Finding]:
-    findings = examine(case)
+def _findings(case: AgentState, *, proving: bool) -> list[Finding]:
+    findings = run_checks(case)
     return [*findings, *prove(case)] if proving else findings
 
 
-def _tell(case: Case, findings: list[Finding]) -> None:
+def _tell(case: AgentState, findings: list[Finding]) -> None:
     wrong = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     first = f": {wrong[0]}{more}" if wrong else ""
@@ -90,13 +90,13 @@ def _tell(case: Case, findings: list[Finding]) -> None:
             click.echo(printable(f"          why: {each.cause}"))
 
 
-def _version(case: Case) -> str:
+def _version(case: AgentState) -> str:
     if case.installed is None:
         return f"({case.agent.WIRING['program']} is not on PATH)"
     return case.installed.version or "(of unknown version)"
 
 
-def _data(case: Case, findings: list[Finding]) -> dict[str, object]:
+def _data(case: AgentState, findings: list[Finding]) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
         "title": case.agent.TITLE,

@@ -13,18 +13,18 @@ from hookrun.cli.project import Project
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.trust import TO_ASK, go_through
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
-from hookrun.wiring import change, codex_trust, install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
+from hookrun.config.diagnostics import printable
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
+from hookrun.wiring import hook_trust, plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.places import SCOPES
+from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.targets import SCOPES
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
-    from hookrun.wiring.change import Change
-    from hookrun.wiring.places import Spot
+    from hookrun.wiring.targets import InstallLocation
 
 EXAMPLES = """\b
 Examples:
@@ -68,7 +68,7 @@ def command(
         try:
             work = Install(agent, scope, where, "every" if all_events else "declared", report)
             complete &= work.show() if dry_run else work.run(trust=trust)
-        except WiringError as error:
+        except FileError as error:
             report.warn(f"{agent.NAME}: {error}")
             complete = False
     if not dry_run:
@@ -97,16 +97,16 @@ def _approve(home: str | None, report: Report) -> None:
 class Install:
     """The wiring of one agent in one scope."""
 
-    def __init__(self, agent: Agent, scope: str, where: Spot, which: str, report: Report) -> None:
-        """Find out which events there are to wire. Raises WiringError if there are none."""
+    def __init__(self, agent: Agent, scope: str, where: InstallLocation, which: str, report: Report) -> None:
+        """Find out which events there are to wire. Raises FileError if there are none."""
         self.report = report
         self.agent = agent
-        self.wish = Wish(agent, scope, where, this_program())
+        self.wish = InstallRequest(agent, scope, where, this_program())
         declared = declared_events(agent, declarations(where))
-        self.unknown = install.unknown_to(agent, declared)
-        self.events = install.every_event(agent) if which == "every" else install.events_for(agent, declared)
-        if not self.events and not install.wired(self.wish):
-            raise WiringError(self._nothing_to_wire(declared))
+        self.unknown = plan.unsupported_events(agent, declared)
+        self.events = plan.all_events(agent) if which == "every" else plan.events_for(agent, declared)
+        if not self.events and not plan.wired_events(self.wish):
+            raise FileError(self._nothing_to_wire(declared))
         self._refuse_twice(where)
 
     def _nothing_to_wire(self, declared: list[str]) -> str:
@@ -116,10 +116,10 @@ class Install:
             return f"{self.agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
         return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
 
-    def _refuse_twice(self, where: Spot) -> None:
+    def _refuse_twice(self, where: InstallLocation) -> None:
         """Refuse a second scope: most agents would run each hook twice."""
-        other = Wish(self.agent, OTHER[self.wish.scope], where, self.wish.program)
-        wired = install.wired(other)
+        other = InstallRequest(self.agent, OTHER[self.wish.scope], where, self.wish.program)
+        wired = plan.wired_events(other)
         if wired:
             msg = (
                 f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
@@ -127,34 +127,34 @@ class Install:
                 f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
                 f"--scope {other.scope}`"
             )
-            raise WiringError(msg)
+            raise FileError(msg)
 
     def show(self) -> bool:
         """Print what would change as a diff."""
         ledger = Ledger(self.wish.spot.home)
-        changes = install.plan_install(self.wish, self.events, ledger)
-        if self.agent.NAME == codex_trust.AGENT:
-            changes.append(install.plan_trust(self.wish, changes[0], ledger))
+        changes = plan.plan_install(self.wish, self.events, ledger)
+        if self.agent.NAME == hook_trust.AGENT:
+            changes.append(plan.plan_trust(self.wish, changes[0], ledger))
         self.report.show(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
     def run(self, *, trust: bool) -> bool:
-        """Wire the agent; tell whether it will run the hooks. Raises WiringError."""
+        """Wire the agent; tell whether it will run the hooks. Raises FileError."""
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
-            changes = install.plan_install(self.wish, self.events, ledger)
+            changes = plan.plan_install(self.wish, self.events, ledger)
             for each in changes:
                 _write(each, ledger)
             self._tell(changes)
-            if self.agent.NAME != codex_trust.AGENT:
+            if self.agent.NAME != hook_trust.AGENT:
                 return True
-            return self._trust(install.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+            return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
-    def _tell(self, changes: list[Change]) -> None:
-        events = len({each.event for each in install.wired(self.wish)})
+    def _tell(self, changes: list[InstallChange]) -> None:
+        events = len({each.event for each in plan.wired_events(self.wish)})
         self.report.files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
-        state = "wired" if any(each.is_one for each in changes) else "is wired already, nothing changed"
+        state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         count = f"{events} event{'s' if events != 1 else ''}"
         self.report.say(f"{self.agent.NAME}: {state}: {count} in {files}")
         if self.unknown:
@@ -162,9 +162,9 @@ class Install:
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
-    def _trust(self, needed: Change, ledger: Ledger, *, given: bool) -> bool:
+    def _trust(self, needed: InstallChange, ledger: Ledger, *, given: bool) -> bool:
         """Write Codex's trust after asking; tell whether it is there."""
-        if not needed.is_one:
+        if not needed.has_effect:
             return True
         question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
         asks = not self.report.as_json and sys.stdin.isatty() and sys.stdout.isatty()
@@ -180,6 +180,6 @@ class Install:
         return False
 
 
-def _write(each: Change, ledger: Ledger) -> None:
-    change.note(each, ledger)
-    change.write(each)
+def _write(each: InstallChange, ledger: Ledger) -> None:
+    plan.record_original(each, ledger)
+    file_change.apply(each)

@@ -10,20 +10,19 @@ import click
 
 from hookrun.cli.approving import approve_written
 from hookrun.cli.report import near
-from hookrun.config.problem import printable, shown
+from hookrun.config.diagnostics import printable, quote
+from hookrun.edit.file_change import FileError, apply_all
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.scaffold import writing
 from hookrun.scaffold.declaring import ScaffoldError
 from hookrun.scaffold.hook import event_named, plan
 from hookrun.scaffold.templates import LANGUAGES
-from hookrun.wiring.files import WiringError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hookrun.cli.report import Report
+    from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.hook import Plan, Wish
-    from hookrun.wiring.change import Change
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
@@ -50,7 +49,7 @@ def planned(wish: Wish, directory: str, home: str) -> Plan:
         made = plan(wish, directory, home)
         event = event_named(wish.event, made.declaring.events)
     if wish.matcher and event in ALIASES and event not in WITH_TOOL:
-        found = f"found --matcher {shown(wish.matcher)} for {event}, which has no tool: such a hook would never run"
+        found = f"found --matcher {quote(wish.matcher)} for {event}, which has no tool: such a hook would never run"
         msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
         raise click.ClickException(msg)
     return made
@@ -61,19 +60,19 @@ def told() -> Iterator[None]:
     """Let what cannot be written end the command with its message."""
     try:
         yield
-    except (ScaffoldError, WiringError) as error:
+    except (ScaffoldError, FileError) as error:
         raise click.ClickException(str(error)) from None
 
 
-def write(changes: list[Change], report: Report) -> None:
+def write(changes: list[FileChange], report: Report) -> None:
     """Write the files, all or none, and say which. Raises click.ClickException."""
     with told():
-        writing.write(changes)
+        apply_all(changes)
     report.files(changes)
     if report.as_json:
         return
     for said, after in (("wrote", True), ("removed", False)):
-        paths = [near(each.path) for each in changes if each.is_one and (each.after is not None) is after]
+        paths = [near(each.path) for each in changes if each.has_effect and (each.after is not None) is after]
         if paths:
             click.echo(printable(f"{said} {', '.join(paths)}"))
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.wiring.change import Change
+    from hookrun.edit.file_change import FileChange
 
 json_option = click.option("--json", "as_json", is_flag=True, help="What was done as JSON, for programs; asks nothing.")
 
@@ -43,15 +43,15 @@ class Report:
         else:
             click.echo(f"hookrun: {printable(text)}", err=True)
 
-    def files(self, changes: Iterable[Change]) -> None:
+    def files(self, changes: Iterable[FileChange]) -> None:
         """Take the files that were written and removed; a person is told by who knows more of them."""
         for each in changes:
-            if each.is_one:
+            if each.has_effect:
                 self._kept["removed" if each.after is None else "written"].append(each.path)
 
-    def show(self, changes: Iterable[Change], otherwise: str = "nothing to change") -> None:
+    def show(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
         """Tell what would be written as a diff."""
-        would = [each for each in changes if each.is_one]
+        would = [each for each in changes if each.has_effect]
         self.files(would)
         if self.as_json:
             self._kept["diff"] += [line for each in would for line in each.diff().splitlines()]

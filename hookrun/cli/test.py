@@ -13,11 +13,10 @@ from click.core import ParameterSource
 
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
-from hookrun.testing import find
-from hookrun.testing.coverage import Coverage
-from hookrun.testing.ran import Tested
-from hookrun.testing.report import Report
-from hookrun.testing.run import run_cases
+from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
+from hookrun.testing.report import TestReporter, as_json, as_junit
+from hookrun.testing.results import Coverage, TestRun
+from hookrun.testing.runner import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
@@ -111,9 +110,9 @@ def command(
     ctx.exit(0 if _once(options)[1] else FAILED)
 
 
-def _once(options: Options) -> tuple[Tested, bool]:
+def _once(options: Options) -> tuple[TestRun, bool]:
     """Run all once and tell what came; return it, and whether all is well."""
-    report = Report()
+    report = TestReporter()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
     updated = None
@@ -128,27 +127,23 @@ def _once(options: Options) -> tuple[Tested, bool]:
         good = False
     shown = coverage if _wants_coverage(options) else None
     if options.as_json:
-        from hookrun.testing import machine  # only where somebody asks
-
-        data = machine.as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
+        data = as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         click.echo(json.dumps(data, indent=2))
     else:
         report.all(tested, shown, updated)
     if options.junit is not None:
-        from hookrun.testing import machine  # only where somebody asks
-
         with open(options.junit, "wb") as file:
-            file.write(machine.junit(tested))
+            file.write(as_junit(tested))
     return tested, good
 
 
-def _run(options: Options, report: Report) -> Tested:
+def _run(options: Options, report: TestReporter) -> TestRun:
     """Read and run the cases. Raises click.ClickException where there is none."""
     try:
-        files = find.read(options.paths)
-    except find.NotThereError as error:
+        files = load_all(options.paths)
+    except NoCaseFileError as error:
         raise click.ClickException(str(error)) from None
-    cases = find.chosen(files, options.pattern)
+    cases = select_cases(files, options.pattern)
     gc.freeze()  # what is there stays: looking through it again and again is a tenth of what a case costs us
     gc.set_threshold(FEW_COLLECTIONS)
     report.begin(len(cases))
@@ -166,14 +161,14 @@ def _wants_coverage(options: Options) -> bool:
     return options.pattern is None or options.fail_under is not None
 
 
-def _is_good(tested: Tested, updated: Updated | None) -> bool:
+def _is_good(tested: TestRun, updated: Updated | None) -> bool:
     """Tell whether every case holds, now that what came was written if it was to be."""
     if updated is None:
         return tested.ok
     return not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
 
 
-def _nothing_is_no_success(tested: Tested, files: list[CaseFile], pattern: str | None) -> None:
+def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:
     """Raise click.ClickException where no case was run and nothing else explains it."""
     if tested.results or tested.problems:
         return
@@ -212,16 +207,16 @@ def _nothing_to_run(ctx: click.Context) -> None:
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
     """Make a case of a recorded fire and print it, or put it into a file."""
-    from hookrun.testing import from_log  # only where somebody asks
+    from hookrun.testing import update as writing  # it needs YAML, and is rare
 
     try:
-        case = from_log.case_of(home_of(home), recorded)
+        case = writing.case_from_log(home_of(home), recorded)
         if as_json:
             click.echo(json.dumps({"cases": [case]}, indent=2))
         elif into is None:
-            click.echo(from_log.as_text(case), nl=False)
+            click.echo(writing.case_as_text(case), nl=False)
         else:
-            from_log.put_into(into, case)
+            writing.append_case(into, case)
             click.echo(f"put the case {case['name']!r} into {into}")
-    except from_log.NoCaseError as error:
+    except writing.NoCaseError as error:
         raise click.ClickException(str(error)) from None

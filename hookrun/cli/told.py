@@ -10,15 +10,15 @@ from hookrun.agents.degrade import DEGRADATIONS, degraded
 from hookrun.agents.message import native_of
 from hookrun.agents.said import Said, said
 from hookrun.cli import painted
+from hookrun.edit.file_change import FileError
 from hookrun.explain import marks
 from hookrun.foresee import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS
 from hookrun.model import HookResult, Outcome
 from hookrun.verdicts import apply_policies, combine
-from hookrun.wiring import install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
-from hookrun.wiring.places import SCOPES, Spot
+from hookrun.wiring import plan
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import SCOPES, InstallLocation
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hookrun.agents.agent import Agent
     from hookrun.cli.explain import Explanation
     from hookrun.foresee import Fate
-    from hookrun.wiring.targets import Wired
+    from hookrun.wiring.targets import WiredEvent
 
 STATES = {
     RUNS: ("would run", painted.GOOD),
@@ -109,10 +109,10 @@ def _in_the_way(told: Explanation) -> Iterator[str]:
         if os.environ.get("HOOKRUN") == "0":
             yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (an agent's fire pays no heed to it)"
         return
-    if install.unknown_to(agent, [told.asked.event]):
+    if plan.unsupported_events(agent, [told.asked.event]):
         yield f"{agent.TITLE} has no such event: hooks of it never run there"
         return
-    wanted = install.events_for(agent, [told.asked.event])
+    wanted = plan.events_for(agent, [told.asked.event])
     wired = _wired(told, agent, wanted)
     remedy = f"run `hookrun install {agent.NAME}`"
     if wanted and not wired:
@@ -123,14 +123,14 @@ def _in_the_way(told: Explanation) -> Iterator[str]:
         yield f"{agent.TITLE} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
 
 
-def _wired(told: Explanation, agent: Agent, wanted: Sequence[str]) -> list[Wired]:
+def _wired(told: Explanation, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
     """Return what of hookrun is wired for these events of the agent."""
-    found: list[Wired] = []
-    spot = Spot(told.home, told.where.project, dict(os.environ))
+    found: list[WiredEvent] = []
+    spot = InstallLocation(told.home, told.where.project, dict(os.environ))
     for scope in SCOPES:
         try:
-            found += install.wired(Wish(agent, scope, spot, this_program()))
-        except WiringError:
+            found += plan.wired_events(InstallRequest(agent, scope, spot, this_program()))
+        except FileError:
             continue
     return [each for each in found if each.event in wanted]
 
@@ -164,7 +164,7 @@ def other_lines(told: Explanation) -> Iterator[painted.Line]:
         listed = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
         yield f"  declared for other events: {listed}", painted.QUIET
     agent = told.asked.agent
-    if agent is None or told.running or install.unknown_to(agent, [told.asked.event]):
+    if agent is None or told.running or plan.unsupported_events(agent, [told.asked.event]):
         return
     known = known_answer(told, agent)
     if known is not None:

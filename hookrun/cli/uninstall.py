@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from hookrun.cli import FAILED
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import agents, home_option, spot
-from hookrun.wiring import change, codex_trust, install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import WiringError
-from hookrun.wiring.install import Wish
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
+from hookrun.wiring import hook_trust, plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.places import SCOPES
-
-if TYPE_CHECKING:
-    from hookrun.wiring.change import Change
+from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.targets import SCOPES
+from hookrun.wiring.wired_command import this_program
 
 EXAMPLES = """\b
 Examples:
@@ -42,14 +38,14 @@ def command(
     report = Report(as_json=as_json, dry_run=dry_run)
     for agent in agents(names):
         try:
-            _uninstall(Wish(agent, scope, where, this_program()), report, dry_run=dry_run)
-        except WiringError as error:
+            _uninstall(InstallRequest(agent, scope, where, this_program()), report, dry_run=dry_run)
+        except FileError as error:
             report.warn(f"{agent.NAME}: {error}")
             complete = False
     ctx.exit(0 if report.end(ok=complete) else FAILED)
 
 
-def _uninstall(wish: Wish, report: Report, *, dry_run: bool) -> None:
+def _uninstall(wish: InstallRequest, report: Report, *, dry_run: bool) -> None:
     ledger = Ledger(wish.spot.home)
     if dry_run:
         report.show(_plan(wish, ledger), f"{wish.agent.NAME}: nothing to change")
@@ -61,15 +57,15 @@ def _uninstall(wish: Wish, report: Report, *, dry_run: bool) -> None:
     report.say(f"{wish.agent.NAME}: {f'taken out of {files}' if files else 'is not wired, nothing changed'}")
 
 
-def _plan(wish: Wish, ledger: Ledger) -> list[Change]:
-    changes = install.plan_uninstall(wish, ledger)
-    if wish.agent.NAME == codex_trust.AGENT:
-        changes.append(install.plan_distrust(wish, changes[0], ledger))
+def _plan(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
+    changes = plan.plan_uninstall(wish, ledger)
+    if wish.agent.NAME == hook_trust.AGENT:
+        changes.append(plan.plan_distrust(wish, changes[0], ledger))
     return changes
 
 
-def _taken_out(each: Change, ledger: Ledger) -> bool:
+def _taken_out(each: InstallChange, ledger: Ledger) -> bool:
     """Write one file without hookrun; tell whether it changed."""
-    change.write(each)
-    change.settle(each, ledger)
-    return each.is_one
+    file_change.apply(each)
+    plan.forget_original(each, ledger)
+    return each.has_effect

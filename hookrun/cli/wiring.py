@@ -9,16 +9,16 @@ import click
 
 from hookrun.agents import AGENTS, load
 from hookrun.cli.declared import home_of
-from hookrun.config.compile import examine
-from hookrun.config.find import find
-from hookrun.config.problem import nearest, shown
-from hookrun.wiring.places import Spot
+from hookrun.config.diagnostics import closest, quote
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
+from hookrun.wiring.targets import InstallLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hookrun.agents.agent import Agent
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
@@ -33,15 +33,15 @@ def agents(names: Iterable[str]) -> list[Agent]:
     found = []
     for name in dict.fromkeys(names):
         if name not in AGENTS:
-            near = nearest(name, AGENTS)
+            near = closest(name, AGENTS)
             meant = f"did you mean {near}?" if near else f"expected one of {', '.join(AGENTS)}"
-            msg = f"unknown agent {shown(name)}: {meant}"
+            msg = f"unknown agent {quote(name)}: {meant}"
             raise click.ClickException(msg)
         found.append(load(name))
     return found
 
 
-def spot(home: str | None) -> Spot:
+def spot(home: str | None) -> InstallLocation:
     """Return whose home and which project it is about. An agent's variables count unless a home is named."""
     try:
         cwd = os.getcwd()
@@ -50,12 +50,12 @@ def spot(home: str | None) -> Spot:
         raise click.ClickException(message) from None
     named = home_of(home)
     found = find(cwd, named)
-    return Spot(named, found.repository or cwd, {} if home is not None else dict(os.environ))
+    return InstallLocation(named, found.repository or cwd, {} if home is not None else dict(os.environ))
 
 
-def declarations(where: Spot) -> Declarations:
+def declarations(where: InstallLocation) -> Declarations:
     """Return what is declared in the working directory."""
-    return examine(find(os.getcwd(), where.home)).declarations
+    return load_config(find(os.getcwd(), where.home)).declarations
 
 
 def declared_events(agent: Agent, declared: Declarations) -> list[str]:

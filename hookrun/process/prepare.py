@@ -233,9 +233,9 @@ def inherited(policy: str) -> Inherited:
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    from hookrun.credentials import looks_like_credential
+    from hookrun.credentials import scrubbed
 
-    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
+    return scrubbed(variables)
 
 
 def prepare(hook: Hook, stdin: bytes, around: HookEnvironment, *, locks: str) -> Task | Failure:

@@ -7,18 +7,17 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold import cases, templates
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, within
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
 
 DIRECTORY = "hooks"
 """Where the scripts and cases of a project's hooks lie."""
@@ -48,8 +47,8 @@ class Plan:
 
     declaring: Declaring
     names: list[str]
-    changes: list[Change]
-    warnings: list[Problem] = field(default_factory=list)
+    changes: list[FileChange]
+    warnings: list[Diagnostic] = field(default_factory=list)
     build: str = ""
 
 
@@ -64,7 +63,7 @@ def event_named(name: str, own: list[str]) -> str:
 def plan(wish: Wish, directory: str, home: str) -> Plan:
     """Return what makes the hook that is wished for in the project around a directory.
 
-    Raises ScaffoldError for what cannot be, such as a script that is there already, and WiringError for what cannot be
+    Raises ScaffoldError for what cannot be, such as a script that is there already, and FileError for what cannot be
     read.
     """
     declaring = of_project(directory, home, wish.form)
@@ -85,8 +84,8 @@ def plan(wish: Wish, directory: str, home: str) -> Plan:
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
     changes = [
-        Change(script, existing(script), templates.script(wish.language, purpose, values).encode(), mode=0o755),
-        Change(tests, existing(tests), cases.text(purpose, entry, config).encode()),
+        FileChange(script, existing(script), templates.script(wish.language, purpose, values).encode(), mode=0o755),
+        FileChange(tests, existing(tests), cases.text(purpose, entry, config).encode()),
         declaring.change(),
     ]
     build = language.build.format(directory=DIRECTORY, name=name)
@@ -98,10 +97,10 @@ def _entry(wish: Wish, event: str, purpose: str, declaring: Declaring) -> dict[s
     template, language = PURPOSES[purpose], LANGUAGES[wish.language]
     name = wish.name or free_name(template.name, declaring)
     if not NAME.fullmatch(name):
-        raise ScaffoldError(f"found the name {shown(name)}, expected letters, digits, -, _ and . (it names files too)")
+        raise ScaffoldError(f"found the name {quote(name)}, expected letters, digits, -, _ and . (it names files too)")
     if declaring.named(name):
         raise ScaffoldError(
-            f"{declaring.path}: found a hook {shown(name)} already, expected a new name; choose another"
+            f"{declaring.path}: found a hook {quote(name)} already, expected a new name; choose another"
         )
     matcher = wish.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{DIRECTORY}/{name}{'' if language.build else language.suffix}"

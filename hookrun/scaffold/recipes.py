@@ -9,22 +9,21 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
-from hookrun.config.problem import nearest, shown
+from hookrun.config.diagnostics import closest, quote
+from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold import cases as case_files
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, within
 from hookrun.scaffold.hook import DIRECTORY
 from hookrun.version import __version__
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.edit.file_change import ExistingFile
     from hookrun.recipes.recipe import Recipe
-    from hookrun.wiring.files import Existing
 
     Entry = dict[str, object]
 
@@ -52,13 +51,13 @@ class Recipes:
     def __init__(self, declaring: Declaring) -> None:
         self.declaring = declaring
         self.told: list[Told] = []
-        self.warnings: list[Problem] = []
-        self._cases: list[Change] = []
+        self.warnings: list[Diagnostic] = []
+        self._cases: list[FileChange] = []
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         """Every file that changes, the declarations last: nothing is declared before its cases are there."""
-        return [each for each in (*self._cases, self.declaring.change()) if each.is_one]
+        return [each for each in (*self._cases, self.declaring.change()) if each.has_effect]
 
     def names(self, state: str) -> list[str]:
         """Return the hooks of which this can be told."""
@@ -84,7 +83,7 @@ class Recipes:
                 self._set_options(index, entry, env)
             elif self.declaring.named(name):
                 where = self.declaring.path
-                raise ScaffoldError(f"{where}: found a hook {shown(name)} of your own, expected none; rename it first")
+                raise ScaffoldError(f"{where}: found a hook {quote(name)} of your own, expected none; rename it first")
             else:
                 self.warnings += self.declaring.add(self._marked(recipe, hook, env))
                 self.told.append(Told(name, ADDED))
@@ -131,9 +130,9 @@ class Recipes:
         """Take a recipe out, with its cases where nobody has changed them. Raises ScaffoldError where it is not."""
         declared = self.declared()
         if name not in declared:
-            near = nearest(name, declared)
+            near = closest(name, declared)
             hint = f"; did you mean {near}?" if near else ""
-            raise ScaffoldError(f"{self.declaring.path}: found no recipe {shown(name)} declared{hint}")
+            raise ScaffoldError(f"{self.declaring.path}: found no recipe {quote(name)} declared{hint}")
         for index, entry in reversed(declared[name]):
             self.declaring.remove(index)
             self.told.append(Told(str(entry.get("name")), REMOVED))
@@ -141,7 +140,7 @@ class Recipes:
         if now.data is None:
             return
         if _is_as_written(now.text()):
-            self._cases.append(Change(path, now, None, directories=[os.path.dirname(path)]))
+            self._cases.append(FileChange(path, now, None, directories=[os.path.dirname(path)]))
         else:
             self.told.append(Told(os.path.basename(path), KEPT))
 
@@ -159,7 +158,7 @@ class Recipes:
 
     # --- cases
 
-    def _cases_of(self, name: str) -> tuple[str, Existing]:
+    def _cases_of(self, name: str) -> tuple[str, ExistingFile]:
         path = os.path.join(self.declaring.root, DIRECTORY, name + case_files.SUFFIX)
         within(os.path.dirname(path), self.declaring.root)
         return path, existing(path)
@@ -173,7 +172,7 @@ class Recipes:
             text = f"config: {os.path.relpath(self.declaring.path, os.path.dirname(path))}\n{text}"
         after = _headed(recipe.name, text).encode()
         if now.data is None or now.data == after or _is_as_written(now.text()) or replace:
-            self._cases.append(Change(path, now, after))
+            self._cases.append(FileChange(path, now, after))
         else:
             self.told.append(Told(os.path.basename(path), KEPT))
 
@@ -193,9 +192,9 @@ def _environment(recipe: Recipe, options: Mapping[str, str]) -> dict[str, str]:
     known = {each.name: each.variable for each in recipe.options}
     for name in options:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             meant = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
-            raise ScaffoldError(f"{recipe.name}: found the option {shown(name)}; {meant}")
+            raise ScaffoldError(f"{recipe.name}: found the option {quote(name)}; {meant}")
     return {known[name]: value for name, value in options.items()}
 
 

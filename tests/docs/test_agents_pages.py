@@ -12,7 +12,7 @@ from pathlib import Path
 from hookrun import agents
 from hookrun.agents.degrade import DEGRADATIONS
 from hookrun.agents.forms import WORDS
-from hookrun.config.fields import AGENTS
+from hookrun.config.schema import AGENTS
 from hookrun.fire import HELP
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says

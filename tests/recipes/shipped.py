@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import hookrun.recipes
 from hookrun.recipes import registry
-from hookrun.testing import cases, declared, run
+from hookrun.testing import cases, runner, sandbox
 
 if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.ran import Tested
+    from hookrun.testing.results import TestRun
 
 TEXTS = ("message", "additional_context", "system_message")
 
@@ -43,11 +43,11 @@ def acts(case: Case) -> bool:
     return said or left or expect.get("action", ["continue"]) != ["continue"]
 
 
-def run_all(module: str) -> Tested:
+def run_all(module: str) -> TestRun:
     """Run the cases of a recipe against its declarations."""
-    given = declared.from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
+    given = sandbox.config_from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
     assert not given.problems
-    return run.run_cases([file(module)], given=given)
+    return runner.run_cases([file(module)], given=given)
 
 
 def laid_out(case: Case, directory: Path) -> dict[str, str]:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from hookrun.scaffold import writing
+from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, of_user, within
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import WiringError, existing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +37,7 @@ def added(project: Project, form: str | None = None) -> str:
     """Declare one more hook in the project; return what the file says then."""
     declaring = opened(project, form=form)
     declaring.add(ENTRY)
-    writing.write([declaring.change()])
+    apply_all([declaring.change()])
     with open(declaring.path, encoding="utf-8", newline="") as file:
         return file.read()
 
@@ -161,21 +159,21 @@ def test_all_files_are_written_or_none(project: Project) -> None:
     (project.root / "there").write_text("before")
     (project.root / "file").write_text("")
     paths = [str(project.root / "new" / "deep" / "one"), str(project.root / "there")]
-    changes = [Change(path, existing(path), b"after") for path in paths]
+    changes = [FileChange(path, existing(path), b"after") for path in paths]
     bad = str(project.root / "file" / "below")
-    with pytest.raises(WiringError, match=r"file in the place of a directory|Not a directory"):
-        writing.write([*changes, Change(bad, existing(str(project.root / "none")), b"x")])
+    with pytest.raises(FileError, match=r"file in the place of a directory|Not a directory"):
+        apply_all([*changes, FileChange(bad, existing(str(project.root / "none")), b"x")])
     assert sorted(each.name for each in project.root.iterdir()) == [".git", "file", "there"]
     assert (project.root / "there").read_text() == "before"
-    writing.write(changes)
+    apply_all(changes)
     assert (project.root / "new" / "deep" / "one").read_text() == "after"
 
 
 def test_what_somebody_else_wrote_meanwhile_stays(project: Project) -> None:
     """A file that has changed since it was looked at is not overwritten, and what was written before it goes."""
     path, first = project.root / "there", project.root / "first"
-    changes = [Change(str(each), existing(str(each)), b"ours") for each in (first, path)]
+    changes = [FileChange(str(each), existing(str(each)), b"ours") for each in (first, path)]
     path.write_text("theirs")
-    with pytest.raises(WiringError, match="somebody has changed it"):
-        writing.write(changes)
+    with pytest.raises(FileError, match="somebody has changed it"):
+        apply_all(changes)
     assert (path.read_text(), first.exists()) == ("theirs", False)

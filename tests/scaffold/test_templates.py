@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from hookrun.edit.file_change import apply_all
 from hookrun.globs import glob
-from hookrun.scaffold import writing
 from hookrun.scaffold.cases import example
 from hookrun.scaffold.hook import Wish, plan
 from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of, script
@@ -54,7 +54,7 @@ def languages() -> list[object]:
 def write(project: Project, wish: Wish) -> str:
     """Write a hook into a project; return its name."""
     made = plan(wish, str(project.root), str(project.home))
-    writing.write(made.changes)
+    apply_all(made.changes)
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
     return made.names[0]
