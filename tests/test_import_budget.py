@@ -50,7 +50,8 @@ WITHOUT_HOOKS = {
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
-    "hookrun.firing",
+    "hookrun.fire.command",
+    "hookrun.fire.invocation",
     "hookrun.globs",
     "hookrun.conditions",
     "hookrun.model",
@@ -84,21 +85,19 @@ FOR_CLAUDE_S_DIALECT = {
 """What it adds that a hook reads and answers as Claude Code's do."""
 
 FOR_AN_AGENT = {
-    "hookrun.agent_fire",
+    "hookrun.fire.agent",
     "hookrun.agents",
-    "hookrun.agents.caller",
-    "hookrun.agents.forms",
-    "hookrun.agents.message",
-    "hookrun.agents.names",
-    "hookrun.agents.said",
+    "hookrun.agents.base",
+    "hookrun.agents.detect",
+    "hookrun.agents.formats",
 }
 """What it adds that an agent fires, beside the module about that agent and what that shares with others."""
 
-OF_THE_AGENT = {
-    "claude": {"hookrun.agents.hook_message"},
-    "codex": {"hookrun.agents.hook_message", "hookrun.agents.patch"},
-    "gemini": {"hookrun.agents.hook_message"},
-    "qwen": {"hookrun.agents.hook_message"},
+OF_THE_AGENT: dict[str, set[str]] = {
+    "claude": set(),
+    "codex": {"hookrun.agents.patch"},
+    "gemini": set(),
+    "qwen": set(),
     "copilot": {"_signal", "hookrun.agents.patch"},
     "cline": {"hookrun.agents.patch"},
     "opencode": {"hookrun.agents.patch"},
@@ -116,7 +115,7 @@ FOR_TRUST = {
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
-FOR_AN_ANSWER = {"hookrun.agents.answer", "hookrun.agents.degrade"}
+FOR_AN_ANSWER = {"hookrun.agents.reply"}
 """What it adds that a hook had something to say."""
 
 NEVER = {

@@ -23,7 +23,7 @@ from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.targets import InstallLocation
 
 EXAMPLES = """\b
@@ -111,9 +111,10 @@ class Install:
 
     def _nothing_to_wire(self, declared: list[str]) -> str:
         if declared:
-            return f"{self.agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+            return f"{self.agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
         if declarations(self.wish.spot).hooks:
-            return f"{self.agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
+            name = self.agent.DISPLAY_NAME
+            return f"{name} needs no wiring: it runs what is declared here by itself, or it is not for it"
         return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
 
     def _refuse_twice(self, where: InstallLocation) -> None:
@@ -122,10 +123,10 @@ class Install:
         wired = plan.wired_events(other)
         if wired:
             msg = (
-                f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
-                f"would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} --scope "
-                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
-                f"--scope {other.scope}`"
+                f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
+                f"hook would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} "
+                f"--scope {other.scope}` to bring it up to date, or take it away with "
+                f"`hookrun uninstall {self.agent.NAME} --scope {other.scope}`"
             )
             raise FileError(msg)
 

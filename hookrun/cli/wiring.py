@@ -17,7 +17,7 @@ from hookrun.wiring.targets import InstallLocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations
 
 Function = TypeVar("Function", bound="Callable[..., None]")

@@ -16,7 +16,7 @@ from hookrun.wiring.targets import SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.presence import InstalledAgent
     from hookrun.wiring.targets import InstallLocation, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
@@ -78,7 +78,7 @@ def inspect_agent(
     agent: Agent, spot: InstallLocation, program: HookrunProgram, declared: list[str], problems: list[str]
 ) -> AgentState:
     """Return the case of an agent; nothing of its own is run but, where nothing else tells its version, `--version`."""
-    case = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.WIRING["program"]))
+    case = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.INSTALL["program"]))
     for scope in SCOPES:
         try:
             case.wired[scope] = plan.wired_events(case.wish(scope))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def check_settings(case: AgentState) -> Iterable[Finding]:
     """Are the files in which the agent reads its hooks valid?"""
     for message in case.unreadable.values():
-        cause = f"what {case.agent.TITLE} cannot read, it does not obey"
+        cause = f"what {case.agent.DISPLAY_NAME} cannot read, it does not obey"
         yield Finding("settings", PROBLEM, message, cause, "correct the file")
 
 
@@ -54,7 +54,7 @@ def check_wired(case: AgentState) -> Iterable[Finding]:
             files = ", ".join(dict.fromkeys(each.path for each in found))
             yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
     if not case.all_wired and not case.unreadable:
-        cause = f"{case.agent.TITLE} fires hooks only through what stands in its settings"
+        cause = f"{case.agent.DISPLAY_NAME} fires hooks only through what stands in its settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(case))
 
 
@@ -77,7 +77,7 @@ def check_missing_events(case: AgentState) -> Iterable[Finding]:
     unknown = plan.unsupported_events(case.agent, case.declared)
     if unknown:
         found = f"hooks are declared for {', '.join(unknown)}"
-        cause = f"{case.agent.TITLE} has no such event: these hooks never run there"
+        cause = f"{case.agent.DISPLAY_NAME} has no such event: these hooks never run there"
         yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
 
 
@@ -194,7 +194,7 @@ CODEX_KEYS = ("hooks", "description")
 
 def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
     """Look through the files in which hookrun is wired for what its agent is known to drop a file for."""
-    drops = DROPS.get(case.agent.WIRING.get("drops", ""))
+    drops = DROPS.get(case.agent.INSTALL.get("drops", ""))
     if drops is None:
         return
     for path in dict.fromkeys(each.path for each in case.all_wired):
@@ -207,7 +207,7 @@ def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
             line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
             found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
-            cause = f"{case.agent.TITLE} drops the whole file for that, hookrun's hooks with it"
+            cause = f"{case.agent.DISPLAY_NAME} drops the whole file for that, hookrun's hooks with it"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
 
@@ -242,13 +242,13 @@ DROPS: dict[str, Callable[[Json, ExistingFile], Wrong]] = {"claude": _claude_dro
 
 def check_switched_off(case: AgentState) -> Iterable[Finding]:
     """Look for each setting that switches hooks off in the file that counts most of those that have it."""
-    wiring = case.agent.WIRING
+    wiring = case.agent.INSTALL
     paths = [resolve_path(each, wiring, case.spot) for each in wiring.get("settings", ())]
     for key, off in wiring.get("off", {}).items():
         found = next(((path, value) for path in paths if (value := setting(path, key)) is not None), None)
         if found is not None and _switches_off(found[1], off):
             where = f"{found[0]}: {key} is {quote(found[1])}"
-            cause = f"{case.agent.TITLE} runs no hook of hookrun's then"
+            cause = f"{case.agent.DISPLAY_NAME} runs no hook of hookrun's then"
             yield Finding("switched off", PROBLEM, where, cause, "take that setting out")
 
 
@@ -273,13 +273,13 @@ TRUSTED, DISTRUSTED = ("TRUST_FOLDER", "TRUST_PARENT"), "DO_NOT_TRUST"
 
 def check_trust(case: AgentState) -> Iterable[Finding]:
     """Ask in the agent's own way, if it has one."""
-    kind = KINDS.get(case.agent.WIRING.get("trust", ""))
+    kind = KINDS.get(case.agent.INSTALL.get("trust", ""))
     return kind(case) if kind is not None and case.all_wired else ()
 
 
 def codex(case: AgentState) -> Iterable[Finding]:
     """Every hook needs its digest in the user's config.toml; a project's besides a project that is trusted."""
-    where = os.path.join(agent_directory(case.agent.WIRING, case.spot), hook_trust.CONFIG)
+    where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), hook_trust.CONFIG)
     try:
         config = Toml(existing(where).text())
     except (FileError, ParseError) as error:
@@ -320,7 +320,7 @@ def folders_if_asked(case: AgentState) -> Iterable[Finding]:
 
 
 def _folders(case: AgentState, *, unset: bool) -> Iterable[Finding]:
-    wiring = case.agent.WIRING
+    wiring = case.agent.INSTALL
     paths = [resolve_path(each, wiring, case.spot) for each in wiring.get("settings", ())]
     values = [value for path in paths if (value := setting(path, "security.folderTrust.enabled")) is not None]
     if not (values[0] if values else unset):
@@ -331,7 +331,7 @@ def _folders(case: AgentState, *, unset: bool) -> Iterable[Finding]:
         return
     found = f"{case.spot.project} is {'not trusted' if level == DISTRUSTED else 'not yet trusted'} in {where}"
     level_of = PROBLEM if case.wired.get("project") or level == DISTRUSTED else NOTE
-    cause = f"without a terminal {case.agent.TITLE} does not start there, and it leaves out a project's hooks"
+    cause = f"without a terminal {case.agent.DISPLAY_NAME} does not start there, and it leaves out a project's hooks"
     remedy = f"start {case.agent.NAME} in it once and trust the folder"
     yield Finding("trust", level_of, found, cause, remedy)
 
@@ -362,7 +362,7 @@ def copilot(case: AgentState) -> Iterable[Finding]:
     """Copilot CLI: a project's hooks are skipped in silence where the folder is not trusted; a person's are not."""
     if not case.wired.get("project"):
         return
-    where = os.path.join(agent_directory(case.agent.WIRING, case.spot), "config.json")
+    where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), "config.json")
     config = setting_map(where)
     listed = [folder for key in ("trusted_folders", "trustedFolders") for folder in _texts(config.get(key))]
     if not any((case.spot.project + "/").startswith(folder.rstrip("/") + "/") for folder in listed):
@@ -409,7 +409,7 @@ def check_double_wiring(case: AgentState) -> Iterable[Finding]:
 def _in_another_file(case: AgentState, path: str, agent: str) -> Finding:
     if agent == case.agent.NAME:
         return Finding("twice", PROBLEM, f"{path} fires hookrun too", CAUSE, "take hookrun out of that file")
-    found = f"{case.agent.TITLE} reads {path} too, where hookrun is wired for {agent}"
+    found = f"{case.agent.DISPLAY_NAME} reads {path} too, where hookrun is wired for {agent}"
     cause = f"hookrun sees who is calling, and is silent there while {case.agent.NAME} itself is wired"
     return Finding("twice", NOTE, found, cause, "nothing")
 
@@ -417,8 +417,8 @@ def _in_another_file(case: AgentState, path: str, agent: str) -> Finding:
 def _others(case: AgentState) -> list[str]:
     written = {os.path.realpath(each.path) for each in case.all_wired}
     paths = [
-        resolve_path(each.replace(EVENT, event), case.agent.WIRING, case.spot)
-        for each in case.agent.WIRING.get("elsewhere", ())
+        resolve_path(each.replace(EVENT, event), case.agent.INSTALL, case.spot)
+        for each in case.agent.INSTALL.get("elsewhere", ())
         for event in (case.agent.EVENTS if EVENT in each else ("",))
     ]
     return [path for path in paths if os.path.realpath(path) not in written]

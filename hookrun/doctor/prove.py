@@ -15,8 +15,8 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from hookrun import records
-from hookrun.agents.answer import answer
-from hookrun.agents.said import Said, said
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import build_response
 from hookrun.config.command_words import FIRES
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
@@ -27,8 +27,8 @@ from hookrun.wiring.wired_command import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
     from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe refuses this, so that it is seen to be obeyed"
@@ -109,11 +109,11 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
     """Run the wired command in the agent's way: its shell, its variables, its working directory."""
-    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.WIRING.get("shell") == "login" else "/bin/sh"
+    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.INSTALL.get("shell") == "login" else "/bin/sh"
     command = _probing(wired.text, home)
     if parse(wired.text)[1].event is None:  # who runs it adds the event
         command = f"{command} {wired.event}"
-    environment = {**os.environ, **dict.fromkeys(case.agent.VARIABLES, work)}
+    environment = {**os.environ, **dict.fromkeys(case.agent.PROJECT_ENV_VARS, work)}
     try:
         done = subprocess.run(
             [shell, "-c", command],
@@ -149,21 +149,21 @@ def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: Pr
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
     refuses = any(call.event == "pre_tool_use" for call in message.calls)
-    verdict = said(Verdict("block", message=REASON)) if refuses else Said()
+    verdict = reply_from_verdict(Verdict("block", message=REASON)) if refuses else Reply()
     expected = _expected(agent, message, verdict)
     if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
         found = f"{where}: {_came(ran)}; expected {_shown(expected)}"
         return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
     if not refuses:
-        return Finding("proof", OK, f"{where}: the probe ran; {agent.TITLE} would have gone on")
-    told = answer(agent, message, [verdict])
+        return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have gone on")
+    told = build_response(agent, message, [verdict])
     how = f" ({', '.join(told.degraded)})" if told.degraded else ""
-    done = "would not have run the tool" if not told.said.goes_on else "would have run the tool"
-    return Finding("proof", OK, f"{where}: the probe refused; {agent.TITLE} {done}{how}: {_shown(expected)}")
+    done = "would not have run the tool" if not told.reply.allows else "would have run the tool"
+    return Finding("proof", OK, f"{where}: the probe refused; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}")
 
 
-def _expected(agent: Agent, message: Message, verdict: Said) -> bytes:
-    told = answer(agent, message, [verdict])
+def _expected(agent: Agent, message: Message, verdict: Reply) -> bytes:
+    told = build_response(agent, message, [verdict])
     return told.stdout()
 
 

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.agents.answer import answer
-from hookrun.agents.message import message_from_context
-from hookrun.agents.said import said
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import build_response
 from hookrun.config import parse
 from hookrun.config.discovery import NoHomeError, find, home_directory
 from hookrun.config.load import compile_declarations
@@ -29,9 +29,9 @@ from hookrun.testing.results import HookFailure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
     from hookrun.library.registry import Selection
     from hookrun.library.services import Services
     from hookrun.model import Hook, HookResult, Outcome, Verdict
@@ -123,15 +123,15 @@ class UnsupportedEventError(LookupError):
 
 def agent_message(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
     """Return the message that an agent would send for an event. Raises UnsupportedEventError."""
-    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     if event not in known:
-        raise UnsupportedEventError(f"{agent.TITLE} has no event {event}: it has {', '.join(sorted(known))}")
+        raise UnsupportedEventError(f"{agent.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}")
     return message_from_context(agent, event, context)
 
 
-def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> Answer:
+def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> AgentResponse:
     """Return the agent's response for a verdict."""
-    return answer(agent, message, [said(verdict, runs)])
+    return build_response(agent, message, [reply_from_verdict(verdict, runs)])
 
 
 Value = TypeVar("Value")

@@ -15,7 +15,7 @@ from hookrun.wiring.wired_command import FallbackResponse, FireFlags
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.edit.file_change import ExistingFile
     from hookrun.wiring.ledger import Ledger
     from hookrun.wiring.targets import InstallLocation, Target, WiredEvent, WiredLine
@@ -124,7 +124,7 @@ MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
 
 def timeout_for(agent: Agent, event: str) -> float:
     """Return the seconds that an agent is told to wait at an event: as many as it can be told, up to LONGEST."""
-    return min(MAX_TIMEOUT, agent.MOST.get(event, agent.MOST.get("", MAX_TIMEOUT)))
+    return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
 
 
 def deadline_for(seconds: float) -> float:
@@ -135,11 +135,11 @@ def deadline_for(seconds: float) -> float:
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
     """Return the agent's events, by its names, that have to be wired for hookrun's events `declared`."""
     wanted = set(declared)
-    made = {native for event, natives in agent.MADE_FROM.items() if event in wanted for native in natives}
+    made = {native for event, natives in agent.SYNTHESIZED_FROM.items() if event in wanted for native in natives}
     return [
         native
         for native, event in agent.EVENTS.items()
-        if native in made or (event in wanted and event not in agent.MADE_FROM)
+        if native in made or (event in wanted and event not in agent.SYNTHESIZED_FROM)
     ]
 
 
@@ -150,7 +150,7 @@ def all_events(agent: Agent) -> list[str]:
 
 def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
     """Return those of hookrun's events that the agent has nothing for."""
-    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     return sorted(set(declared) - known)
 
 
@@ -182,18 +182,18 @@ class InstallRequest:
 
     def targets(self, events: Iterable[str]) -> list[Target]:
         """Return the files that these events are wired in."""
-        return install_targets(self.agent.NAME, self.agent.WIRING, self.scope, self.spot, events)
+        return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
 
 
 def fallback_when_removed(agent: Agent, event: str, program: HookrunProgram) -> FallbackResponse:
     """Return what an agent is told at an event when hookrun is not where it was: go on, and tell the person."""
-    from hookrun.agents.answer import answer
-    from hookrun.agents.message import unread
-    from hookrun.agents.said import Said
+    from hookrun.agents.base import placeholder_message
+    from hookrun.agents.formats import Reply
+    from hookrun.agents.reply import build_response
 
     mend = f"put it back, or run `hookrun install {agent.NAME}`"
     text = f"hookrun is not at {program.main} any more, no hook has run: {mend}"
-    told = answer(agent, unread(agent, event), [Said(person=text)]).stdout().decode()
+    told = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
     return FallbackResponse(told) if told else FallbackResponse(stderr=text)
 
 
@@ -228,7 +228,7 @@ def codex_config(wish: InstallRequest, hooks: InstallChange) -> hook_trust.Trust
         hook_trust.required_trust_by_any_path(target.path, read_json(target.path, _text(data), "json"), target.form)
         for data in (hooks.now.data, hooks.after)
     )
-    where = os.path.join(agent_directory(wish.agent.WIRING, wish.spot), hook_trust.CONFIG)
+    where = os.path.join(agent_directory(wish.agent.INSTALL, wish.spot), hook_trust.CONFIG)
     return hook_trust.TrustConfig(where, after, before)
 
 

@@ -9,8 +9,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.types import Agent, InstallSpec
     from hookrun.wiring.targets import InstallLocation, Target, WiredEvent
 
 
@@ -20,10 +19,10 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     Nothing of the environment is believed: where it names the agent's directory elsewhere, both wirings answer. So do
     they where this one's program is gone, or Codex does not trust it: twice is better than not at all.
     """
-    return _may_be_there(agent.WIRING, event, home) and _is_there(agent, event, home)
+    return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
 
 
-def _may_be_there(wiring: Wiring, event: str, home: str) -> bool:
+def _may_be_there(wiring: InstallSpec, event: str, home: str) -> bool:
     """Look into the file for our name only: mostly it is not there, and to read it properly takes many imports."""
     path = f"{home}/{wiring['directory']}/{wiring['user'].replace('{event}', event)}"
     try:
@@ -41,7 +40,7 @@ def _is_there(agent: Agent, event: str, home: str) -> bool:
     try:
         return any(
             each.event == event and _runs(each) and _is_trusted(agent, spot, target, event)
-            for target in install_targets(agent.NAME, agent.WIRING, "user", spot, [event])
+            for target in install_targets(agent.NAME, agent.INSTALL, "user", spot, [event])
             for each in target.wired(existing(target.path))
         )
     except FileError:
@@ -62,7 +61,7 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: Target, event: str)
 
     if agent.NAME != hook_trust.AGENT or not isinstance(target, SettingsFile):
         return True
-    path = f"{agent_directory(agent.WIRING, spot)}/{hook_trust.CONFIG}"
+    path = f"{agent_directory(agent.INSTALL, spot)}/{hook_trust.CONFIG}"
     config = hook_trust.TrustConfig(path, []).read(existing(path))
     hooks = target.read(existing(target.path))
     return all(

@@ -18,7 +18,7 @@ from hookrun.wiring.entries import EntryLayout, LayoutError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.types import InstallSpec
     from hookrun.edit.file_change import ExistingFile
 
 
@@ -81,7 +81,7 @@ class SettingsFile:
 
     mode = 0o644
 
-    def __init__(self, agent: str, path: str, wiring: Wiring) -> None:
+    def __init__(self, agent: str, path: str, wiring: InstallSpec) -> None:
         """Take what the agent's module says of the form."""
         self.path = path
         self._agent = agent
@@ -186,12 +186,12 @@ class PluginFile(OwnedFile):
 
     mode = 0o644
 
-    def __init__(self, agent: str, path: str, wiring: Wiring) -> None:
+    def __init__(self, agent: str, path: str, wiring: InstallSpec) -> None:
         """Take for whom it is, and what makes its text and reads it."""
         self.path = path
         self._agent = agent
         self._made = wiring["plugin"]
-        self._says = wiring["plugin_says"]
+        self._says = wiring["parse_plugin"]
 
     def put_in(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the plugin for these events."""
@@ -267,13 +267,13 @@ class InstallLocation:
             return self.home
 
 
-def agent_directory(wiring: Wiring, spot: InstallLocation) -> str:
+def agent_directory(wiring: InstallSpec, spot: InstallLocation) -> str:
     """Return an agent's directory: where its variable says, else in the home."""
     named = spot.variables.get(wiring.get("variable", ""), "")
     return named.rstrip("/") if os.path.isabs(named) else os.path.join(spot.home, wiring["directory"])
 
 
-def hooks_path(wiring: Wiring, scope: str, spot: InstallLocation) -> str:
+def hooks_path(wiring: InstallSpec, scope: str, spot: InstallLocation) -> str:
     """Return the file with hooks of a scope, with `{event}` in it where there are several."""
     if scope == "user":
         return os.path.join(agent_directory(wiring, spot), wiring["user"])
@@ -281,7 +281,7 @@ def hooks_path(wiring: Wiring, scope: str, spot: InstallLocation) -> str:
 
 
 def install_targets(
-    agent: str, wiring: Wiring, scope: str, spot: InstallLocation, events: Iterable[str]
+    agent: str, wiring: InstallSpec, scope: str, spot: InstallLocation, events: Iterable[str]
 ) -> list[Target]:
     """Return the files that are written for these events, or that may have been."""
     where = hooks_path(wiring, scope, spot)
@@ -292,7 +292,7 @@ def install_targets(
     return [SettingsFile(agent, where, wiring)]
 
 
-def resolve_path(each: str, wiring: Wiring, spot: InstallLocation) -> str:
+def resolve_path(each: str, wiring: InstallSpec, spot: InstallLocation) -> str:
     """Return the path that a wiring means: `~/` is the home, `{directory}/` the agent's, else it is from the root."""
     if each.startswith("~/"):
         return os.path.join(spot.home, each[2:])

@@ -10,9 +10,9 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
 
-READERS = {"claude": ("copilot",)}
+READS_SETTINGS_OF = {"claude": ("copilot",)}
 """Whose settings other agents read -> those agents."""
 
 WIRED_IN = {"copilot": ("{home}/.copilot/hooks", "{project}/.github/hooks")}
@@ -22,14 +22,14 @@ MARK = "--agent {agent}"
 """What a command line of ours has in it."""
 
 
-def caller(wired_as: str, payload: dict[str, object]) -> str:
+def detect_agent(wired_as: str, payload: dict[str, object]) -> str:
     """Return the name of the agent that sent a message through the wiring of another; mostly it is the same one.
 
     Copilot CLI gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only
     to some, where it lies in its own directory.
     """
     copilots = "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
-    return "copilot" if copilots and "copilot" in READERS.get(wired_as, ()) else wired_as
+    return "copilot" if copilots and "copilot" in READS_SETTINGS_OF.get(wired_as, ()) else wired_as
 
 
 def has_own_wiring(agent: Agent, event: str, *, home: str, project: str) -> bool:
@@ -53,7 +53,7 @@ def _files(directory: str) -> list[str]:
 
 
 def _wires(path: str, agent: Agent, event: str, mark: str) -> bool:
-    from hookrun.agents.message import native_of
+    from hookrun.agents.base import native_event
     from hookrun.fastjson import dumps, loads
 
     try:
@@ -64,4 +64,4 @@ def _wires(path: str, agent: Agent, event: str, mark: str) -> bool:
     hooks = data.get("hooks") if isinstance(data, dict) else None
     if not isinstance(hooks, dict) or (isinstance(data, dict) and data.get("disableAllHooks") is True):
         return False
-    return any(native_of(agent, name) == event and mark in dumps(each) for name, each in hooks.items())
+    return any(native_event(agent, name) == event and mark in dumps(each) for name, each in hooks.items())

@@ -30,11 +30,11 @@ REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit
 """Events at which a refusal keeps something from happening."""
 
 
-class TroubleError(Exception):
+class FireError(Exception):
     """hookrun itself cannot work; the message says why and what to do."""
 
 
-class Command:
+class FireInvocation:
     """One call of `hookrun fire`: the declarations in force, the time that is left, what is wrong, what is kept.
 
     `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
@@ -49,17 +49,17 @@ class Command:
         self.deadline = self.started + deadline if deadline else float("inf")
         self.home = home
         self.agent = agent
-        self.off = agent is None and os.environ.get("HOOKRUN") == "0"
+        self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.trusted: list[str] = []
-        self.watch: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
+        self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
         self.settings: dict[str, object] = {}
         self.problems: list[str] = []
         self.warnings: list[str] = []
-        self.found: ConfigFiles | None = None
+        self.config_files: ConfigFiles | None = None
         self.compiled: Compiled | None = None
         self.interrupted = 0
-        self.elsewhere = 0.0
+        self.waited = 0.0
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load what is declared for a directory, None where it is gone; `config` stands in for the project's files."""
@@ -77,13 +77,13 @@ class Command:
         self._compile(find_user_layer(self.home))
 
     def _compile(self, found: ConfigFiles) -> None:
-        self.found = found
+        self.config_files = found
         self.compiled = cache.load(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
 
-    def read(self, source: str) -> dict[str, object]:
+    def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
         if source != "-":
             return contexts.from_file(source, self.deadline)
@@ -91,24 +91,24 @@ class Command:
         try:
             return contexts.from_stdin(self.deadline)
         finally:
-            self.elsewhere += monotonic() - begun
+            self.waited += monotonic() - begun
 
-    def event(self, given: str) -> str:
+    def resolve_event(self, given: str) -> str:
         """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
         try:
             return resolve_event(given, self.compiled.events if self.compiled is not None else ())
         except UnknownEventError as error:
-            raise TroubleError(f"{error}; a program's own events are declared under hookrun.events") from None
+            raise FireError(f"{error}; a program's own events are declared under hookrun.events") from None
 
-    def project(self) -> str:
+    def project_root(self) -> str:
         """Return the project's root: where its declarations lie, else the repository, else where we are."""
         if self.compiled is not None and self.compiled.root is not None:
             return self.compiled.root
-        if self.found is not None:
-            return self.found.repository or self.found.cwd or "/"
+        if self.config_files is not None:
+            return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
 
-    def keep(self, records: list[dict[str, object]]) -> None:
+    def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit. Nothing that goes wrong here changes an answer."""
         error = audit.write(self.home, records, self.settings.get("audit"))
         if error is not None:
@@ -119,11 +119,11 @@ def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> N
     """Nobody wants to see it."""
 
 
-class Fire:
+class EventFire:
     """One event on one context. `chain` is what the hooks did, None where none ran."""
 
-    def __init__(self, command: Command, event: str) -> None:
-        self.command = command
+    def __init__(self, command: FireInvocation, event: str) -> None:
+        self.invocation = command
         self.event = event
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
@@ -133,7 +133,7 @@ class Fire:
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run what applies to a context and return what it comes to. Raises TroubleError."""
-        compiled, found = self.command.compiled, self.command.found
+        compiled, found = self.invocation.compiled, self.invocation.config_files
         cwd = found.cwd if found is not None else None
         self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
         if compiled is None:
@@ -150,13 +150,13 @@ class Fire:
         from hookrun.process.runner import ProcessRunner
         from hookrun.process.spawn import catch_signals, release_signals, set_cloexec_on_inherited
 
-        command = self.command
+        command = self.invocation
         if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
         set_cloexec_on_inherited()
         around = HookEnvironment(
             self.context,
-            project=command.project(),
+            project=command.project_root(),
             request_id=self.request_id,
             project_env_policy=command.settings.get("project_env_policy"),
             home=command.home if command.agent is not None else None,
@@ -181,8 +181,8 @@ class Fire:
             try:
                 outcomes = runner(jobs)
             finally:
-                command.elsewhere += monotonic() - begun
-            command.watch(jobs, outcomes)
+                command.waited += monotonic() - begun
+            command.on_outcomes(jobs, outcomes)
             return outcomes
 
         skipped = {name.strip() for name in (command.skip or "").split(",")}
@@ -214,11 +214,11 @@ class Fire:
     def _keep_text(self, text: str) -> str | None:
         from hookrun.state import save_overflow_text
 
-        return save_overflow_text(self.command.home, text)
+        return save_overflow_text(self.invocation.home, text)
 
     def _tell_what_is_lost(self, chain: HookChain) -> None:
         """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
-        if self.command.agent is None:
+        if self.invocation.agent is None:
             return
         for run in chain.runs:
             for each in run.lost:
@@ -230,7 +230,7 @@ class Fire:
         from hookrun.state import mark_notice_shown
 
         session = self.context.get("session_id")
-        return mark_notice_shown(self.command.home, session if isinstance(session, str) else None, cause)
+        return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
 
     def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
         """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
@@ -238,8 +238,8 @@ class Fire:
         What tells the depth is a variable, and a project could set it so that no guard is asked any more.
         """
         msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
-        if self.command.agent is None or self.event not in REFUSABLE:
-            raise TroubleError(msg)
+        if self.invocation.agent is None or self.event not in REFUSABLE:
+            raise FireError(msg)
         self.chain = chain
         return Verdict("block", msg)
 
@@ -247,16 +247,16 @@ class Fire:
 
     def _trust(self, around: HookEnvironment) -> UserDecisions | None:
         """Return who is asked about each hook: for a person, only what they have switched off."""
-        command = self.command
+        command = self.invocation
         if command.agent is not None:
             from hookrun.trust.approvals import Approvals
 
-            return Approvals(command.home, command.project(), around, command.settings, given=command.trusted)
+            return Approvals(command.home, command.project_root(), around, command.settings, given=command.trusted)
         if not os.path.lexists(state.data_dir(command.home)):
             return None
         from hookrun.trust.approvals import UserDecisions
 
-        return UserDecisions(command.home, command.project(), around, command.settings)
+        return UserDecisions(command.home, command.project_root(), around, command.settings)
 
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
@@ -264,7 +264,7 @@ class Fire:
         These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
         """
         trust.keep()
-        if self.command.agent is None:
+        if self.invocation.agent is None:
             return
         chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
         for run in chain.runs:
@@ -278,7 +278,7 @@ class Fire:
 
     def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
         """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
-        command = self.command
+        command = self.invocation
         total = monotonic() - command.started
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
@@ -286,9 +286,9 @@ class Fire:
             action=verdict.action if verdict is not None else None,
             declared=len(self.candidates) if self.candidates is not None else 0,
             ms=total * 1000,
-            own_ms=round((total - command.elsewhere) * 1000, 1),
+            own_ms=round((total - command.waited) * 1000, 1),
             problems=command.problems,
-            off=command.off,
+            off=command.disabled,
             skipped=command.skip,
             switched_off=self.trust.switched_off() if self.trust is not None else None,
             interrupted=command.interrupted or None,
@@ -298,10 +298,10 @@ class Fire:
 
     def _record_start(self) -> None:
         """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
-        self.command.keep([audit.record("start", self.context, pid=os.getpid())])
+        self.invocation.write_audit([audit.record("start", self.context, pid=os.getpid())])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self.command.keep([audit.background_record(hook, outcome, self.context)])
+        self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
 
 
 def named_home(path: str) -> str:
@@ -310,10 +310,10 @@ def named_home(path: str) -> str:
         path = os.path.abspath(path)
     except OSError:
         msg = f"{path}: the working directory does not exist any more: give an absolute path"
-        raise TroubleError(msg) from None
+        raise FireError(msg) from None
     if not os.path.isdir(path):
         msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
-        raise TroubleError(msg)
+        raise FireError(msg)
     return path
 
 

@@ -11,7 +11,7 @@ import os
 from hookrun import audit, context as contexts
 from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.fastjson import dumps
-from hookrun.firing import Command, Fire, TroubleError, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
 from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
 
@@ -48,7 +48,7 @@ Examples:
 """
 
 
-class Options:
+class FireOptions:
     """What the command line says."""
 
     __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "scope", "trust")
@@ -69,9 +69,9 @@ class Options:
 TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"})
 
 
-def parse_arguments(argv: list[str]) -> Options:
+def parse_arguments(argv: list[str]) -> FireOptions:
     """Return what the arguments after `fire` say. Raises TroubleError for what they cannot say."""
-    options = Options()
+    options = FireOptions()
     rest = list(argv)
     while rest:
         word = rest.pop(0)
@@ -80,7 +80,7 @@ def parse_arguments(argv: list[str]) -> Options:
             if not equals:
                 if not rest:
                     msg = f"fire: {name} needs a value; see hookrun fire --help"
-                    raise TroubleError(msg)
+                    raise FireError(msg)
                 value = rest.pop(0)
             if name == "--trust":
                 options.trust += _digests(value)
@@ -90,15 +90,15 @@ def parse_arguments(argv: list[str]) -> Options:
             options.explain = True
         elif word.startswith("-") and word != "-":
             msg = f"fire: unknown option {word}; known: {', '.join(sorted(TAKE_VALUE))}, --explain, --help"
-            raise TroubleError(msg)
+            raise FireError(msg)
         elif options.event:
             msg = f"fire: unexpected argument {word}: the event is {options.event} already"
-            raise TroubleError(msg)
+            raise FireError(msg)
         else:
             options.event = word
     if not options.event and options.agent is None:
         msg = "fire: no event given, expected for example: hookrun fire pre_tool_use --ctx ctx.json"
-        raise TroubleError(msg)
+        raise FireError(msg)
     return options
 
 
@@ -107,7 +107,7 @@ def _digests(text: str) -> list[str]:
     for digest in digests:
         if not digest.startswith("sha256:"):
             msg = f"fire: --trust has {digest!r}, expected sha256:...; hookrun trust --digest prints them"
-            raise TroubleError(msg)
+            raise FireError(msg)
     return digests
 
 
@@ -118,7 +118,7 @@ def _seconds(text: str) -> float:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
         msg = f"fire: --deadline is {text!r}, expected seconds greater than 0"
-        raise TroubleError(msg)
+        raise FireError(msg)
     return seconds
 
 
@@ -131,21 +131,21 @@ def agent_named(argv: list[str]) -> str | None:
     return None
 
 
-class ForProgram:
+class ProgramFire:
     """One fire for a person or a program, from the command line to the exit status."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: FireOptions) -> None:
         self.options = options
         home = named_home(options.home) if options.home else home_directory()
-        self.command = Command(home, deadline=options.deadline)
-        self.fire = Fire(self.command, options.event)
+        self.invocation = FireInvocation(home, deadline=options.deadline)
+        self.fire = EventFire(self.invocation, options.event)
 
     def run(self) -> int:
         """Do it all and return the exit status."""
-        command = self.command
+        command = self.invocation
         try:
             verdict = self._verdict()
-        except (TroubleError, contexts.ContextError) as error:
+        except (FireError, contexts.ContextError) as error:
             return self._trouble(str(error))
         except RecursionError:
             return self._trouble("the context is nested too deeply to be worked on")
@@ -165,13 +165,13 @@ class ForProgram:
         return status
 
     def _verdict(self) -> Verdict:
-        if self.command.off:
+        if self.invocation.disabled:
             contexts.drain_stdin()
             print_error("HOOKRUN=0: every hook is switched off")
             return Verdict()
-        self.command.load(_working_directory(), self.options.config)
-        self.fire.event = self.command.event(self.options.event)
-        data = self.command.read(self.options.ctx)
+        self.invocation.load(_working_directory(), self.options.config)
+        self.fire.event = self.invocation.resolve_event(self.options.event)
+        data = self.invocation.read_context(self.options.ctx)
         contexts.check(data, "stdin" if self.options.ctx == "-" else self.options.ctx)
         for doubt in contexts.suspicious_fields(data, self.fire.event):
             print_error(doubt)
@@ -191,7 +191,7 @@ class ForProgram:
 
     def _tell(self) -> None:
         """Say what is wrong with declarations and what hooks failed."""
-        for problem in self.command.problems:
+        for problem in self.invocation.problems:
             print_error(problem)
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
             print_error(f"hook {each}")
@@ -217,10 +217,10 @@ class ForProgram:
     def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
         """Keep a record of it all. Nothing that goes wrong here changes the answer."""
         try:
-            self.command.keep(self.fire.records(verdict, exit=status, **more))
+            self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
         except Exception as error:
             print_error(f"the audit could not be written: {internal_error(error)}")
-        for warning in self.command.warnings:
+        for warning in self.invocation.warnings:
             print_error(warning)
 
 
@@ -236,21 +236,21 @@ def main(argv: list[str]) -> int:
     ensure_standard_streams()
     if "-h" in argv or "--help" in argv:
         return TROUBLE if write_all(1, HELP.encode()) else GO_ON
-    options: Options | None = None
+    options: FireOptions | None = None
     try:
         options = parse_arguments(argv)
         if options.agent is None:
-            return ForProgram(options).run()
+            return ProgramFire(options).run()
         trouble = ""
-    except (TroubleError, NoHomeError) as error:
+    except (FireError, NoHomeError) as error:
         trouble = str(error)
     except Exception as error:  # no traceback ever reaches an agent
         trouble = internal_error(error)
     agent = agent_named(argv)
     if agent is not None:
-        from hookrun.agent_fire import answer
+        from hookrun.fire.agent import run
 
-        return answer(agent, options or Options(), trouble)
+        return run(agent, options or FireOptions(), trouble)
     contexts.drain_stdin()
     print_error(trouble)
     return TROUBLE
