@@ -19,8 +19,8 @@ def interpret(
     `context` is what it has read.
     """
     if hook.dialect == "claude":
-        from hookrun.claude.answer import answered
+        from hookrun.claude.answer import interpret
 
-        answer = answered(hook, event, context, outcome)
-        return answer.given, answer.notes
+        answer = interpret(hook, event, context, outcome)
+        return answer.result, answer.notes
     return verdicts.from_process(hook, outcome, can_modify=True)

@@ -231,9 +231,9 @@ class HookChain:
     def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
-            from hookrun.claude.answer import settled
+            from hookrun.claude.answer import to_hook_result
 
-            return settled(hook, self.event, before, outcome, self._keep_text)
+            return to_hook_result(hook, self.event, before, outcome, self._keep_text)
         notes: list[str] = []
         answer: Verdict | Failure
         if outcome.answer is verdicts.NO_OBJECTION and outcome.failure is None:
@@ -339,7 +339,7 @@ class HookChain:
         if "claude" not in self._encoded:
             from hookrun.claude import payload
 
-            self._encoded["claude"] = self._encode(payload.of(self.event, self.context)) + b"\n"
+            self._encoded["claude"] = self._encode(payload.build_payload(self.event, self.context)) + b"\n"
         return self._encoded["claude"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.reply import DEGRADATIONS
 from hookrun.conditions import format_value
 from hookrun.foresee import why
 
@@ -10,14 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Message
-    from hookrun.firing import Fire
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
+    from hookrun.fire.invocation import EventFire
     from hookrun.model import Hook, HookResult, Verdict
 
 
-def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
+def explain(fire: EventFire, verdict: Verdict) -> Iterator[str]:
     """Yield the lines of the explanation of a fire that is over."""
     yield f"{fire.event}: request {fire.request_id}"
     yield from _files(fire)
@@ -43,19 +43,23 @@ def explain(fire: Fire, verdict: Verdict) -> Iterator[str]:
 
 
 def explain_answer(
-    agent: Agent, message: Message, fires: Sequence[tuple[Fire, Verdict]], answer: Answer | None, stdout: bytes
+    agent: Agent,
+    message: Message,
+    fires: Sequence[tuple[EventFire, Verdict]],
+    answer: AgentResponse | None,
+    stdout: bytes,
 ) -> Iterator[str]:
     """Yield the lines of the explanation of an agent's message that has been answered."""
-    yield f"{agent.TITLE}, {message.native}: {len(message.calls)} call(s)"
+    yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
     for fire, verdict in fires:
         yield from explain(fire, verdict)
     for name in answer.degraded if answer is not None else ():
         yield f"  degraded: {name}: {DEGRADATIONS[name]}"
-    yield f"  told to {agent.TITLE}: {stdout.decode().strip() or 'nothing'}"
+    yield f"  told to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'nothing'}"
 
 
-def _files(fire: Fire) -> Iterator[str]:
-    found = fire.command.found
+def _files(fire: EventFire) -> Iterator[str]:
+    found = fire.invocation.config_files
     files = found.files if found is not None else []
     if not files:
         where = found.cwd if found is not None else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hookrun.agents import AGENTS, load
 from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
-from hookrun.config.problem import nearest
+from hookrun.config.diagnostics import closest
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import prepare
 from hookrun.startable import cannot_start
-from hookrun.trust.check import Approvals
+from hookrun.trust.approvals import Approvals
 from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.switches import Switches
+    from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 """What can become of a hook: `depends` is for one that runs if what is not known is as it wants it."""
@@ -61,7 +61,7 @@ class Fate:
 class Foresight:
     """Looks ahead: `trust` and `around` are those of the fire, `off` says why a hook is switched off besides."""
 
-    def __init__(self, trust: Switches, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: UserDecisions, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
         self._around = around
         self._off = off
@@ -210,7 +210,7 @@ def _about_path(path: str, context: Mapping[str, object]) -> str | None:
         around = around.get(step) if isinstance(around, dict) else None
     if not isinstance(around, dict) or not around:
         return None
-    near = nearest(last, around)
+    near = closest(last, around)
     if near is not None:
         return f"did you mean {f'{before}.' if before else ''}{near}?"
     keys = ", ".join(map(str, list(around)[:MOST_KEYS])) if before else ""

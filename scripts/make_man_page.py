@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli import COMMANDS, cli  # noqa: E402
-from hookrun.fire import HELP  # noqa: E402
+from hookrun.fire.command import HELP  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config import cache
-from hookrun.config.find import find
+from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.change import change
-from hookrun.trust.digest import place
-from hookrun.trust.examine import Examiner
+from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.store_writer import locked_store
 from tests.live.summary import pytest_terminal_summary  # noqa: F401  # a hook of pytest's
 
 if TYPE_CHECKING:
@@ -125,16 +124,16 @@ class Project:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
         root, home = str(at or self.root), str(self.home)
         compiled = cache.load(find(root, home))
-        examiner = Examiner(home, root, HookEnvironment({}, project=root, request_id="", home=home))
+        examiner = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
         strangers = (
             [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
         )
         if strangers:
-            with change(home) as decided:
+            with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
                     approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
-                    decided.approved[examiner.examine(hook).digest] = approved
+                    decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 
     def environment(self, **more: str) -> dict[str, str]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, store
-from hookrun.config.find import find
-from hookrun.trust import identities
+from hookrun.config import cache, cache_writer
+from hookrun.config.discovery import find
+from hookrun.trust import digest
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
@@ -45,12 +45,13 @@ WITHOUT_HOOKS = {
     "hookrun.audit",
     "hookrun.config",
     "hookrun.config.cache",
-    "hookrun.config.find",
+    "hookrun.config.discovery",
     "hookrun.context",
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
-    "hookrun.firing",
+    "hookrun.fire.command",
+    "hookrun.fire.invocation",
     "hookrun.globs",
     "hookrun.conditions",
     "hookrun.model",
@@ -78,29 +79,25 @@ FOR_A_PROCESS = {
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
-    "hookrun.claude.events",
-    "hookrun.claude.names",
-    "hookrun.claude.output",
+    "hookrun.claude.tables",
     "hookrun.claude.payload",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 
 FOR_AN_AGENT = {
-    "hookrun.agent_fire",
+    "hookrun.fire.agent",
     "hookrun.agents",
-    "hookrun.agents.caller",
-    "hookrun.agents.forms",
-    "hookrun.agents.message",
-    "hookrun.agents.names",
-    "hookrun.agents.said",
+    "hookrun.agents.base",
+    "hookrun.agents.detect",
+    "hookrun.agents.formats",
 }
 """What it adds that an agent fires, beside the module about that agent and what that shares with others."""
 
-OF_THE_AGENT = {
-    "claude": {"hookrun.agents.hook_message"},
-    "codex": {"hookrun.agents.hook_message", "hookrun.agents.patch"},
-    "gemini": {"hookrun.agents.hook_message"},
-    "qwen": {"hookrun.agents.hook_message"},
+OF_THE_AGENT: dict[str, set[str]] = {
+    "claude": set(),
+    "codex": {"hookrun.agents.patch"},
+    "gemini": set(),
+    "qwen": set(),
     "copilot": {"_signal", "hookrun.agents.patch"},
     "cline": {"hookrun.agents.patch"},
     "opencode": {"hookrun.agents.patch"},
@@ -110,18 +107,15 @@ OF_THE_AGENT = {
 FOR_TRUST = {
     "hookrun.dialects",
     "hookrun.trust",
-    "hookrun.trust.check",
+    "hookrun.trust.approvals",
     "hookrun.trust.digest",
-    "hookrun.trust.examine",
-    "hookrun.trust.files",
-    "hookrun.trust.identities",
-    "hookrun.trust.owners",
+    "hookrun.trust.hook_files",
+    "hookrun.trust.ownership",
     "hookrun.trust.store",
-    "hookrun.trust.switches",
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
-FOR_AN_ANSWER = {"hookrun.agents.answer", "hookrun.agents.degrade"}
+FOR_AN_ANSWER = {"hookrun.agents.reply"}
 """What it adds that a hook had something to say."""
 
 NEVER = {
@@ -162,8 +156,8 @@ def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
 @pytest.fixture(autouse=True)
 def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is compiled, and the digests, be kept however young the files are."""
-    monkeypatch.setattr(store, "YOUNG", -1)
-    monkeypatch.setattr(identities, "YOUNG", -1)
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
+    monkeypatch.setattr(digest, "YOUNG", -1)
 
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
@@ -212,11 +206,10 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.matched", "hookrun.claude.names"}
+    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
-    expressions = {"hookrun.claude.javascript", "hookrun.claude.expression"}
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared | expressions
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:

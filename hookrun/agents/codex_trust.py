@@ -1,4 +1,4 @@
-"""How Codex CLI trusts hooks: by a digest of each definition, kept in its config.toml. Loaded by install and doctor only.
+"""How Codex CLI trusts hooks: by a digest of each definition, kept in its config.toml.
 
 Measured with Codex CLI 0.169.0: a hook of the user or a project runs only if `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`
 in the user's config.toml has its digest as `trusted_hash`; all others are skipped in silence.

@@ -95,10 +95,10 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; one that does not exist is an error that names the nearest."""
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            from hookrun.config.problem import nearest, shown  # only for a mistake
+            from hookrun.config.diagnostics import closest, quote  # only for a mistake
 
-            near = nearest(args[0], COMMANDS)
-            ctx.fail(f"There is no command {shown(args[0])}.{f' Did you mean {near}?' if near else ''}")
+            near = closest(args[0], COMMANDS)
+            ctx.fail(f"There is no command {quote(args[0])}.{f' Did you mean {near}?' if near else ''}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
@@ -164,7 +164,7 @@ def _run(argv: list[str]) -> int:
 
 def _say(message: str) -> int:
     """Tell what went wrong, on one line, and return the exit status for it."""
-    from hookrun.config.problem import printable  # nobody pays for it who needs it not
+    from hookrun.config.diagnostics import printable  # nobody pays for it who needs it not
 
     click.echo(f"hookrun: {printable(' '.join(message.split()))}", err=True)
     return FAILED

@@ -10,13 +10,13 @@ import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.wiring import plan
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
 
 EXAMPLES = """\b
 Examples:
@@ -51,7 +51,7 @@ def command(home: str | None, *, as_json: bool) -> None:
 def _data(case: AgentState) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
-        "title": case.agent.TITLE,
+        "title": case.agent.DISPLAY_NAME,
         "program": case.installed.program if case.installed is not None else None,
         "version": case.installed.version if case.installed is not None else None,
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},

@@ -12,10 +12,10 @@ from hookrun.cli.deciding import approve
 from hookrun.cli.project import Project, ProjectHook, not_by_an_agent
 from hookrun.cli.showing import texts_of
 from hookrun.cli.trust import TO_ASK, go_through
-from hookrun.config.file import load
-from hookrun.config.problem import printable
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import printable
 from hookrun.trust.digest import SYSTEM
-from hookrun.trust.files import within
+from hookrun.trust.hook_files import within
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -77,7 +77,7 @@ def approve_written(
 def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
     """Tell whether a hook is what was written and nothing else: its declaration, and every file that belongs to it."""
     source = os.path.realpath(found.hook.source)
-    if source not in written or load(source, found.hook.layer).defaults:
+    if source not in written or load_file(source, found.hook.layer).defaults:
         return False
     root = os.path.realpath(project.root)
     paths = [source, *(os.path.realpath(file.path) for file in found.examined.files)]

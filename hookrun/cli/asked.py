@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.message import Message, UnreadableError, message_from_context, native_of
+from hookrun.agents.base import Message, UnreadableMessageError, message_from_context, native_event
 from hookrun.cli.wiring import agents
-from hookrun.config.fields import CONTEXT_FIELDS
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
+from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.foresee import Known
 from hookrun.model import file_path
@@ -21,7 +21,7 @@ from hookrun.model import file_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
@@ -95,10 +95,10 @@ def _take_context(question: Asked, source: str) -> None:
         data = contexts.from_stdin(float("inf")) if source == "-" else contexts.from_file(source, float("inf"))
         agent = question.agent
         if agent is not None and not _is_canonical(data):
-            _take_message(question, agent.read(data, native_of(agent, question.event)), where)
+            _take_message(question, agent.read(data, native_event(agent, question.event)), where)
             return
         contexts.check(data, where)
-    except (contexts.ContextError, UnreadableError) as error:
+    except (contexts.ContextError, UnreadableMessageError) as error:
         raise click.ClickException(str(error)) from None
     question.notes += contexts.suspicious_fields(data, question.event)
     question.known = Known(but=BY_AGENT - set(data))
@@ -146,14 +146,14 @@ def _take_words(question: Asked, tool: str | None, args: Sequence[str]) -> None:
 def _argument(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.removesuffix(":"):
-        found = f"--arg {shown(text)}"
+        found = f"--arg {quote(text)}"
         raise click.UsageError(f'found {found}, expected NAME=TEXT or NAME:=JSON, such as --arg "command=git push"')
     if not name.endswith(":"):
         return name, value
     try:
         return name[:-1], json.loads(value)
     except ValueError as error:
-        raise click.UsageError(f"--arg {shown(text)}: what stands after := is not JSON ({error})") from None
+        raise click.UsageError(f"--arg {quote(text)}: what stands after := is not JSON ({error})") from None
 
 
 def somebody_can_answer() -> bool:

@@ -15,12 +15,12 @@ from hookrun.cli.asked import canonical_event, somebody_can_answer
 from hookrun.cli.declared import here, home_of, options
 from hookrun.cli.thrift import advice
 from hookrun.cli.whereabouts import Whereabouts
-from hookrun.config.find import claude_directory
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
+from hookrun.config.discovery import claude_directory
 from hookrun.measure import Bench, Cost, Times
 from hookrun.model import Interrupted
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.switches import Switches
+from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def _chosen(where: Whereabouts, home: str, name: str | None, event: str | None) 
         raise click.ClickException(where.no_hook(name, names))
     settings = where.declarations.settings
     around = HookEnvironment({}, project=where.project, request_id="", home=home)
-    switches = Switches(home, where.project, around, settings)
+    switches = UserDecisions(home, where.project, around, settings)
     found = [
         each
         for each in hooks

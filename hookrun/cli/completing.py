@@ -12,13 +12,13 @@ from click.shell_completion import CompletionItem
 
 from hookrun.agents import AGENTS
 from hookrun.cli.declared import read
-from hookrun.config.find import home_directory
+from hookrun.config.discovery import home_directory
 from hookrun.events import ALIASES, EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
 
     Names = Callable[[], Iterable[tuple[str, str]]]
     """Gives what can be offered, each with a word about it."""

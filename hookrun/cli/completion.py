@@ -8,7 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from hookrun.cli import COMPLETING
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +31,7 @@ def command(ctx: click.Context, shell: str | None) -> None:
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     made = get_completion_class(name) if name in SHELLS else None
     if made is None:
-        found = f"the shell {shown(name)}" if name else "no SHELL in the environment"
+        found = f"the shell {quote(name)}" if name else "no SHELL in the environment"
         raise click.ClickException(f"found {found}, expected one of {', '.join(SHELLS)}; name one of them")
     complete = made(ctx.find_root().command, {}, "hookrun", COMPLETING)
     click.echo(complete.source_template % complete.source_vars())

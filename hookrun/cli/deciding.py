@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.trust import kept
-from hookrun.trust.change import change
+from hookrun.trust import snapshots
 from hookrun.trust.digest import place
 from hookrun.trust.store import StoreError
+from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.cli.project import Project, ProjectHook
-    from hookrun.trust.kept import Texts
+    from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def changing(home: str, owners: list[int]) -> Iterator[Store]:
     """Give the store to be changed. Raises click.ClickException where it cannot be believed or written."""
     try:
-        with change(home, owners) as store:
+        with locked_store(home, owners) as store:
             yield store
     except StoreError as error:
         raise click.ClickException(str(error)) from None
@@ -45,7 +45,7 @@ def approve(project: Project, found: ProjectHook, texts: Texts) -> None:
             "root": project.root,
             "time": time.time(),
         }
-    kept.keep(project.home, found.digest, texts)
+    snapshots.keep(project.home, found.digest, texts)
 
 
 def deny(project: Project, found: ProjectHook) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from hookrun.config.compile import Examined, examine
-from hookrun.config.find import NoHomeError, claude_directory, find, home_directory
+from hookrun.config.discovery import NoHomeError, claude_directory, find, home_directory
+from hookrun.config.load import LoadedConfig, load_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def options(function: Function) -> Function:
     return function
 
 
-def read(config: str | None, home: str | None, directory: str | None = None) -> Examined:
+def read(config: str | None, home: str | None, directory: str | None = None) -> LoadedConfig:
     """Return the declarations that are in force in a directory, by default the working directory."""
     if directory is not None and not os.path.isdir(directory):
         raise click.ClickException(f"{directory}: found no directory, expected that of a project; correct the path")
@@ -35,7 +35,7 @@ def read(config: str | None, home: str | None, directory: str | None = None) -> 
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
     named = home_of(home)
-    return examine(find(cwd, named, config=config, claude=claude_directory(named)))
+    return load_config(find(cwd, named, config=config, claude=claude_directory(named)))
 
 
 def here() -> str:

@@ -11,7 +11,7 @@ from hookrun.cli import FAILED
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
@@ -80,7 +80,7 @@ def _tell(case: AgentState, findings: list[Finding]) -> None:
     wrong = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     first = f": {wrong[0]}{more}" if wrong else ""
-    click.echo(printable(f"{case.agent.NAME}: {case.agent.TITLE} {_version(case)}{first}"))
+    click.echo(printable(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}"))
     for each in findings:
         click.echo(printable(f"  {each.level:8}{each.check}: {each.found}"))
         if each.remedy and each.remedy != "nothing":
@@ -92,14 +92,14 @@ def _tell(case: AgentState, findings: list[Finding]) -> None:
 
 def _version(case: AgentState) -> str:
     if case.installed is None:
-        return f"({case.agent.WIRING['program']} is not on PATH)"
+        return f"({case.agent.INSTALL['program']} is not on PATH)"
     return case.installed.version or "(of unknown version)"
 
 
 def _data(case: AgentState, findings: list[Finding]) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
-        "title": case.agent.TITLE,
+        "title": case.agent.DISPLAY_NAME,
         "program": case.installed.program if case.installed is not None else None,
         "version": case.installed.version if case.installed is not None else None,
         "findings": [

@@ -11,14 +11,14 @@ from hookrun.cli import FAILED, painted
 from hookrun.cli.declared import options, read
 from hookrun.cli.listing import to_json
 from hookrun.config import origins
-from hookrun.config.fields import KINDS, TRUSTED_SETTINGS
+from hookrun.config.diagnostics import printable
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
-from hookrun.config.problem import printable
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.compile import Examined
+    from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
 
     Dumped = list[tuple[Hook, list[Value]]]
@@ -65,10 +65,10 @@ def _masked(hook: Hook, values: list[Value]) -> list[Value]:
     return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
 
 
-def _to_json(examined: Examined, hooks: Dumped) -> dict[str, object]:
+def _to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
     return {
         "root": examined.declarations.root,
-        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.has_say],
+        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
         "problems": examined.declarations.problems,
         "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
         "hooks": [
@@ -86,7 +86,7 @@ def _value_to_json(each: Value) -> dict[str, object]:
     return {"value": each.value, "from": each.origin, "path": each.path, "line": each.line}
 
 
-def _table(examined: Examined, hooks: Dumped) -> Iterator[painted.Line]:
+def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[painted.Line]:
     settings = origins.settings(examined)
     both = [*settings, *(each for _, values in hooks for each in values)]
     name_width = max((len(each.name) for each in both), default=0)
@@ -103,7 +103,7 @@ def _table(examined: Examined, hooks: Dumped) -> Iterator[painted.Line]:
             yield f"  error: {hook.error}", painted.BAD
 
 
-def _yaml(examined: Examined, hooks: Dumped) -> Iterator[painted.Line]:
+def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[painted.Line]:
     """Yield the lines of a declaration file: JSON is YAML, so that each value is written as that."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
     for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:

@@ -14,11 +14,10 @@ from hookrun.cli.asked import Asked, agent_named, asked, canonical_event, contex
 from hookrun.cli.declared import here, home_of, options
 from hookrun.cli.told import cannot_be_told, first_line, hook_lines, known_answer, other_lines
 from hookrun.cli.whereabouts import Whereabouts
-from hookrun.config.find import claude_directory
+from hookrun.config.discovery import claude_directory
 from hookrun.foresee import Foresight
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.check import Approvals
-from hookrun.trust.switches import Switches
+from hookrun.trust.approvals import Approvals, UserDecisions
 
 if TYPE_CHECKING:
     from hookrun.foresee import Fate
@@ -119,7 +118,7 @@ class Explanation:
             project_env_policy=settings.get("project_env_policy"),
             home=self.home,
         )
-        kind = Switches if self.person else Approvals
+        kind = UserDecisions if self.person else Approvals
         trust = kind(self.home, self.where.project, around, settings)
         return Foresight(trust, around, self._skipped).of(self.declared, context, self.asked.known)
 

@@ -40,6 +40,6 @@ class Words(click.types.UnprocessedParamType):
 @click.pass_context
 def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the hooks declared for an event and print their verdict."""
-    from hookrun.fire import main  # it sets the process up for a fire
+    from hookrun.fire.command import main  # it sets the process up for a fire
 
     ctx.exit(main(list(arguments)))

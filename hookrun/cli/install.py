@@ -13,17 +13,17 @@ from hookrun.cli.project import Project
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.trust import TO_ASK, go_through
 from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
-from hookrun.wiring import hook_trust, plan
+from hookrun.wiring import plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.wiring.targets import InstallLocation
 
 EXAMPLES = """\b
@@ -111,9 +111,10 @@ class Install:
 
     def _nothing_to_wire(self, declared: list[str]) -> str:
         if declared:
-            return f"{self.agent.TITLE} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+            return f"{self.agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
         if declarations(self.wish.spot).hooks:
-            return f"{self.agent.TITLE} needs no wiring: it runs what is declared here by itself, or it is not for it"
+            name = self.agent.DISPLAY_NAME
+            return f"{name} needs no wiring: it runs what is declared here by itself, or it is not for it"
         return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
 
     def _refuse_twice(self, where: InstallLocation) -> None:
@@ -122,10 +123,10 @@ class Install:
         wired = plan.wired_events(other)
         if wired:
             msg = (
-                f"found {self.agent.TITLE} wired in {wired[0].path} already, expected one scope only, or each hook "
-                f"would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} --scope "
-                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {self.agent.NAME} "
-                f"--scope {other.scope}`"
+                f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
+                f"hook would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} "
+                f"--scope {other.scope}` to bring it up to date, or take it away with "
+                f"`hookrun uninstall {self.agent.NAME} --scope {other.scope}`"
             )
             raise FileError(msg)
 
@@ -133,8 +134,9 @@ class Install:
         """Print what would change as a diff."""
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger)
-        if self.agent.NAME == hook_trust.AGENT:
-            changes.append(plan.plan_trust(self.wish, changes[0], ledger))
+        trust = plan.plan_trust(self.wish, changes[0], ledger)
+        if trust is not None:
+            changes.append(trust)
         self.report.show(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
@@ -146,8 +148,6 @@ class Install:
             for each in changes:
                 _write(each, ledger)
             self._tell(changes)
-            if self.agent.NAME != hook_trust.AGENT:
-                return True
             return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _tell(self, changes: list[InstallChange]) -> None:
@@ -162,20 +162,21 @@ class Install:
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
-    def _trust(self, needed: InstallChange, ledger: Ledger, *, given: bool) -> bool:
-        """Write Codex's trust after asking; tell whether it is there."""
-        if not needed.has_effect:
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> bool:
+        """Write the agent's trust in the hooks after asking; return whether it is there, or the agent asks for none."""
+        if needed is None or not needed.has_effect:
             return True
-        question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
+        name = self.agent.NAME
+        question = f"{name} skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
         asks = not self.report.as_json and sys.stdin.isatty() and sys.stdout.isatty()
         if given or (asks and click.confirm(printable(question))):
             _write(needed, ledger)
             self.report.files([needed])
-            self.report.say(f"codex: its hooks are trusted: {needed.path}")
+            self.report.say(f"{name}: its hooks are trusted: {needed.path}")
             return True
         self.report.warn(
-            "codex: skips these hooks in silence until they are trusted: "
-            "run `hookrun install codex --trust`, or say so in Codex with /hooks"
+            f"{name}: skips these hooks in silence until they are trusted: "
+            f"run `hookrun install {name} --trust`, or use /hooks in {name}"
         )
         return False
 

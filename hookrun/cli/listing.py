@@ -12,7 +12,7 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options
 from hookrun.cli.project import Project
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import UNTRUSTED_LAYERS
@@ -20,7 +20,7 @@ from hookrun.model import UNTRUSTED_LAYERS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
     from hookrun.model import Hook
 
     Decided = dict[int, dict[str, str]]

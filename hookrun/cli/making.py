@@ -10,7 +10,7 @@ import click
 
 from hookrun.cli.approving import approve_written
 from hookrun.cli.report import near
-from hookrun.config.problem import printable, shown
+from hookrun.config.diagnostics import printable, quote
 from hookrun.edit.file_change import FileError, apply_all
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold.declaring import ScaffoldError
@@ -49,7 +49,7 @@ def planned(wish: Wish, directory: str, home: str) -> Plan:
         made = plan(wish, directory, home)
         event = event_named(wish.event, made.declaring.events)
     if wish.matcher and event in ALIASES and event not in WITH_TOOL:
-        found = f"found --matcher {shown(wish.matcher)} for {event}, which has no tool: such a hook would never run"
+        found = f"found --matcher {quote(wish.matcher)} for {event}, which has no tool: such a hook would never run"
         msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
         raise click.ClickException(msg)
     return made

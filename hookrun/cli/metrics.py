@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.observe.costs import money
 from hookrun.observe.database import Store, StoreError, default_path
 from hookrun.observe.export import FORMATS

@@ -12,13 +12,13 @@ import click
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, home_of
 from hookrun.cli.making import told
-from hookrun.config import claude
-from hookrun.config.compile import included_path
-from hookrun.config.file import File, load
-from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
-from hookrun.config.migrate import Migrated, migrate
-from hookrun.config.parsed import ParseError
-from hookrun.config.problem import printable, shown
+from hookrun.config import claude_settings
+from hookrun.config.claude_migrate import Migrated, migrate
+from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.diagnostics import printable, quote
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
+from hookrun.config.load import included_path
+from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
 
@@ -73,9 +73,9 @@ def command(ctx: click.Context, file: str | None, home: str | None, *, write: bo
         ctx.exit(FAILED)
 
 
-def _read(path: str) -> File:
+def _read(path: str) -> ConfigFile:
     """Return a file in Claude Code's form. Raises click.ClickException for any other."""
-    file = load(path, "project", claudes=True)
+    file = load_file(path, "project", claudes=True)
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
@@ -90,8 +90,8 @@ def _read(path: str) -> File:
 
 def _target(path: str, home: str) -> str:
     """Return the declaration file for the hooks of a settings file, in the same layer."""
-    if claude.is_settings(path):
-        base = claude.project_of(path)
+    if claude_settings.is_settings(path):
+        base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
             return f"{config_directory(home)}/hooks.json"
         return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
@@ -149,9 +149,9 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: it includes {path} no more: these hooks would run twice")
-    if text.at(("hookrun", "include_claude")) is True and claude.is_settings(path):
+    if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
         others = [
-            each for each in _taken_in_besides(declarations, path) if load(each, "project", claudes=True).handlers
+            each for each in _taken_in_besides(declarations, path) if load_file(each, "project", claudes=True).handlers
         ]
         if others or declarations.startswith(f"{config_directory(home)}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
@@ -192,7 +192,7 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
     if there and not yes:
         question = f"Change {' and '.join(there)}?"
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            click.echo(f"hookrun: found {shown(there[0])} already; add --yes to change it", err=True)
+            click.echo(f"hookrun: found {quote(there[0])} already; add --yes to change it", err=True)
             return False
         if not click.confirm(printable(question)):
             return False

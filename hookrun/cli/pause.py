@@ -10,8 +10,8 @@ import click
 from hookrun.cli.deciding import changing
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project, a_person_asks, say_done
-from hookrun.config.problem import nearest, shown
-from hookrun.trust.switches import clock
+from hookrun.config.diagnostics import closest, quote
+from hookrun.trust.approvals import clock
 
 EXAMPLES = """\b
 Examples:
@@ -53,7 +53,7 @@ def _seconds(duration: str) -> int:
     if DURATION.fullmatch(duration):
         seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
     if not 0 < seconds <= LONGEST:
-        found = f"--for: found {shown(duration)}, expected a time up to {LONGEST // 3600}h such as 30m"
+        found = f"--for: found {quote(duration)}, expected a time up to {LONGEST // 3600}h such as 30m"
         raise click.ClickException(f"{found}; write a number with s, m or h")
     return seconds
 
@@ -61,8 +61,8 @@ def _seconds(duration: str) -> int:
 def _check(project: Project, name: str) -> None:
     hooks = [hook for hook in project.declarations.hooks if hook.name == name]
     if not hooks:
-        near = nearest(name, [hook.name for hook in project.declarations.hooks])
-        hint = f"did you mean {shown(near)}?" if near else "hookrun list shows what there is"
-        raise click.ClickException(f"found no hook {shown(name)} here, expected one that is in force; {hint}")
+        near = closest(name, [hook.name for hook in project.declarations.hooks])
+        hint = f"did you mean {quote(near)}?" if near else "hookrun list shows what there is"
+        raise click.ClickException(f"found no hook {quote(name)} here, expected one that is in force; {hint}")
     if all(hook.layer == "managed" for hook in hooks):
-        raise click.ClickException(f"hook {shown(name)} is managed: only {hooks[0].source} can switch it off")
+        raise click.ClickException(f"hook {quote(name)} is managed: only {hooks[0].source} can switch it off")

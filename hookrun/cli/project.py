@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.declared import home_of, read
-from hookrun.config.problem import nearest, printable, shown
+from hookrun.config.diagnostics import closest, printable, quote
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.trust import store as stores
-from hookrun.trust.digest import place
-from hookrun.trust.examine import Examined, Examiner
-from hookrun.trust.owners import numbers
-from hookrun.trust.switches import active_pause, clock
+from hookrun.trust.approvals import active_pause, clock
+from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.ownership import uids
 
 if TYPE_CHECKING:
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
     from hookrun.model import Hook
 
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
@@ -33,7 +32,7 @@ class ProjectHook:
     """A hook of a project, and what was found when it was looked at."""
 
     hook: Hook
-    examined: Examined
+    examined: Inspection
     state: str
 
     @property
@@ -51,12 +50,12 @@ class Project:
         self.root = self.declarations.root or directory
         settings = self.declarations.settings
         named = settings.get("trusted_owners")
-        self.owners = numbers(named) if isinstance(named, list) else []
+        self.owners = uids(named) if isinstance(named, list) else []
         policy = settings.get("project_env_policy")
         self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
-        self._examiner = Examiner(self.home, self.root, self.around, self.owners)
+        self._examiner = HookInspector(self.home, self.root, self.around, self.owners)
 
     @cached_property
     def store(self) -> stores.Store:
@@ -75,20 +74,20 @@ class Project:
     def look(self, hook: Hook) -> ProjectHook:
         """Return a hook as it is now."""
         if hook.error is not None:
-            return ProjectHook(hook, Examined("", [], hook.error), "declared wrongly")
-        examined = self._examiner.examine(hook)
+            return ProjectHook(hook, Inspection("", [], hook.error), "declared wrongly")
+        examined = self._examiner.inspect(hook)
         return ProjectHook(hook, examined, self._state(hook, examined))
 
     def named(self, name: str) -> list[ProjectHook]:
         """Return the project's hooks of this name. Raises click.ClickException when there is none."""
         found = [hook for hook in self.strangers if hook.name == name]
         if not found:
-            near = nearest(name, [hook.name for hook in self.strangers])
-            hint = f"; did you mean {shown(near)}?" if near else "; hookrun list shows what there is"
-            raise click.ClickException(f"found no hook {shown(name)} of the project at {self.root}{hint}")
+            near = closest(name, [hook.name for hook in self.strangers])
+            hint = f"; did you mean {quote(near)}?" if near else "; hookrun list shows what there is"
+            raise click.ClickException(f"found no hook {quote(name)} of the project at {self.root}{hint}")
         return [self.look(hook) for hook in found]
 
-    def _state(self, hook: Hook, examined: Examined) -> str:
+    def _state(self, hook: Hook, examined: Inspection) -> str:
         if self._is_among(self.store.denied, hook, examined.digest):
             return "denied"
         if self._is_among(self.store.disabled, hook, examined.digest):

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.agent_fire import ForAgent
-from hookrun.agents.degrade import DEGRADATIONS
+from hookrun.agents.reply import DEGRADATIONS
 from hookrun.cli import painted
 from hookrun.explain import said
-from hookrun.fire import Options
-from hookrun.firing import Command, Fire, TroubleError
+from hookrun.fire.agent import AgentFire
+from hookrun.fire.command import FireOptions
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
     from hookrun.cli.asked import Asked
     from hookrun.cli.explain import Explanation
     from hookrun.model import Hook, HookResult, Outcome, Verdict
@@ -34,7 +34,7 @@ class Ran:
 
     def __init__(self, told: Explanation) -> None:
         self.told = told
-        self.fires: list[tuple[Fire, Verdict]] = []
+        self.fires: list[tuple[EventFire, Verdict]] = []
         self.inputs: dict[int, bytes] = {}
         self.stdout = b""
         self.status = 0
@@ -47,7 +47,7 @@ class Ran:
         for (_, stdin), outcome in zip(jobs, outcomes, strict=True):
             self.inputs[id(outcome)] = stdin
 
-    def take(self, command: Command) -> None:
+    def take(self, command: FireInvocation) -> None:
         """Take over what is wrong with a fire as such."""
         self.trouble += [*command.problems, *command.warnings]
         self.interrupted = command.interrupted
@@ -76,7 +76,7 @@ class Ran:
             shown += self._fire_lines(fire, verdict)
         return [*shown, *self._told_lines(), ("  what was to be expected:", painted.STRONG), *lines[1:]]
 
-    def _fire_lines(self, fire: Fire, verdict: Verdict) -> Iterator[painted.Line]:
+    def _fire_lines(self, fire: EventFire, verdict: Verdict) -> Iterator[painted.Line]:
         for run in fire.chain.runs if fire.chain is not None else ():
             yield from self._run_lines(run)
         yield f"  verdict: {said(verdict)}", painted.STRONG
@@ -123,7 +123,7 @@ class Ran:
             return
         for name in self.degraded:
             yield f"  degraded: {name}: {DEGRADATIONS[name]}", painted.DOUBTFUL
-        yield f"  told to {agent.TITLE}, with exit status {self.status}:", painted.STRONG
+        yield f"  told to {agent.DISPLAY_NAME}, with exit status {self.status}:", painted.STRONG
         for line in _shown(self.stdout) or ["nothing"]:
             yield f"    {line}", ""
 
@@ -137,7 +137,7 @@ class Ran:
             "problems": self.trouble,
         }
 
-    def _fire_to_json(self, fire: Fire, verdict: Verdict) -> dict[str, object]:
+    def _fire_to_json(self, fire: EventFire, verdict: Verdict) -> dict[str, object]:
         before, after = _arguments(fire)
         chain = fire.chain
         return {
@@ -171,37 +171,37 @@ def run(told: Explanation) -> Ran:
             _for_person(ran)
         else:
             _Really(ran).run()
-    except TroubleError as error:
+    except FireError as error:
         raise click.ClickException(str(error)) from None
     return ran
 
 
 def _for_person(ran: Ran) -> None:
     told = ran.told
-    command = Command(told.home)
-    if command.off:
+    command = FireInvocation(told.home)
+    if command.disabled:
         ran.trouble.append("HOOKRUN=0: every hook is switched off")
         return
-    command.watch = ran.watch
+    command.on_outcomes = ran.watch
     command.load(told.where.cwd, told.config)
     for fields in told.asked.fields:
-        fire = Fire(command, told.asked.event)
+        fire = EventFire(command, told.asked.event)
         verdict = fire.run(fields)
         ran.fires.append((fire, verdict))
-        command.keep(fire.records(verdict))
+        command.write_audit(fire.records(verdict))
         if command.interrupted:
             break
     ran.take(command)
 
 
-class _Really(ForAgent):
+class _Really(AgentFire):
     """A message that is answered as the agent's would be; the answer is kept instead of given."""
 
     def __init__(self, ran: Ran) -> None:
         asked: Asked = ran.told.asked
         if asked.agent is None or asked.message is None:
-            raise TroubleError("there is no agent's message to answer")
-        options = Options()
+            raise FireError("there is no agent's message to answer")
+        options = FireOptions()
         options.event, options.agent = asked.event, asked.agent.NAME
         options.config, options.home = ran.told.config, ran.told.home
         super().__init__(asked.agent, options, "")
@@ -215,12 +215,12 @@ class _Really(ForAgent):
         ran.fires = self.fires
         ran.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
         ran.trouble += self.trouble
-        if self.command is not None:
-            ran.take(self.command)
+        if self.invocation is not None:
+            ran.take(self.invocation)
         return ran.status
 
-    def _read(self, command: Command) -> Message:
-        command.watch = self.ran.watch
+    def _read(self, command: FireInvocation) -> Message:
+        command.on_outcomes = self.ran.watch
         return self._given
 
     def _print(self, stdout: bytes) -> str | None:
@@ -231,7 +231,7 @@ class _Really(ForAgent):
         return self.ran.told.where.cwd
 
 
-def _answer(fire: Fire, verdict: Verdict) -> str:
+def _answer(fire: EventFire, verdict: Verdict) -> str:
     chain = fire.chain
     if chain is None:
         return f"{fire.event}: {verdict.action}; no hook ran"
@@ -240,8 +240,8 @@ def _answer(fire: Fire, verdict: Verdict) -> str:
     behind = list(dict.fromkeys(run.name for run in chain.runs if _in_background(run)))
     ran = f"ran: {', '.join(names)}" if names else "" if behind else "no hook ran"
     began = f"started in the background: {', '.join(behind)}" if behind else ""
-    if fire.command.interrupted:
-        return f"{fire.event}: interrupted by signal {fire.command.interrupted}: every hook was ended"
+    if fire.invocation.interrupted:
+        return f"{fire.event}: interrupted by signal {fire.invocation.interrupted}: every hook was ended"
     by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
     parts = [f"{verdict.action}{by}{why}", ran, began, *_failed(chain.runs, verdict.message or ""), *_not_run(fire)]
     return f"{fire.event}: {'; '.join(filter(None, parts))}"
@@ -264,7 +264,7 @@ def _failed(runs: Sequence[HookResult], told: str) -> list[str]:
     ]
 
 
-def _not_run(fire: Fire) -> Sequence[str]:
+def _not_run(fire: EventFire) -> Sequence[str]:
     chain, candidates = fire.chain, fire.candidates
     if chain is None or candidates is None:
         return ()
@@ -275,7 +275,7 @@ def _not_run(fire: Fire) -> Sequence[str]:
     ]
 
 
-def _arguments(fire: Fire) -> tuple[object, object]:
+def _arguments(fire: EventFire) -> tuple[object, object]:
     before = fire.context.get("tool_args")
     return before, fire.chain.context.get("tool_args") if fire.chain is not None else before
 

@@ -11,7 +11,7 @@ from hookrun.cli.making import dry_run_option, told
 from hookrun.cli.recipe_files import add, declared_where, finish, opened, option_option, recipe_named, user_option
 from hookrun.cli.report import Report, json_option as done_option
 from hookrun.cli.wiring import home_option
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import Recipe
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from hookrun.config.schema import schema
+from hookrun.config.json_schema import schema
 
 EXAMPLES = """\b
 Examples:

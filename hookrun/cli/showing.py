@@ -8,17 +8,17 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
-from hookrun.trust import kept
+from hookrun.trust import snapshots
 from hookrun.trust.digest import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hookrun.cli.project import Project, ProjectHook
-    from hookrun.trust.kept import Texts
+    from hookrun.trust.snapshots import Texts
 
 MOST_LINES = 200
 """Lines of a file, or of its difference, that are shown."""
@@ -43,7 +43,7 @@ def texts_of(found: ProjectHook) -> Texts:
         fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
     texts = {DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
     for file in found.examined.files:
-        texts[file.label] = kept.text_of(file.path)
+        texts[file.label] = snapshots.text_of(file.path)
     return texts
 
 
@@ -55,7 +55,7 @@ def lines(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
     for title, value in _facts(found, project):
         yield _line(f"  {title:<12}{value}")
     last = project.last_approved(hook)
-    before = kept.read(project.home, last) if last is not None else None
+    before = snapshots.read(project.home, last) if last is not None else None
     if last is not None and before is not None and last != found.digest:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
         yield f"  what changed since it was approved at {when}:"

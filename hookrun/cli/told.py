@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.agents.answer import ARGUMENTS, NO_WORDS, answer
-from hookrun.agents.degrade import DEGRADATIONS, degraded
-from hookrun.agents.message import native_of
-from hookrun.agents.said import Said, said
+from hookrun.agents.base import native_event
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli import painted
 from hookrun.edit.file_change import FileError
 from hookrun.explain import marks
@@ -23,7 +22,7 @@ from hookrun.wiring.wired_command import this_program
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
     from hookrun.cli.explain import Explanation
     from hookrun.foresee import Fate
     from hookrun.wiring.targets import WiredEvent
@@ -110,17 +109,17 @@ def _in_the_way(told: Explanation) -> Iterator[str]:
             yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (an agent's fire pays no heed to it)"
         return
     if plan.unsupported_events(agent, [told.asked.event]):
-        yield f"{agent.TITLE} has no such event: hooks of it never run there"
+        yield f"{agent.DISPLAY_NAME} has no such event: hooks of it never run there"
         return
     wanted = plan.events_for(agent, [told.asked.event])
     wired = _wired(told, agent, wanted)
     remedy = f"run `hookrun install {agent.NAME}`"
     if wanted and not wired:
-        yield f"{agent.TITLE} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
+        yield f"{agent.DISPLAY_NAME} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
     elif wired and all(each.only for each in wired):
         only = wired[0]
         where = f"{only.path}:{only.line}"
-        yield f"{agent.TITLE} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
+        yield f"{agent.DISPLAY_NAME} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
 
 
 def _wired(told: Explanation, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
@@ -168,9 +167,9 @@ def other_lines(told: Explanation) -> Iterator[painted.Line]:
         return
     known = known_answer(told, agent)
     if known is not None:
-        yield f"  {agent.TITLE} would be told, with exit status 0: {known or 'nothing'}", painted.STRONG
+        yield f"  {agent.DISPLAY_NAME} would be told, with exit status 0: {known or 'nothing'}", painted.STRONG
     for action, name in cannot_be_told(told, agent):
-        yield f"  {agent.TITLE} cannot be told {action}: {name}: {DEGRADATIONS[name]}", painted.QUIET
+        yield f"  {agent.DISPLAY_NAME} cannot be told {action}: {name}: {DEGRADATIONS[name]}", painted.QUIET
 
 
 def known_answer(told: Explanation, agent: Agent) -> str | None:
@@ -183,19 +182,19 @@ def known_answer(told: Explanation, agent: Agent) -> str | None:
     for fates in told.fates:
         failed = [(fate.hook, fate.failure) for fate in fates if fate.state == FAILS and fate.failure is not None]
         runs = [HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why) for hook, why in failed]
-        saids.append(said(combine(runs, {}, changed=False), runs))
-    return answer(agent, message, saids).stdout().decode().strip()
+        saids.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
+    return build_response(agent, message, saids).stdout().decode().strip()
 
 
 def cannot_be_told(told: Explanation, agent: Agent) -> Iterator[tuple[str, str]]:
     """Yield each action that the agent's event cannot say, and the name of what becomes of it."""
     message = told.asked.message
-    native = message.native if message is not None else native_of(agent, told.asked.event)
-    form = agent.FORMS.get(native)
-    able = form.able if form is not None else NO_WORDS
-    if message is not None and message.tool is not None and message.own([{}]) is None:
+    native = message.native if message is not None else native_event(agent, told.asked.event)
+    form = agent.RESPONSE_FORMATS.get(native)
+    able = form.capabilities if form is not None else NO_WORDS
+    if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
         able -= ARGUMENTS
     for action in ACTIONS:
-        wanted = Said(action, None if action in ("allow", "modify") else "no", args={} if action == "modify" else None)
-        for name in degraded(wanted, able, told.asked.event)[1]:
+        wanted = Reply(action, None if action in ("allow", "modify") else "no", args={} if action == "modify" else None)
+        for name in degrade(wanted, able, told.asked.event)[1]:
             yield action, name

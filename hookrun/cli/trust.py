@@ -13,7 +13,7 @@ from hookrun.cli.deciding import approve, deny
 from hookrun.cli.declared import here
 from hookrun.cli.project import Project, ProjectHook, decisions, not_by_an_agent
 from hookrun.cli.showing import lines, texts_of
-from hookrun.config.problem import printable, shown
+from hookrun.config.diagnostics import printable, quote
 from hookrun.trust.digest import PREFIX
 
 EXAMPLES = """\b
@@ -115,7 +115,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
         if digest not in by_digest:
             expected = "the digest of a hook as it is now"
             raise click.ClickException(
-                f"found {shown(digest)}, expected {expected}; hookrun trust --digest prints them"
+                f"found {quote(digest)}, expected {expected}; hookrun trust --digest prints them"
             )
     for digest in given:
         approve(project, by_digest[digest], texts_of(by_digest[digest]))

@@ -9,7 +9,7 @@ from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import agents, home_option, spot
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
-from hookrun.wiring import hook_trust, plan
+from hookrun.wiring import plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -48,20 +48,13 @@ def command(
 def _uninstall(wish: InstallRequest, report: Report, *, dry_run: bool) -> None:
     ledger = Ledger(wish.spot.home)
     if dry_run:
-        report.show(_plan(wish, ledger), f"{wish.agent.NAME}: nothing to change")
+        report.show(plan.plan_uninstall(wish, ledger), f"{wish.agent.NAME}: nothing to change")
         return
     with ledger.locked():  # in the other order than install: the last file in a directory that it made takes that along
-        changed = [each for each in reversed(_plan(wish, ledger)) if _taken_out(each, ledger)]
+        changed = [each for each in reversed(plan.plan_uninstall(wish, ledger)) if _taken_out(each, ledger)]
     files = ", ".join(each.path for each in changed)
     report.files(changed)
     report.say(f"{wish.agent.NAME}: {f'taken out of {files}' if files else 'is not wired, nothing changed'}")
-
-
-def _plan(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
-    changes = plan.plan_uninstall(wish, ledger)
-    if wish.agent.NAME == hook_trust.AGENT:
-        changes.append(plan.plan_distrust(wish, changes[0], ledger))
-    return changes
 
 
 def _taken_out(each: InstallChange, ledger: Ledger) -> bool:

@@ -9,12 +9,11 @@ import click
 
 from hookrun.cli import FAILED
 from hookrun.cli.declared import here, options, read
-from hookrun.config.problem import Problem, shown
+from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.process.prepare import HookEnvironment, check_program_exists
 
 if TYPE_CHECKING:
-    from hookrun.config.compile import Examined
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
 
 EXAMPLES = """\b
@@ -40,11 +39,11 @@ def command(  # what the command line says
     Runs nothing but with --probe.
     """
     if file is not None and config is not None:
-        msg = f"found both FILE {shown(file)} and --config {shown(config)}, expected one of them; leave one out"
+        msg = f"found both FILE {quote(file)} and --config {quote(config)}, expected one of them; leave one out"
         raise click.UsageError(msg)
     examined = read(file if file is not None else config, home)
     problems = [*examined.problems, *_not_there(examined.declarations), *_of_claudes(examined, probe=probe)]
-    files = [file.path for file in examined.files if file.has_say]
+    files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
     if as_json:
@@ -62,15 +61,15 @@ def command(  # what the command line says
     ctx.exit(FAILED if errors else 0)
 
 
-def _of_claudes(examined: Examined, *, probe: bool) -> list[Problem]:
+def _of_claudes(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
     """Return what is doubtful about what hooks in Claude Code's form run, and with `probe` about their answers."""
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
-    from hookrun.config.claude_scripts import doubts  # most declarations have none of these
+    from hookrun.config.claude_lint import lint_script  # most declarations have none of these
 
     root = examined.declarations.root or here()
-    found = [problem for hook in hooks for problem in doubts(hook, root)]
+    found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
         from hookrun.probe import probe as probed  # it takes what runs hooks
 
@@ -89,10 +88,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _not_there(declarations: Declarations) -> list[Problem]:
+def _not_there(declarations: Declarations) -> list[Diagnostic]:
     """Return a warning for each hook whose program or script is not there now."""
     around = HookEnvironment({}, project=declarations.root or "/", request_id="")
-    warnings: list[Problem] = []
+    warnings: list[Diagnostic] = []
     for hook in declarations.hooks:
         if hook.error is not None or hook.mode == "off" or not _can_be_told(hook, declarations):
             continue
@@ -102,7 +101,7 @@ def _not_there(declarations: Declarations) -> list[Problem]:
             advice = "create it, or correct the declaration"
             expected = "what a hook runs to be there"
             where = (hook.source, hook.line, 1, hook.name)
-            warnings.append(Problem(*where, f"that {failure.detail}", expected, advice, severity="warning"))
+            warnings.append(Diagnostic(*where, f"that {failure.detail}", expected, advice, severity="warning"))
     return warnings
 
 

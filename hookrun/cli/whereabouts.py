@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hookrun.config.compile import examine
-from hookrun.config.file import load
-from hookrun.config.find import LOCAL_FILE, PROJECT_FILES, find
-from hookrun.config.problem import nearest, shown
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import closest, quote
+from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
+from hookrun.config.load import load_config
 
 
 class Whereabouts:
@@ -21,14 +21,14 @@ class Whereabouts:
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
         self._found = find(cwd, home, config=named, claude=claude)
-        self._examined = examine(self._found)
+        self._examined = load_config(self._found)
         self.declarations = self._examined.declarations
         self.project = self.declarations.root or self._found.repository or cwd
 
     @property
     def files(self) -> list[tuple[str, str]]:
         """Layer and path of each file that has a say."""
-        return [(file.layer, file.path) for file in self._examined.files if file.has_say]
+        return [(file.layer, file.path) for file in self._examined.files if file.is_effective]
 
     def others(self, event: str) -> dict[str, list[str]]:
         """Return the hooks of all other events: event -> names."""
@@ -66,14 +66,18 @@ class Whereabouts:
         if self.config is not None:
             return ""
         for layer, path, _ in self._found.files:
-            if layer in ("project", "local") and path not in self.declarations.files and load(path, layer).has_hooks:
+            if (
+                layer in ("project", "local")
+                and path not in self.declarations.files
+                and load_file(path, layer).has_hooks
+            ):
                 return f"; {path} has hooks, but the file in {self.declarations.root} is nearer and counts alone"
         top = self._found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
-                if os.path.isfile(path) and load(path, "project").has_hooks:
+                if os.path.isfile(path) and load_file(path, "project").has_hooks:
                     within = f"the repository {self._found.repository}" if self._found.repository else "a repository"
                     return f"; {path} has hooks, but it lies outside of {within}, where nothing is looked for"
         return ""
@@ -81,6 +85,6 @@ class Whereabouts:
     @staticmethod
     def no_hook(name: str, names: list[str]) -> str:
         """Return what to say where no hook has this name."""
-        near = nearest(name, names)
-        hint = f"did you mean {shown(near)}?" if near else "hookrun list shows what there is"
-        return f"found no hook {shown(name)} here, expected one that is declared; {hint}"
+        near = closest(name, names)
+        hint = f"did you mean {quote(near)}?" if near else "hookrun list shows what there is"
+        return f"found no hook {quote(name)} here, expected one that is declared; {hint}"

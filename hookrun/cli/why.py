@@ -11,7 +11,7 @@ from hookrun import audit, records
 from hookrun.cli import painted
 from hookrun.cli.declared import home_of
 from hookrun.cli.log import headline, hook_lines, wrong
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,13 +47,13 @@ def command(request_id: str | None, home: str | None, *, as_json: bool) -> None:
 
 def _find(home: str, name: str) -> Fired:
     if name != "last" and len(name) < ENOUGH:
-        raise click.UsageError(f"found {shown(name)}, expected at least {ENOUGH} characters of a request's id")
+        raise click.UsageError(f"found {quote(name)}, expected at least {ENOUGH} characters of a request's id")
     found = records.fires(home, lambda fired: name == "last" or fired.request_id.startswith(name), 1)
     if not found:
         where = audit.path(home)
         if name == "last":
             raise click.ClickException(f"found no fire at all in {where}; hookrun doctor says whether agents fire")
-        raise click.ClickException(f"found no fire {shown(name)} in {where}; hookrun log shows those that are there")
+        raise click.ClickException(f"found no fire {quote(name)} in {where}; hookrun log shows those that are there")
     return found[-1]
 
 

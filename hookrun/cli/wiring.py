@@ -9,16 +9,16 @@ import click
 
 from hookrun.agents import AGENTS, load
 from hookrun.cli.declared import home_of
-from hookrun.config.compile import examine
-from hookrun.config.find import find
-from hookrun.config.problem import nearest, shown
+from hookrun.config.diagnostics import closest, quote
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
 from hookrun.wiring.targets import InstallLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.agents.agent import Agent
-    from hookrun.config.declarations import Declarations
+    from hookrun.agents.types import Agent
+    from hookrun.config.load import Declarations
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
@@ -33,9 +33,9 @@ def agents(names: Iterable[str]) -> list[Agent]:
     found = []
     for name in dict.fromkeys(names):
         if name not in AGENTS:
-            near = nearest(name, AGENTS)
+            near = closest(name, AGENTS)
             meant = f"did you mean {near}?" if near else f"expected one of {', '.join(AGENTS)}"
-            msg = f"unknown agent {shown(name)}: {meant}"
+            msg = f"unknown agent {quote(name)}: {meant}"
             raise click.ClickException(msg)
         found.append(load(name))
     return found
@@ -55,7 +55,7 @@ def spot(home: str | None) -> InstallLocation:
 
 def declarations(where: InstallLocation) -> Declarations:
     """Return what is declared in the working directory."""
-    return examine(find(os.getcwd(), where.home)).declarations
+    return load_config(find(os.getcwd(), where.home)).declarations
 
 
 def declared_events(agent: Agent, declared: Declarations) -> list[str]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import plain
-from hookrun.config.parsed import ParseError
-from hookrun.config.problem import key_text, shown
-from hookrun.config.source import place
+from hookrun.config.diagnostics import key_text, quote
+from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
@@ -49,9 +48,9 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
             continue
         has_bom = now.data is not None and now.data.startswith(BOM)
         for where, expected in dropped_if(text.data, has_bom) if dropped_if is not None else ():
-            line, column = place(text.text, text.offset(where))
+            line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
-            found = f"{path}:{line}:{column}: {at} is {shown(text.at(where))}, expected {expected}"
+            found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
             cause = f"{agent.title} drops the whole file for that, hookrun's hooks with it"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
@@ -165,7 +164,7 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
         path, value = _setting(agent, key)
         if off in value if isinstance(value, list) else value == off:
             cause = f"{agent.title} then runs no hook of hookrun's"
-            yield Finding("switched off", PROBLEM, f"{path}: {key} is {shown(value)}", cause, "remove that setting")
+            yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, "remove that setting")
 
 
 def _setting(agent: AgentState, key: str) -> tuple[str, object]:
@@ -307,7 +306,9 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):
-        yield Finding("home", PROBLEM, f"{directory} cannot be written", "no run is recorded", "correct its permissions")
+        yield Finding(
+            "home", PROBLEM, f"{directory} cannot be written", "no run is recorded", "correct its permissions"
+        )
 
 
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:

@@ -15,8 +15,8 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from hookrun import records
-from hookrun.agents.answer import answer
-from hookrun.agents.said import Said, said
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import build_response
 from hookrun.config.plain import FIRES
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
@@ -27,8 +27,8 @@ from hookrun.wiring.wired_command import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
     from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe refuses this, so that it is seen to be obeyed"
@@ -53,16 +53,16 @@ PATIENCE = 60.0
 """Seconds that a wired command may take at most, whatever limit its agent gives it."""
 
 
-def prove(case: AgentState) -> Iterable[Finding]:
+def prove(state: AgentState) -> Iterable[Finding]:
     """Send what was recorded of each wired event through its command, and tell what the agent would have done."""
-    payloads = recorded(case.agent.NAME)
+    payloads = recorded(state.agent.NAME)
     unproven = []
-    for each in case.all_wired:
+    for each in state.all_wired:
         if each.only:
             found = f"not tried: {each.event} through {each.path}:{each.line}"
             yield Finding("proof", NOTE, found, f"{each.only} keeps a part of it away", "run the other checks")
         elif each.event in payloads:
-            yield _proof(case, each, payloads[each.event])
+            yield _proof(state, each, payloads[each.event])
         else:
             unproven.append(each.event)
     if unproven:
@@ -86,16 +86,16 @@ class ProbeResult:
     hooks: list[str]
 
 
-def _proof(case: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
+def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
     with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as directory:
         home, work = os.path.join(directory, "home"), os.path.join(directory, "work")
         os.makedirs(os.path.join(home, ".config", "hookrun"))
         os.mkdir(work)
         with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
             json.dump(PROBED, file)
-        message = _filled(payload, cwd=work, home=case.spot.home)
-        ran = _run(case, wired, json.dumps(message).encode(), home=home, work=work)
-        return _judged(case.agent, wired, message, ran)
+        message = _filled(payload, cwd=work, home=state.spot.home)
+        ran = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
+        return _judged(state.agent, wired, message, ran)
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
@@ -107,13 +107,13 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
     return filled
 
 
-def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
+def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
     """Run the wired command in the agent's way: its shell, its variables, its working directory."""
-    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.WIRING.get("shell") == "login" else "/bin/sh"
+    shell = os.environ.get("SHELL", "/bin/sh") if state.spec.get("shell") == "login" else "/bin/sh"
     command = _probing(wired.text, home)
     if parse(wired.text)[1].event is None:  # who runs it adds the event
         command = f"{command} {wired.event}"
-    environment = {**os.environ, **dict.fromkeys(case.agent.VARIABLES, work)}
+    environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
     try:
         done = subprocess.run(
             [shell, "-c", command],
@@ -121,7 +121,7 @@ def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work
             capture_output=True,
             cwd=work,
             env=environment,
-            timeout=min(PATIENCE, wired.limit or plan.timeout_for(case.agent, wired.event)),
+            timeout=min(PATIENCE, wired.limit or plan.timeout_for(state.agent, wired.event)),
             check=False,
         )
     except subprocess.TimeoutExpired as late:
@@ -149,21 +149,21 @@ def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: Pr
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
     refuses = any(call.event == "pre_tool_use" for call in message.calls)
-    verdict = said(Verdict("block", message=REASON)) if refuses else Said()
+    verdict = reply_from_verdict(Verdict("block", message=REASON)) if refuses else Reply()
     expected = _expected(agent, message, verdict)
     if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
         found = f"{where}: {_came(ran)}; expected {_shown(expected)}"
         return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
     if not refuses:
-        return Finding("proof", OK, f"{where}: the probe ran; {agent.TITLE} would have gone on")
-    told = answer(agent, message, [verdict])
+        return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have gone on")
+    told = build_response(agent, message, [verdict])
     how = f" ({', '.join(told.degraded)})" if told.degraded else ""
-    done = "would not have run the tool" if not told.said.goes_on else "would have run the tool"
-    return Finding("proof", OK, f"{where}: the probe refused; {agent.TITLE} {done}{how}: {_shown(expected)}")
+    done = "would not have run the tool" if not told.reply.allows else "would have run the tool"
+    return Finding("proof", OK, f"{where}: the probe refused; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}")
 
 
-def _expected(agent: Agent, message: Message, verdict: Said) -> bytes:
-    told = answer(agent, message, [verdict])
+def _expected(agent: Agent, message: Message, verdict: Reply) -> bytes:
+    told = build_response(agent, message, [verdict])
     return told.stdout()
 
 

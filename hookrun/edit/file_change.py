@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import files
-from hookrun.config.problem import Problem, printable
-from hookrun.config.source import MAX_BYTES, SourceError, decode
+from hookrun.config.diagnostics import Diagnostic, printable
+from hookrun.config.parse import MAX_BYTES, SourceError, decode
 from hookrun.text import diff
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
 
 
 def _unexpected(path: str, found: str, expected: str) -> FileError:
-    return FileError(str(Problem(path, 1, 1, "", found, expected, "look at what lies there")))
+    return FileError(str(Diagnostic(path, 1, 1, "", found, expected, "look at what lies there")))
 
 
 @dataclass(frozen=True, slots=True)

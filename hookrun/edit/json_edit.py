@@ -6,13 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.config.json_text import Parser
+from hookrun.config.parse import JsonParser
 from hookrun.edit.span_editor import EditError, SpanEditor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
 SPACES = " \t\r\n"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -20,7 +20,7 @@ DEFAULT_UNIT = "  "
 """Indentation of a level where the text itself does not show one."""
 
 
-class SpanParser(Parser):
+class SpanParser(JsonParser):
     """A strict parser that also notes where every value ends."""
 
     def __init__(self, text: str) -> None:

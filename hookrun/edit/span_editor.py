@@ -6,13 +6,13 @@ import copy
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from hookrun.config.parsed import ParseError
+from hookrun.config.parse import ParseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
 
 class EditError(Exception):

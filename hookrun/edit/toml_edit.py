@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from hookrun.config.parsed import ParseError
+from hookrun.config.parse import ParseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

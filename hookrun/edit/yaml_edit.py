@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from hookrun.config.yaml_text import LOADER, parse
+from hookrun.config.parse_yaml import LOADER, parse_yaml
 from hookrun.edit.span_editor import EditError, SpanEditor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
 
 INDENT = 2
 """Columns by which a list stands to the right of its key where the text does not show its own way."""
@@ -23,7 +23,7 @@ class Yaml(SpanEditor):
 
     def __init__(self, text: str) -> None:
         """Parse the text. Raises ParseError where it is not one document of plain data."""
-        data = parse(text).data
+        data = parse_yaml(text).data
         self.blank = data is None
         super().__init__(text, {} if self.blank else data)
         self._root = None if self.blank else yaml.compose(text, Loader=LOADER)

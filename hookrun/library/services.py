@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from hookrun import state
-from hookrun.config.find import home_directory
+from hookrun.config.discovery import home_directory
 from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
 from hookrun.library.journal import Journal

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun.config.find import NoHomeError, home_directory
+from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from hookrun.config.problem import nearest, shown
+from hookrun.config.diagnostics import closest, quote
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
 
@@ -25,9 +25,9 @@ def names() -> list[str]:
 def find(name: str) -> Recipe:
     """Return a recipe by its name. Raises UnknownRecipeError."""
     if name not in names():
-        near = nearest(name, names())
+        near = closest(name, names())
         hint = f"did you mean {near}?" if near else "hookrun recipes shows all of them"
-        raise UnknownRecipeError(f"found no recipe {shown(name)}; {hint}")
+        raise UnknownRecipeError(f"found no recipe {quote(name)}; {hint}")
     recipe = import_module(_module(name)).RECIPE
     if not isinstance(recipe, Recipe):
         raise TypeError(f"{_module(name)}.RECIPE is no recipe")

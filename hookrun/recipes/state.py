@@ -6,7 +6,7 @@ import fcntl
 import os
 
 from hookrun import state
-from hookrun.config.find import NoHomeError, home_directory
+from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.fastjson import dumps, loads
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.bundles.places import repository, within
-from hookrun.config.find import config_directory, home_directory
+from hookrun.config.discovery import config_directory, home_directory
 from hookrun.recipes.options import among, wrong
 from hookrun.recipes.recipe import Option, option
 

@@ -6,14 +6,13 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.config import json_text, yaml_text
-from hookrun.config.check import check_hook
-from hookrun.config.compile import examine
-from hookrun.config.file import load
-from hookrun.config.find import LAYER_FILES, PROJECT_FILES, config_directory, find
-from hookrun.config.problem import shown
-from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.source import YAML_SUFFIXES, Document
+from hookrun.config import parse, parse_yaml
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
+from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, config_directory, find
+from hookrun.config.load import load_config
+from hookrun.config.parse import YAML_SUFFIXES, Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
@@ -21,9 +20,9 @@ from hookrun.edit.span_editor import EditError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.file import File
-    from hookrun.config.parsed import KeyPath
-    from hookrun.config.problem import Problem
+    from hookrun.config.config_file import ConfigFile
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
 
@@ -48,7 +47,7 @@ class Declaring:
         self.root = os.path.dirname(path)
         self.events = events
         self._now = existing(path)
-        file = load(path, layer) if self._now.data is not None else None
+        file = load_file(path, layer) if self._now.data is not None else None
         _refuse_broken(file)
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
@@ -73,7 +72,7 @@ class Declaring:
         """Tell whether an entry has this name."""
         return name in explicit_names(self.entries)
 
-    def add(self, entry: Mapping[str, object]) -> list[Problem]:
+    def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
         whole = self._text.data
         if not isinstance(whole, dict) or self._entries_path[0] not in whole:
@@ -82,7 +81,7 @@ class Declaring:
             self._edit(lambda text: text.add(self._entries_path, entry), entry)
         return self._checked(len(self.entries) - 1)
 
-    def replace(self, index: int, entry: Mapping[str, object]) -> list[Problem]:
+    def replace(self, index: int, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Put another entry in the place of one; return what is doubtful about it. Raises ScaffoldError."""
         self._edit(lambda text: text.set((*self._entries_path, index), entry), entry)
         return self._checked(index)
@@ -106,23 +105,23 @@ class Declaring:
             ) from None
 
     def _document(self) -> Document:
-        parse = yaml_text.parse if self.path.endswith(YAML_SUFFIXES) else json_text.parse
-        return Document(self.path, self._text.text, parse(self._text.text))
+        read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
+        return Document(self.path, self._text.text, read(self._text.text))
 
-    def _checked(self, index: int) -> list[Problem]:
+    def _checked(self, index: int) -> list[Diagnostic]:
         """Return the warnings about an entry. Raises ScaffoldError with the first error."""
         entries = self.entries
         others = [entry for at, entry in enumerate(entries) if at != index]
         names = explicit_names(others)
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
-        problems = check_hook(self._document(), (*self._entries_path, index), entries[index], scope).problems
+        problems = validate_hook(self._document(), (*self._entries_path, index), entries[index], scope).problems
         for problem in problems:
             if problem.severity == "error":
                 raise ScaffoldError(f"{problem}; nothing was written")
         return problems
 
 
-def _refuse_broken(file: File | None) -> None:
+def _refuse_broken(file: ConfigFile | None) -> None:
     """Raise ScaffoldError for a file in which there is no telling what an edit would do."""
     if file is None:
         return
@@ -143,7 +142,7 @@ def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
     the directory itself where there is none. Raises ScaffoldError and FileError.
     """
     found = find(directory, home)
-    declared = examine(found).declarations
+    declared = load_config(found).declarations
     root = declared.root or found.repository or directory
     paths = [os.path.join(root, name) for name in PROJECT_FILES]
     return Declaring(_chosen(paths, "project", form), "project", declared.events)
@@ -157,15 +156,15 @@ def of_user(home: str, form: str | None = None) -> Declaring:
 
 def _chosen(paths: list[str], layer: str, form: str | None) -> str:
     """Return which of the names that a file can have is to be written."""
-    there = [load(path, layer) for path in paths if os.path.lexists(path)]
+    there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
     chosen = next((file.path for file in there if file.has_hooks), None)
-    chosen = chosen or next((file.path for file in there if file.has_say), None)
+    chosen = chosen or next((file.path for file in there if file.is_effective), None)
     if chosen is None:
         by_form = paths[NEW[form or "json"]]
         return there[0].path if there and form is None else by_form
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
         raise ScaffoldError(
-            f"{chosen}: found declarations in it, expected none beside {shown(form)}: hooks of a project stand in one "
+            f"{chosen}: found declarations in it, expected none beside {quote(form)}: hooks of a project stand in one "
             f"file; leave --{form} out"
         )
     return chosen

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import shown
+from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold import cases, templates
@@ -17,7 +17,7 @@ from hookrun.scaffold.templates import LANGUAGES, PURPOSES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
 
 DIRECTORY = "hooks"
 """Where the scripts and cases of a project's hooks lie."""
@@ -48,7 +48,7 @@ class Plan:
     declaring: Declaring
     names: list[str]
     changes: list[FileChange]
-    warnings: list[Problem] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
     build: str = ""
 
 
@@ -97,10 +97,10 @@ def _entry(wish: Wish, event: str, purpose: str, declaring: Declaring) -> dict[s
     template, language = PURPOSES[purpose], LANGUAGES[wish.language]
     name = wish.name or free_name(template.name, declaring)
     if not NAME.fullmatch(name):
-        raise ScaffoldError(f"found the name {shown(name)}, expected letters, digits, -, _ and . (it names files too)")
+        raise ScaffoldError(f"found the name {quote(name)}, expected letters, digits, -, _ and . (it names files too)")
     if declaring.named(name):
         raise ScaffoldError(
-            f"{declaring.path}: found a hook {shown(name)} already, expected a new name; choose another"
+            f"{declaring.path}: found a hook {quote(name)} already, expected a new name; choose another"
         )
     matcher = wish.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{DIRECTORY}/{name}{'' if language.build else language.suffix}"

@@ -9,7 +9,7 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
-from hookrun.config.problem import nearest, shown
+from hookrun.config.diagnostics import closest, quote
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import registry
 from hookrun.recipes.recipe import PREFIX
@@ -21,7 +21,7 @@ from hookrun.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
     from hookrun.edit.file_change import ExistingFile
     from hookrun.recipes.recipe import Recipe
 
@@ -51,7 +51,7 @@ class Recipes:
     def __init__(self, declaring: Declaring) -> None:
         self.declaring = declaring
         self.told: list[Told] = []
-        self.warnings: list[Problem] = []
+        self.warnings: list[Diagnostic] = []
         self._cases: list[FileChange] = []
 
     @property
@@ -83,7 +83,7 @@ class Recipes:
                 self._set_options(index, entry, env)
             elif self.declaring.named(name):
                 where = self.declaring.path
-                raise ScaffoldError(f"{where}: found a hook {shown(name)} of your own, expected none; rename it first")
+                raise ScaffoldError(f"{where}: found a hook {quote(name)} of your own, expected none; rename it first")
             else:
                 self.warnings += self.declaring.add(self._marked(recipe, hook, env))
                 self.told.append(Told(name, ADDED))
@@ -130,9 +130,9 @@ class Recipes:
         """Take a recipe out, with its cases where nobody has changed them. Raises ScaffoldError where it is not."""
         declared = self.declared()
         if name not in declared:
-            near = nearest(name, declared)
+            near = closest(name, declared)
             hint = f"; did you mean {near}?" if near else ""
-            raise ScaffoldError(f"{self.declaring.path}: found no recipe {shown(name)} declared{hint}")
+            raise ScaffoldError(f"{self.declaring.path}: found no recipe {quote(name)} declared{hint}")
         for index, entry in reversed(declared[name]):
             self.declaring.remove(index)
             self.told.append(Told(str(entry.get("name")), REMOVED))
@@ -192,9 +192,9 @@ def _environment(recipe: Recipe, options: Mapping[str, str]) -> dict[str, str]:
     known = {each.name: each.variable for each in recipe.options}
     for name in options:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             meant = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
-            raise ScaffoldError(f"{recipe.name}: found the option {shown(name)}; {meant}")
+            raise ScaffoldError(f"{recipe.name}: found the option {quote(name)}; {meant}")
     return {known[name]: value for name, value in options.items()}
 
 

@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.fields import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD, names
-from hookrun.config.problem import Problem, shown
-from hookrun.config.shapes import Anything, Choice, Field, Many, Table, Text
-from hookrun.config.source import Document, SourceError, read
-from hookrun.config.values import Place, keep
+from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.schema import (
+    EVENT,
+    HOOK_FIELDS,
+    NOT_BLANK,
+    PATH,
+    WORD,
+    AnyObject,
+    Choice,
+    Field,
+    ListOf,
+    MapOf,
+    Str,
+    names,
+)
+from hookrun.config.validate_value import Location, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
@@ -22,30 +34,30 @@ from hookrun.testing import is_case_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-NAME = Text("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
-HOOK = Text("the name of a hook", NAME.pattern)
-ACTION = Text("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
-AGENT = Text("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
+NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
+HOOK = Str("the name of a hook", NAME.pattern)
+ACTION = Str("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
+AGENT = Str("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
 
 EXPECT_FIELDS = (
     Field(
         "action",
-        Many(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
+        ListOf(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
         "What all hooks together come to: one action, or those of which one is right.",
     ),
     Field("message", WORD, "A glob on the message; null: there is none."),
     Field("additional_context", WORD, "A glob on the text for the model; null: there is none."),
     Field("system_message", WORD, "A glob on the text for the person; null: there is none."),
-    Field("args", Anything(), "The tool's arguments after the chain, all of them."),
+    Field("args", AnyObject(), "The tool's arguments after the chain, all of them."),
     Field("failure", Choice(tuple(FAILURES)), "How a hook that ran failed; null, as by default: none failed."),
     Field(
         "fired",
-        Many(HOOK, "a list of hooks, true or false", least=0),
+        ListOf(HOOK, "a list of hooks, true or false", least=0),
         "The hooks that ran, in order; true: at least one did; false: none did.",
     ),
     Field(
         "files",
-        Table(PATH, Text("a glob"), "an object of path and glob"),
+        MapOf(PATH, Str("a glob"), "an object of path and glob"),
         "Files in the case's own directory afterwards: a glob on what one holds; null: it is not there.",
     ),
 )
@@ -59,34 +71,34 @@ CASE_FIELDS = (
     Field("event", EVENT, "The event that is fired, by any of its names."),
     Field(
         "hook",
-        Many(HOOK, "the name of a hook or a list of them", alone=HOOK, unique=True),
+        ListOf(HOOK, "the name of a hook or a list of them", alone=HOOK, unique=True),
         "Only these hooks; without it the whole chain.",
     ),
     Field("tool", WORD, "The context's `tool_name`."),
-    Field("args", Anything(), "The context's `tool_args`."),
-    Field("context", Anything(), "Other fields of the context."),
+    Field("args", AnyObject(), "The context's `tool_args`."),
+    Field("context", AnyObject(), "Other fields of the context."),
     Field("context_file", PATH, "A JSON file with a context, relative to the file of cases."),
     Field(
         "agents",
-        Many(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
+        ListOf(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
         "Run once as each of these agents would have it.",
     ),
     Field("env", names(HOOK_FIELDS)["env"].shape, "Variables in the environment of the hooks."),
     Field(
         "files",
-        Table(PATH, Text("text"), "an object of path and text"),
+        MapOf(PATH, Str("text"), "an object of path and text"),
         "Files in the case's own temporary working directory.",
     ),
-    Field("setup", Text("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
+    Field("setup", Str("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
     Field("workdir", Choice(("temporary",)), "A temporary working directory, also without files."),
-    Field("expect", Anything(), "What has to come of it."),
+    Field("expect", AnyObject(), "What has to come of it."),
 )
 """The fields of a case."""
 
 FILE_FIELDS = (
     Field("config", PATH, "The declaration file, relative to this one."),
-    Field("defaults", Anything(), "Fields for every case that does not have them itself."),
-    Field("cases", Anything(), "The cases."),
+    Field("defaults", AnyObject(), "Fields for every case that does not have them itself."),
+    Field("cases", AnyObject(), "The cases."),
 )
 """The fields at the top of a file of cases."""
 
@@ -130,7 +142,7 @@ class Case:
     temporary: bool = False
     expect: dict[str, object] = field(default_factory=dict)
     reads: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     @property
     def line(self) -> int:
@@ -143,11 +155,11 @@ class Case:
         line, column = self.file.position(self.index)
         return f"{self.file.shown}:{line}:{column}"
 
-    def place(self, *steps: str | int) -> Place:
+    def place(self, *steps: str | int) -> Location:
         """Return a place in the case to report problems at."""
         if self.file.document is None:
             raise LookupError(f"{self.file.path} was not read")
-        return Place(self.file.document, ("cases", self.index, *steps), self.problems)
+        return Location(self.file.document, ("cases", self.index, *steps), self.problems)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -163,7 +175,7 @@ class CaseFile:
     document: Document | None = None
     config: str | None = None
     cases: list[Case] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     @property
     def directory(self) -> str:
@@ -188,16 +200,16 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
         file.problems.append(problem)
         return file
     document.path = file.shown
-    at = Place(document, (), file.problems)
+    at = Location(document, (), file.problems)
     if not isinstance(document.data, dict):
-        at.mistaken(document.data, "an object with cases", "write cases: and below it a list")
+        at.type_error(document.data, "an object with cases", "write cases: and below it a list")
         return file
     for key in document.data:
         if key not in OF_FILE:
             at.unknown_key(key, "config, defaults or cases", list(OF_FILE))
     found: dict[str, object] = {}
     if "config" in document.data:
-        keep(found, OF_FILE["config"], document.data["config"], at)
+        validate_into(found, OF_FILE["config"], document.data["config"], at)
     if isinstance(config := found.get("config"), str):
         file.config = os.path.normpath(os.path.join(file.directory, config))
     defaults = _fields(document.data.get("defaults", {}), at.at("defaults"), in_defaults=True)
@@ -205,16 +217,16 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
     return file
 
 
-def _take_cases(file: CaseFile, data: dict[str, object], at: Place, defaults: dict[str, object]) -> None:
+def _take_cases(file: CaseFile, data: dict[str, object], at: Location, defaults: dict[str, object]) -> None:
     listed = data.get("cases")
     if not isinstance(listed, list):
-        at.at("cases").mistaken(listed, "a list of cases", "write cases: and below it a list")
+        at.at("cases").type_error(listed, "a list of cases", "write cases: and below it a list")
         return
     taken: dict[str, int] = {}
     for index, entry in enumerate(listed):
         case = _case(file, index, entry, defaults)
         if case.name in taken:
-            found = f"the name {shown(case.name)} a second time"
+            found = f"the name {quote(case.name)} a second time"
             first = file.position(taken[case.name])[0]
             case.place("name").report(found, f"each name once in a file (line {first} has it)", "choose another name")
         taken.setdefault(case.name, index)
@@ -225,7 +237,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     case = Case(file, index, f"case {index + 1}")
     at = case.place()
     if not isinstance(entry, dict):
-        at.mistaken(entry, "an object with name, event and expect", "write a case, or remove the item")
+        at.type_error(entry, "an object with name, event and expect", "write a case, or remove the item")
         return case
     own = _fields(entry, at)
     if "name" in own:
@@ -260,26 +272,26 @@ def _needs_no_directory(case: Case) -> None:
         case.place().report(WORKDIR, expected, advice)
 
 
-def _fields(entry: object, at: Place, *, in_defaults: bool = False) -> dict[str, object]:
+def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[str, object]:
     """Return the valid fields of a case or of the defaults; report the others."""
     found: dict[str, object] = {}
     if not isinstance(entry, dict):
-        at.mistaken(entry, "an object of fields for every case", "write {}, or remove it")
+        at.type_error(entry, "an object of fields for every case", "write {}, or remove it")
         return found
     for key, value in entry.items():
         if key not in OF_CASE or (in_defaults and key in NOT_IN_DEFAULTS):
             valid = [name for name in OF_CASE if not in_defaults or name not in NOT_IN_DEFAULTS]
             at.unknown_key(key, "a field for every case" if in_defaults else "a field of a case", valid)
         elif key != "expect":
-            keep(found, OF_CASE[key], value, at)
+            validate_into(found, OF_CASE[key], value, at)
     return found
 
 
-def _expect(value: object, at: Place) -> dict[str, object]:
+def _expect(value: object, at: Location) -> dict[str, object]:
     """Return the valid expectations; report the others."""
     found: dict[str, object] = {}
     if not isinstance(value, dict):
-        at.mistaken(value, "an object with at least one of " + ", ".join(OF_EXPECT))
+        at.type_error(value, "an object with at least one of " + ", ".join(OF_EXPECT))
         return found
     for key, item in value.items():
         if key not in OF_EXPECT:
@@ -289,16 +301,16 @@ def _expect(value: object, at: Place) -> dict[str, object]:
         elif (item is None and key in NULLABLE) or (key == "fired" and isinstance(item, bool)):
             found[key] = item
         else:
-            keep(found, OF_EXPECT[key], item, at)
+            validate_into(found, OF_EXPECT[key], item, at)
     return found
 
 
-def _files_expected(files: dict[str, object], at: Place) -> dict[str, object]:
+def _files_expected(files: dict[str, object], at: Location) -> dict[str, object]:
     """Return the glob for each file, None for a file that must not exist."""
     there = {path: glob for path, glob in files.items() if glob is not None}
     found: dict[str, object] = dict.fromkeys(files)
     checked: dict[str, object] = {}
-    keep(checked, OF_EXPECT["files"], there, Place(at.document, at.path[:-1], at.problems))
+    validate_into(checked, OF_EXPECT["files"], there, Location(at.document, at.path[:-1], at.problems))
     fits = checked.get("files")
     return {**found, **fits} if isinstance(fits, dict) else {}
 
@@ -313,7 +325,7 @@ def _set_environment(case: Case, values: dict[str, object]) -> None:
     case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
-            found = f"the path {shown(path)}"
+            found = f"the path {quote(path)}"
             case.place("files", path).report(found, "a path within the working directory", "write a relative path")
 
 
@@ -344,7 +356,7 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     for name, value in context.items():
         if value is not None and not isinstance(value, contexts.FIELDS.get(name, object)):
             expected = "a string or null" if contexts.FIELDS[name] is str else "an object or null"
-            case.place("context", name).mistaken(value, expected)
+            case.place("context", name).type_error(value, expected)
     return context
 
 

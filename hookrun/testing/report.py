@@ -11,7 +11,7 @@ from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.testing.results import as_lines
 
 if TYPE_CHECKING:

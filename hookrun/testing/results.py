@@ -13,8 +13,8 @@ from hookrun.verdicts import json_equal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hookrun.agents.answer import Answer
-    from hookrun.config.problem import Problem
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.config.diagnostics import Diagnostic
     from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
@@ -85,20 +85,20 @@ def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[
     return result
 
 
-def as_agent_sees_it(result: CaseResult, answer: Answer) -> CaseResult:
+def as_agent_sees_it(result: CaseResult, answer: AgentResponse) -> CaseResult:
     """Change a result to what an agent sees of it and return it.
 
     An agent gets the message of an action that allows the call as context; it stays the message here.
     """
-    said = answer.said
+    said = answer.reply
     result.action, result.degraded = said.action, list(dict.fromkeys(answer.degraded))
-    if said.goes_on:
+    if said.allows:
         result.message = result.message if result.message and result.message in (said.context or "") else None
     else:
         result.message = said.reason
     if not (result.additional_context and said.context and result.additional_context in said.context):
         result.additional_context = said.context if said.context != result.message else None
-    result.system_message = said.person
+    result.system_message = said.user_message
     if said.args is None:
         result.args = _original_args(result.context)
     return result
@@ -277,7 +277,7 @@ class TestRun:
     """The results of all cases in order, the problems of files of cases, and how many seconds it took."""
 
     results: list[CaseRun]
-    problems: list[Problem]
+    problems: list[Diagnostic]
     seconds: float = 0.0
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
-from hookrun.config.problem import nearest
+from hookrun.config.diagnostics import closest
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
@@ -365,7 +365,7 @@ def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[s
     known = [hook.name for hook in config.hooks]
     for name in names:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             hint = f"; did you mean {near}?" if near else ""
             raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
     return frozenset(names)

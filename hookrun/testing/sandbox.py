@@ -9,15 +9,14 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.agents.answer import answer
-from hookrun.agents.message import message_from_context
-from hookrun.agents.said import said
-from hookrun.config import json_text
-from hookrun.config.check import check_hook, check_settings
-from hookrun.config.compile import compile_declarations
-from hookrun.config.find import NoHomeError, find, home_directory
-from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.source import Document
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import build_response
+from hookrun.config import parse
+from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.load import compile_declarations
+from hookrun.config.parse import Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
@@ -30,9 +29,9 @@ from hookrun.testing.results import HookFailure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.answer import Answer
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
     from hookrun.library.registry import Selection
     from hookrun.library.services import Services
     from hookrun.model import Hook, HookResult, Outcome, Verdict
@@ -95,9 +94,9 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
     text = json.dumps(data, indent=1)
-    document = Document(IN_MEMORY, text, json_text.parse(text))
+    document = Document(IN_MEMORY, text, parse.parse_json(text))
     read = document.data if isinstance(document.data, dict) else {}
-    settings, wrong = check_settings(document, read.get("hookrun", {}), "project")
+    settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
     events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
     entries = entries if isinstance(entries, list) else []
     declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
@@ -108,7 +107,7 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
         reserved=explicit_names(entries),
     )
     for index, entry in enumerate(entries):
-        checked = check_hook(document, ("hooks", index), entry, scope)
+        checked = validate_hook(document, ("hooks", index), entry, scope)
         wrong += checked.problems
         if checked.hook is not None:
             checked.hook.source = ""
@@ -124,15 +123,15 @@ class UnsupportedEventError(LookupError):
 
 def agent_message(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
     """Return the message that an agent would send for an event. Raises UnsupportedEventError."""
-    known = {*agent.EVENTS.values(), *agent.MADE_FROM}
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     if event not in known:
-        raise UnsupportedEventError(f"{agent.TITLE} has no event {event}: it has {', '.join(sorted(known))}")
+        raise UnsupportedEventError(f"{agent.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}")
     return message_from_context(agent, event, context)
 
 
-def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> Answer:
+def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> AgentResponse:
     """Return the agent's response for a verdict."""
-    return answer(agent, message, [said(verdict, runs)])
+    return build_response(agent, message, [reply_from_verdict(verdict, runs)])
 
 
 Value = TypeVar("Value")

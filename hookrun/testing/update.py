@@ -17,7 +17,7 @@ from hookrun.testing.sandbox import expand_placeholders
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
     from hookrun.records import Record
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.results import CaseRun

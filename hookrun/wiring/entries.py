@@ -10,7 +10,7 @@ from hookrun.wiring.wired_command import is_ours
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
 
 TOP: KeyPath = ("hooks",)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from hookrun.config.parsed import ParseError
+from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError
 from hookrun.edit.toml_edit import Toml
 from hookrun.wiring.entries import WiredEntry, find_own

@@ -175,9 +175,7 @@ def _plan_add(
         original = ledger.original(entry)
     else:
         original = _without_hookrun(target, now, ledger) if now.data is not None and target.wired(now) else now.data
-    return InstallChange(
-        now.path, now, after, target.mode, directories, request.agent.NAME, request.place, original
-    )
+    return InstallChange(now.path, now, after, target.mode, directories, request.agent.NAME, request.place, original)
 
 
 def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger, within: str | None) -> InstallChange:

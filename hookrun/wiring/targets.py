@@ -7,10 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from hookrun.config.find import NoHomeError, account_home
-from hookrun.config.parsed import ParseError
-from hookrun.config.problem import Problem, key_text, kind, shown
-from hookrun.config.source import place
+from hookrun.config.diagnostics import Diagnostic, key_text, quote, type_name
+from hookrun.config.discovery import NoHomeError, account_home
+from hookrun.config.parse import ParseError, line_and_column
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
 from hookrun.wiring import entries, wired_command
@@ -37,7 +36,7 @@ SCRIPT_TEXT = """\
 
 @dataclass(frozen=True, slots=True)
 class InstallLocation:
-    """Whose home and which project to install into; `variables` is the environment that may name agents' directories."""
+    """Whose home and which project to install into; `variables` may name agents' directories."""
 
     home: str
     project: str
@@ -161,10 +160,10 @@ class SettingsFile:
         try:
             return entries.add_handlers(text, self.layout, self._agent, wanted).text
         except LayoutError as error:
-            line, column = place(text.text, text.offset(error.path))
-            found = f"{shown(error.found)} ({kind(error.found)})"
+            line, column = line_and_column(text.text, text.offset(error.path))
+            found = f"{quote(error.found)} ({type_name(error.found)})"
             advice = "correct it, or move it away; nothing was changed"
-            problem = Problem(self.path, line, column, key_text(error.path), found, error.expected, advice)
+            problem = Diagnostic(self.path, line, column, key_text(error.path), found, error.expected, advice)
             raise FileError(str(problem)) from error
 
     def _handler_for(self, line: WiredLine) -> dict[str, object]:
@@ -189,10 +188,10 @@ class SettingsFile:
         for each in entries.find_own(text, self.layout, self._agent):
             limit = each.handler.get(self._key("{limit}"))
             seconds = limit / self._per_second if isinstance(limit, (int, float)) else None
-            line, _ = place(text.text, text.offset(each.path))
+            line, _ = line_and_column(text.text, text.offset(each.path))
             command = str(each.handler[self.layout.command])
             narrowed = entries.narrowing(text, each)
-            only = f"{narrowed[0][-1]} {shown(narrowed[1])}" if narrowed is not None else ""
+            only = f"{narrowed[0][-1]} {quote(narrowed[1])}" if narrowed is not None else ""
             found.append(WiredEvent(each.event, command, seconds, self.path, line, each.handler, only))
         return found
 
@@ -281,8 +280,8 @@ class PluginFile(OwnedFile):
         return [WiredEvent(event, shlex.join(argv), seconds, self.path, 1) for event in events]
 
 
-def to_problem(path: str, text: str, error: ParseError) -> Problem:
+def to_problem(path: str, text: str, error: ParseError) -> Diagnostic:
     """Return a parser's error as a problem of a file, which is left as it is."""
-    line, column = place(text, error.offset)
+    line, column = line_and_column(text, error.offset)
     advice = f"{error.advice}; nothing was changed"
-    return Problem(path, line, column, "", error.found, error.expected, advice)
+    return Diagnostic(path, line, column, "", error.found, error.expected, advice)

@@ -98,7 +98,7 @@ def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
 
 
 def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse) -> str:
-    """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` where the program is missing."""
+    """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
     if flags.home is not None:
         _writable(flags.home)
     quoted = shlex.quote

@@ -12,7 +12,7 @@ import pytest
 
 from hookrun import __version__
 from hookrun.cli import COMMANDS
-from hookrun.config.schema import schema
+from hookrun.config.json_schema import schema
 from tests.cli.command import hookrun, hookrun_process
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_terminal_without_unicode(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
-    [(["--help"], ["yaml", "rich", "json", "hookrun.config.fields"]), (["list"], ["yaml", "rich"])],
+    [(["--help"], ["yaml", "rich", "json", "hookrun.config.schema"]), (["list"], ["yaml", "rich"])],
 )
 def test_only_what_is_needed_is_imported(project: Project, arguments: list[str], unwanted: list[str]) -> None:
     """The help imports no command, and no command imports what it has no use for."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.conditions import applies
 from hookrun.config import cache
-from hookrun.config.find import find
+from hookrun.config.discovery import find
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 
 if TYPE_CHECKING:

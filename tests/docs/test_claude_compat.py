@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.events import BLOCK, NOTHING, PERSON, RULES, TOP, Rules
-from hookrun.claude.names import EVENTS, TOOLS
+from hookrun.claude.tables import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
 from hookrun.state import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.config.parsed import ParseError
+from hookrun.config.parse import ParseError
 from hookrun.edit.toml_edit import Toml
 from tests.wiring.texts import UNHURRIED
 

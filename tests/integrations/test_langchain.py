@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from hookrun.agents.names import Names
+from hookrun.agents.base import NameMap
 from hookrun.integrations.langchain import HookrunMiddleware
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -276,7 +276,7 @@ def test_names_of_one_s_own_are_hookrun_s_to_hooks(run: Agent, engine: Engine) -
     heard = listen(engine, "file_changed")
     engine.register("pre_tool_use", _elsewhere, matcher="write", name="elsewhere")
     messages, _ = run(
-        engine, use("put", path="/a"), DONE, names=Names({"put": "write"}, {"put": {"path": "file_path"}})
+        engine, use("put", path="/a"), DONE, names=NameMap({"put": "write"}, {"put": {"path": "file_path"}})
     )
     assert result_of(messages).content == [{"type": "text", "text": "put /b/a"}]
     assert [ctx.file_path for ctx in heard] == ["/b/a"]

@@ -11,7 +11,7 @@ import pytest
 
 from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
 from hookrun.bundles.retry import Retry, RetryRule
-from hookrun.integrations.tool_loop import Names, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 
 Runner = Callable[..., ToolOutcome]
 
@@ -269,7 +269,7 @@ def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> No
 
 def test_tools_with_names_of_their_own_are_seen_by_hookrun_s(run: Runner, engine: Engine) -> None:
     """Both ways: hooks match and read canonical names, the tool gets its own back, also when a hook changed them."""
-    names = Names({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})
+    names = NameMap({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})
     engine.register("pre_tool_use", _upper, name="upper", matcher="write")
     heard, tool = listen(engine, *ALL), Tool("ok")
     run(engine, "put_file", {"path": "/a/b", "text": "abc", "mode": 1}, tool, names=names)

@@ -10,8 +10,8 @@ from hookrun.library import decisions
 from hookrun.library.decisions import Decisions
 from hookrun.state import data_dir
 from hookrun.trust import store as stores
-from hookrun.trust.change import change
 from hookrun.trust.store import NAME, Store, StoreError
+from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def approve(home: str, digest: str) -> None:
     """Approve something, as another process does."""
-    with change(home) as store:
+    with locked_store(home) as store:
         store.approved[digest] = {"name": "hook", "source": "coder.json", "root": "/srv/app", "time": 0.0}
 
 
@@ -56,7 +56,7 @@ def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> Non
     """A decision of another process is seen, also one that has taken the place of another of the same size."""
     known = Decisions()
     known.load(home)
-    with change(home) as store:
+    with locked_store(home) as store:
         store.approved["sha256:b"] = store.approved.pop("sha256:a")
     assert list(known.load(home).approved) == ["sha256:b"]
 
