@@ -390,7 +390,7 @@ def test_when_it_last_fired(project: Project) -> None:
     """Before the first event, after it, and after a change of the wiring: all three are told apart."""
     project.user_hooks({"name": "u", "command": "true"})
     hookrun(project, "install", "claude")
-    assert _found(project, "claude", "fired", "note")["remedy"] == "begin a new session"
+    assert _found(project, "claude", "fired", "note")["remedy"] == "start a new session"
     run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
     fired = _found(project, "claude", "fired", "ok")["found"]
     assert fired == f"last: pre_tool_use {project.audit()[-1]['time']}"
