@@ -98,7 +98,7 @@ def _of_run(run: HookResult, first: dict[str, object]) -> dict[str, object]:
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.left:
+    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.processes_left:
         data.update(_unusual_fields(run))
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
@@ -111,7 +111,7 @@ def _of_run(run: HookResult, first: dict[str, object]) -> dict[str, object]:
 
 def hook_fields(hook: Hook) -> dict[str, object]:
     """Return what a record says of the hook."""
-    return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.where())}
+    return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
 
 
 def _unusual_fields(run: HookResult) -> dict[str, object]:
@@ -121,7 +121,7 @@ def _unusual_fields(run: HookResult) -> dict[str, object]:
         "background": run.hook.background,
         "recheck": run.recheck,
         "truncated": run.outcome.truncated,
-        "left_running": run.outcome.left,
+        "left_running": run.outcome.processes_left,
     }
     return {name: value for name, value in fields.items() if value}
 

@@ -85,8 +85,8 @@ class ConditionEvaluator:
         return (
             (agents is None or self._agent in agents)
             and (matcher is None or self.tool_matches(matcher))
-            and (when is None or self.holds(when))
-            and (unless is None or not self.holds(unless, every=False))
+            and (when is None or self.all_match(when))
+            and (unless is None or not self.all_match(unless, every=False))
             and (claude is None or self._is_for_claude(claude))
         )
 
@@ -104,7 +104,7 @@ class ConditionEvaluator:
                 return True
         return False
 
-    def holds(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
+    def all_match(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
         """Tell whether all of the conditions (dotted path -> globs) hold; `every`: as `values` has it."""
         for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
             if not self.matches(path, globs, every=every):
@@ -145,7 +145,7 @@ def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     for path, globs in (hook.when or {}).items():
         if not view.matches(path, globs):
             return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
-    if hook.unless is not None and view.holds(hook.unless, every=False):
+    if hook.unless is not None and view.all_match(hook.unless, every=False):
         return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
     if hook.claude is not None:
         from hookrun.claude.matcher import why_not as why_not_by

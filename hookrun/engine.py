@@ -97,7 +97,7 @@ class HookChain:
                     raise
                 hooks = steps.send(outcomes)
         except StopIteration:
-            return self.combined()
+            return self.combine()
 
     def steps(self) -> Steps:
         """Yield the hooks that run next, side by side; expect their outcomes in the same order to be sent.
@@ -123,19 +123,19 @@ class HookChain:
         for run in self.runs:
             if LAYERS.index(run.hook.layer) <= layer:
                 upper.update(run.verdict.modified_context or {})
-        self._change({"metadata": upper})
+        self._set_context({"metadata": upper})
         before = len(self.runs)
         failed_before = [run.hook for run in self.runs if run.failure is not None]
         yield from self._pass(guards, recheck=True)
         learned = self.context.get("metadata")
-        self._change({"metadata": {**_object(everybodys), **_object(learned)}})
+        self._set_context({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
 
-    def combined(self, verdict: Verdict | None = None) -> Verdict:
+    def combine(self, verdict: Verdict | None = None) -> Verdict:
         """Return the verdict of all runs so far, conflicts told in its system message.
 
         `verdict` is an empty one to make it of.
@@ -163,7 +163,7 @@ class HookChain:
             except Interrupted as interrupted:
                 self._note_interrupted(group, interrupted)
                 raise
-            self.take_over(group, outcomes, recheck=recheck)
+            self.record_outcomes(group, outcomes, recheck=recheck)
             if self.context is not before:
                 pending = passed_over + pending
 
@@ -201,7 +201,7 @@ class HookChain:
             return None
         return hook
 
-    def take_over(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
+    def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
         """Take over, in order, what hooks that ran side by side answered.
 
         Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
@@ -209,7 +209,7 @@ class HookChain:
         before = self.context
         together: list[tuple[HookResult, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
-            run = self.settled(hook, outcome, before)
+            run = self.interpret(hook, outcome, before)
             run.recheck = recheck
             self.became[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
@@ -217,7 +217,7 @@ class HookChain:
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
                 run.args = _object(before.get("tool_args"))
             else:
-                self._take_changes(run, before, together)
+                self._apply_changes(run, before, together)
             if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
                 self.ended_by = hook.name
 
@@ -228,7 +228,7 @@ class HookChain:
                 run.interrupted = True
                 self.runs.append(run)
 
-    def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
+    def interpret(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
@@ -263,14 +263,14 @@ class HookChain:
             return []
         return list(verdicts.diff(base, wanted))
 
-    def _take_changes(
+    def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
         so_far = self.context
         try:
             changes = self._changes(run, before)
-            self._make(changes, run, together)
+            self._merge_changes(changes, run, together)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, no JSON, or a program's objects that cannot be compared
@@ -283,7 +283,7 @@ class HookChain:
             run.verdict = verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
-    def _make(
+    def _merge_changes(
         self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
@@ -301,14 +301,14 @@ class HookChain:
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
-            self._change(fields)
+            self._set_context(fields)
         if changes:
             run.changed = [".".join(path) for path, _, _ in changes]
             self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
         if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
             self.changed = True
 
-    def _change(self, fields: dict[str, object]) -> None:
+    def _set_context(self, fields: dict[str, object]) -> None:
         """Change the context. Raises ValueError when it cannot be given to a hook any more."""
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)

@@ -70,7 +70,7 @@ def _files(fire: EventFire) -> Iterator[str]:
 
 
 def _headline(index: int, hook: Hook) -> str:
-    return f"  {index + 1}. {hook.name} ({marks(hook)}; {hook.where()})"
+    return f"  {index + 1}. {hook.name} ({marks(hook)}; {hook.location()})"
 
 
 def marks(hook: Hook) -> str:

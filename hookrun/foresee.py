@@ -138,7 +138,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: Known) -> tuple[Hoo
         fields["when"] = {path: globs for path, globs in hook.when.items() if path in known}
     if hook.unless is not None and any(path not in known for path in hook.unless):
         decided = {path: globs for path, globs in hook.unless.items() if path in known}
-        if ConditionEvaluator(context).holds(decided, every=False):
+        if ConditionEvaluator(context).all_match(decided, every=False):
             depends += [f"{path} (not {_either(globs)})" for path, globs in hook.unless.items() if path not in known]
         fields["unless"] = None
     return Hook.from_dict(fields), depends

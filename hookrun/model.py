@@ -143,18 +143,21 @@ class Verdict:
         return cls("modify", message, args_patch=args)
 
     @classmethod
-    def tell(cls, context: str) -> Self:
+    def with_context(cls, context: str) -> Self:
         """Return the verdict that has no objection and gives the model this text."""
         return cls(additional_context=context)
 
     @classmethod
-    def pass_on(cls, **context: object) -> Self:
+    def with_metadata(cls, **context: object) -> Self:
         """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`.
 
-        >>> Verdict.pass_on(ticket="AB-12")
+        >>> Verdict.with_metadata(ticket="AB-12")
         Verdict({'action': 'continue', 'modified_context': {'ticket': 'AB-12'}})
         """
         return cls(modified_context=context)
+
+    tell = with_context  # names of 0.1, for one release
+    pass_on = with_metadata
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
@@ -314,7 +317,7 @@ class Hook:
         """Return the hook that `to_dict` gave the fields of; fields left out have their defaults."""
         return cls(**data)  # type: ignore[arg-type]  # the fields are those of to_dict
 
-    def where(self) -> str:
+    def location(self) -> str:
         """Return `file:line` of the declaration."""
         return f"{self.source}:{self.line}" if self.source else "?"
 
@@ -339,7 +342,7 @@ class Outcome:
     bytes_out = 0
     bytes_err = 0
     truncated = False
-    left = 0
+    processes_left = 0
     ms = 0.0
     notes: Sequence[str] = ()
 

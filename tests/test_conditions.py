@@ -271,7 +271,7 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
     """Any context, any dotted paths: `holds` is the reference, `when` needs it and `unless` forbids it."""
     asked = data.draw(conditions_on(context))
     expected = reference_holds(asked, context)
-    assert conditions.ConditionEvaluator(context).holds(asked) is expected
+    assert conditions.ConditionEvaluator(context).all_match(asked) is expected
     assert conditions.applies(hook(when=asked), context) is expected
     exempt = reference_holds(asked, context, every=False)
     assert conditions.applies(hook(unless=asked), context) is not exempt
@@ -289,9 +289,9 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
     view = conditions.ConditionEvaluator(context)
     for each, matcher in [*zip(asked, matchers, strict=False)] * 2:
         fresh = conditions.ConditionEvaluator(context)
-        assert view.holds(each) is fresh.holds(each)
+        assert view.all_match(each) is fresh.all_match(each)
         assert view.tool_matches(matcher) is fresh.tool_matches(matcher)
-        assert view.selects(matcher, each, None, None) is (fresh.tool_matches(matcher) and fresh.holds(each))
+        assert view.selects(matcher, each, None, None) is (fresh.tool_matches(matcher) and fresh.all_match(each))
 
 
 @pytest.mark.parametrize(
@@ -347,15 +347,15 @@ def test_conditions(path: str, pattern: str, expected: bool) -> None:
             "dotted.way": {"in": "y"},
         }
     }
-    assert conditions.ConditionEvaluator(context).holds({path: [pattern]}) is expected
+    assert conditions.ConditionEvaluator(context).all_match({path: [pattern]}) is expected
 
 
 def test_every_condition_must_hold_and_any_of_its_globs() -> None:
     """Keys are joined by and, the globs of one key by or."""
     context = {"a": "x", "b": "y"}
-    assert conditions.ConditionEvaluator(context).holds({"a": ["q", "x"], "b": ["y"]})
-    assert not conditions.ConditionEvaluator(context).holds({"a": ["x"], "b": ["x"]})
-    assert conditions.ConditionEvaluator(context).holds({})
+    assert conditions.ConditionEvaluator(context).all_match({"a": ["q", "x"], "b": ["y"]})
+    assert not conditions.ConditionEvaluator(context).all_match({"a": ["x"], "b": ["x"]})
+    assert conditions.ConditionEvaluator(context).all_match({})
 
 
 @pytest.mark.parametrize(
@@ -367,12 +367,12 @@ def test_every_condition_must_hold_and_any_of_its_globs() -> None:
 )
 def test_a_decoy_key_with_a_dot_does_not_hide_a_value(arguments: dict[str, object]) -> None:
     """Who makes up the arguments cannot slip past a guard's condition with one more key that has a dot in it."""
-    assert conditions.ConditionEvaluator({"tool_args": arguments}).holds({"tool_args.target.path": ["/etc/*"]})
+    assert conditions.ConditionEvaluator({"tool_args": arguments}).all_match({"tool_args.target.path": ["/etc/*"]})
 
 
 def test_an_index_of_thousands_of_digits_is_no_crash() -> None:
     """A path with a number that Python will not convert leads nowhere, as any other that is out of range."""
-    assert not conditions.ConditionEvaluator({"a": ["x"]}).holds({"a." + "1" * 5000: ["*"]})
+    assert not conditions.ConditionEvaluator({"a": ["x"]}).all_match({"a." + "1" * 5000: ["*"]})
 
 
 # --- why not

@@ -200,15 +200,17 @@ class FormatOnEdit:
                 self._remember(file.path, state[0])
         if kept is not None:
             where = visible(os.path.basename(kept))
-            return Verdict.tell(
+            return Verdict.with_context(
                 f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
                 f" what it held before is beside it, in {where}: {problem}"
             )
         if problem is not None:
-            return Verdict.tell(f"{name} could not format {file.shown}, which is left as it was written: {problem}")
+            return Verdict.with_context(
+                f"{name} could not format {file.shown}, which is left as it was written: {problem}"
+            )
         if state is None or state[1] == before.content:
             return None
-        return Verdict.tell(f"formatted {file.shown} with {name}")
+        return Verdict.with_context(f"formatted {file.shown} with {name}")
 
     async def _problem(self, commands: list[list[str]], file: Edited) -> str | None:
         """Run the commands; return what went wrong with one of them, None if nothing."""

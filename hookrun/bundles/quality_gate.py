@@ -100,7 +100,7 @@ class QualityGate:
             return Verdict.block(
                 f"Quality too low for checkpoint (score: {_shown(score)}/{BEST}, at least {self.threshold:g} is needed)"
             )
-        return Verdict.pass_on(validated_quality=score if isinstance(score, int) else float(score))
+        return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))
 
 
 def _is_score(value: object) -> TypeGuard[float]:

@@ -178,7 +178,7 @@ def _at_least(value: object, least: float) -> bool:
 
 def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
     if times >= rule.attempts:
-        return Verdict.tell(f"this call has failed {times} times ({failure}): do not try again")
+        return Verdict.with_context(f"this call has failed {times} times ({failure}): do not try again")
     attempt = times + 1
     delay = rule.wait(attempt)
     return Verdict(

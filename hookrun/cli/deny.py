@@ -25,4 +25,4 @@ def command(name: str, config: str | None, home: str | None) -> None:
     project = Project(here(), config, home)
     for found in project.named(name):
         deciding.deny(project, found)
-        say_done(f"denied {name} ({found.hook.where()}): it never runs; hookrun enable takes it back")
+        say_done(f"denied {name} ({found.hook.location()}): it never runs; hookrun enable takes it back")

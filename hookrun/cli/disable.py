@@ -25,4 +25,4 @@ def command(name: str, config: str | None, home: str | None) -> None:
     project = Project(here(), config, home)
     for found in project.named(name):
         deciding.disable(project, found)
-        say_done(f"disabled {name} ({found.hook.where()}); hookrun enable takes it back")
+        say_done(f"disabled {name} ({found.hook.location()}); hookrun enable takes it back")

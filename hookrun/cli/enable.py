@@ -24,4 +24,4 @@ def command(name: str, config: str | None, home: str | None) -> None:
     project = Project(here(), config, home)
     for found in project.named(name):
         was = deciding.enable(project, found)
-        say_done(f"{name} ({found.hook.where()}) {'is enabled' if was else 'was neither disabled nor denied'}")
+        say_done(f"{name} ({found.hook.location()}) {'is enabled' if was else 'was neither disabled nor denied'}")

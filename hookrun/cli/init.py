@@ -23,9 +23,8 @@ from hookrun.cli.making import (
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import home_option
 from hookrun.events import WITH_TOOL
-from hookrun.scaffold.declaring import ScaffoldError, of_project
-from hookrun.scaffold.hook import Wish, event_named, free_name
-from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of
+from hookrun.scaffold.declaration_file import ScaffoldError, project_file
+from hookrun.scaffold.new_hook import LANGUAGES, PURPOSES, HookTemplateRequest, canonical_event, purpose_of, unused_name
 
 EXAMPLES = """\b
 Examples:
@@ -67,7 +66,7 @@ def command(
     to what the file says. At a terminal what was written is approved too; an agent runs nothing of a project otherwise.
     """
     directory, home = here(), home_of(home)
-    wish = Wish(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
+    wish = HookTemplateRequest(lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None)
     if not (yes or dry_run or as_json) and at_terminal():
         wish = _asked(wish, directory, home, lang=lang, event=event)
     made = planned(wish, directory, home)
@@ -85,22 +84,24 @@ def command(
     report.end()
 
 
-def _asked(wish: Wish, directory: str, home: str, *, lang: str | None, event: str | None) -> Wish:
+def _asked(
+    wish: HookTemplateRequest, directory: str, home: str, *, lang: str | None, event: str | None
+) -> HookTemplateRequest:
     """Ask for everything that no flag has said."""
     with told():
-        declaring = of_project(directory, home, wish.form)
+        declaring = project_file(directory, home, wish.form)
     language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
     name = event or _event(declaring.events)
     wish = replace(wish, language=language, event=name)
     with told():
-        canonical = event_named(name, declaring.events)
+        canonical = canonical_event(name, declaring.events)
     proposed = PURPOSES[purpose_of(canonical, wish.matcher)]
     if wish.matcher is None and canonical in WITH_TOOL:
         answer = click.prompt("For which tools (a glob; * for every one)", default=proposed.matcher or "*")
         wish = replace(wish, matcher=answer)
         proposed = PURPOSES[purpose_of(canonical, answer)]
     if wish.name is None:
-        wish = replace(wish, name=click.prompt("What is it called", default=free_name(proposed.name, declaring)))
+        wish = replace(wish, name=click.prompt("What is it called", default=unused_name(proposed.name, declaring)))
     return wish
 
 
@@ -109,7 +110,7 @@ def _event(own: list[str]) -> str:
 
     def known(text: str) -> str:
         try:
-            return event_named(text.strip(), own)
+            return canonical_event(text.strip(), own)
         except ScaffoldError as error:
             raise click.UsageError(str(error)) from None
 

@@ -155,7 +155,7 @@ def _row(hook: Hook, decided: Decided) -> list[str]:
         str(hook.priority),
         hook.on_failure,
         ", ".join(flags) or "-",
-        hook.where(),
+        hook.location(),
     )
     return [printable(cell) for cell in cells]
 

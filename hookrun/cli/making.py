@@ -13,16 +13,15 @@ from hookrun.cli.report import near
 from hookrun.config.diagnostics import printable, quote
 from hookrun.edit.file_change import FileError, apply_all
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.scaffold.declaring import ScaffoldError
-from hookrun.scaffold.hook import event_named, plan
-from hookrun.scaffold.templates import LANGUAGES
+from hookrun.scaffold.declaration_file import ScaffoldError
+from hookrun.scaffold.new_hook import LANGUAGES, canonical_event, plan_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hookrun.cli.report import Report
     from hookrun.edit.file_change import FileChange
-    from hookrun.scaffold.hook import Plan, Wish
+    from hookrun.scaffold.new_hook import HookPlan, HookTemplateRequest
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
@@ -43,11 +42,11 @@ def language_option(*, required: bool) -> Callable[[Function], Function]:
     return click.option("--lang", type=click.Choice(list(LANGUAGES)), required=required, help="The hook's language.")
 
 
-def planned(wish: Wish, directory: str, home: str) -> Plan:
+def planned(wish: HookTemplateRequest, directory: str, home: str) -> HookPlan:
     """Return the plan of a hook. Raises click.ClickException for what cannot be, or could never run."""
     with told():
-        made = plan(wish, directory, home)
-        event = event_named(wish.event, made.declaring.events)
+        made = plan_hook(wish, directory, home)
+        event = canonical_event(wish.event, made.declaring.events)
     if wish.matcher and event in ALIASES and event not in WITH_TOOL:
         found = f"found --matcher {quote(wish.matcher)} for {event}, which has no tool: such a hook would never run"
         msg = f"{found}; expected no matcher there, or an event of {', '.join(sorted(WITH_TOOL))}: leave one out"
@@ -91,7 +90,7 @@ def pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
     return found
 
 
-def carry_out(plan: Plan, home: str, report: Report) -> bool:
+def carry_out(plan: HookPlan, home: str, report: Report) -> bool:
     """Write a plan for a project's hooks; approve them where a person is there; tell whether they are approved now."""
     for problem in plan.warnings:
         report.warn(f"warning: {problem}")
@@ -102,7 +101,7 @@ def carry_out(plan: Plan, home: str, report: Report) -> bool:
     return approve_written(plan.declaring.root, home, plan.names, plan.changes, report)
 
 
-def steps_after(plan: Plan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
+def steps_after(plan: HookPlan, *, approved: bool, there: str) -> Iterator[tuple[str, str]]:
     """Yield what is to be done with a new hook; `there` is the directory of the project."""
     if os.path.realpath(there) != os.path.realpath(plan.declaring.root):
         yield f"cd {near(plan.declaring.root)}", "the project's root"

@@ -190,7 +190,7 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
     """Write the files; tell whether that was done."""
     there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
-        question = f"Change {' and '.join(there)}?"
+        question = f"FileChange {' and '.join(there)}?"
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             click.echo(f"hookrun: found {quote(there[0])} already; add --yes to change it", err=True)
             return False

@@ -18,7 +18,7 @@ from hookrun.cli.making import (
 )
 from hookrun.cli.report import Report, json_option
 from hookrun.cli.wiring import home_option
-from hookrun.scaffold.hook import Wish
+from hookrun.scaffold.new_hook import HookTemplateRequest
 
 EXAMPLES = """\b
 Examples:
@@ -57,7 +57,9 @@ def command(
     """
     directory, home = here(), home_of(home)
     form = "yaml" if as_yaml else None
-    wish = Wish(lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form)
+    wish = HookTemplateRequest(
+        lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form
+    )
     made = planned(wish, directory, home)
     report = Report(as_json=as_json, dry_run=dry_run)
     if dry_run:

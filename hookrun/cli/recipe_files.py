@@ -13,9 +13,9 @@ from hookrun.cli.making import pairs, told, write
 from hookrun.cli.project import not_by_an_agent
 from hookrun.cli.report import Report
 from hookrun.recipes import registry
-from hookrun.scaffold.cases import SUFFIX
-from hookrun.scaffold.declaring import of_project, of_user
-from hookrun.scaffold.recipes import ADDED, CONFLICT, UPDATED, Recipes, mark_of
+from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.declaration_file import project_file, user_file
+from hookrun.scaffold.new_hook import CASES_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +39,13 @@ def declared_where(home: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in read(None, home).files:
         for entry in file.entries:
-            mark = mark_of(entry)
+            mark = recipe_metadata(entry)
             if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
                 layers.append(file.layer)
     return found
 
 
-def opened(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
+def opened(home: str | None, *, user: bool, dry_run: bool) -> ConfiguredRecipes:
     """Return the recipes of a person's own file, or of the project's.
 
     Raises click.ClickException where an agent would change a person's own hooks, which need no approval.
@@ -53,7 +53,7 @@ def opened(home: str | None, *, user: bool, dry_run: bool) -> Recipes:
     if user and not dry_run:
         not_by_an_agent("change your own hooks")
     with told():
-        return Recipes(of_user(home_of(home)) if user else of_project(here(), home_of(home)))
+        return ConfiguredRecipes(user_file(home_of(home)) if user else project_file(here(), home_of(home)))
 
 
 def add(
@@ -83,9 +83,9 @@ def add(
     finish(recipes, home, report, dry_run=dry_run)
 
 
-def finish(recipes: Recipes, home: str | None, report: Report, *, dry_run: bool) -> bool:
+def finish(recipes: ConfiguredRecipes, home: str | None, report: Report, *, dry_run: bool) -> bool:
     """Show or write what was changed, say what became of each hook, approve; tell whether nothing is in conflict."""
-    for each in recipes.told:
+    for each in recipes.statuses:
         report.hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
@@ -96,17 +96,17 @@ def finish(recipes: Recipes, home: str | None, report: Report, *, dry_run: bool)
         write(changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(list(_steps(recipes, home, report)))
-    return report.end(ok=not any(each.state == CONFLICT for each in recipes.told))
+    return report.end(ok=not any(each.state == CONFLICT for each in recipes.statuses))
 
 
-def _steps(recipes: Recipes, home: str | None, report: Report) -> Iterator[tuple[str, str]]:
+def _steps(recipes: ConfiguredRecipes, home: str | None, report: Report) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
     added, updated = recipes.names(ADDED), recipes.names(UPDATED)
     if own:
         report.decided([*added, *updated])
     approved = own or approve_written(declaring.root, home_of(home), added, recipes.changes, report, changed=updated)
-    if any(each.path.endswith(SUFFIX) for each in recipes.changes):
+    if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its cases"
     if not approved:
         yield "hookrun trust", "shows what it runs, and asks: agents do not run it before"

@@ -51,7 +51,7 @@ def lines(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
     """Yield what a person is shown of a hook, a line each, safe to print."""
     hook = found.hook
     yield ""
-    yield _line(f"{hook.name}: {found.state}   ({hook.where()})")
+    yield _line(f"{hook.name}: {found.state}   ({hook.location()})")
     for title, value in _facts(found, project):
         yield _line(f"  {title:<12}{value}")
     last = project.last_approved(hook)

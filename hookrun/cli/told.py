@@ -140,7 +140,7 @@ def hook_lines(fates: Sequence[Fate]) -> Iterator[painted.Line]:
     for number, fate in enumerate(fates, 1):
         word, style = STATES[fate.state]
         decided = f", {fate.trust}" if fate.trust else ""
-        yield f"  {number}. {fate.hook.name} {word} ({marks(fate.hook)}{decided}; {fate.hook.where()})", style
+        yield f"  {number}. {fate.hook.name} {word} ({marks(fate.hook)}{decided}; {fate.hook.location()})", style
         if fate.why:
             yield f"      {fate.why}", ""
         if fate.depends:

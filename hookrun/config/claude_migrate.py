@@ -72,7 +72,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
                 migrated.hooks.append(declared)
         else:
             _keep(entry, migrated.rest)
-            migrated.notes.append(f"{hook.where()}: kept in Claude Code's form: {why}")
+            migrated.notes.append(f"{hook.location()}: kept in Claude Code's form: {why}")
     migrated.notes += _changes(migrated.hooks)
     return migrated
 

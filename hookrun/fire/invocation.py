@@ -209,7 +209,7 @@ class EventFire:
             except Exception as error:
                 command.problems.append(internal_error(error))
         self._tell_what_is_lost(self.chain)
-        return self.chain.combined()  # what has been refused so far stays refused
+        return self.chain.combine()  # what has been refused so far stays refused
 
     def _keep_text(self, text: str) -> str | None:
         from hookrun.state import save_overflow_text
@@ -222,7 +222,7 @@ class EventFire:
             return
         for run in chain.runs:
             for each in run.lost:
-                if self._first_time(f"lost {run.hook.where()} {run.hook.name}: {each}"):
+                if self._first_time(f"lost {run.hook.location()} {run.hook.name}: {each}"):
                     chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _first_time(self, cause: str) -> bool:
@@ -270,7 +270,7 @@ class EventFire:
         for run in chain.runs:
             failure = run.failure
             if failure is not None and failure.kind in ("untrusted", "declaration"):
-                new = self._first_time(f"{failure.kind} {run.hook.where()} {run.hook.name}: {failure.detail}")
+                new = self._first_time(f"{failure.kind} {run.hook.location()} {run.hook.name}: {failure.detail}")
                 told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
                 run.verdict.system_message = told if new else None
 

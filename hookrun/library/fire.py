@@ -195,7 +195,7 @@ class Fire:
             if plain and outcome.failure is None and not outcome.notes:
                 self._quiet = HookResult(hooks[0], Verdict(), outcome=outcome)
             else:
-                self._chain.take_over([(0, hooks[0])], outcomes, recheck=False)
+                self._chain.record_outcomes([(0, hooks[0])], outcomes, recheck=False)
             return None
         try:
             return self._steps.send(outcomes)
@@ -273,7 +273,7 @@ class Fire:
         if self._quiet is not None:
             result.runs = (self._quiet,)
         else:
-            self._chain.combined(result)
+            self._chain.combine(result)
             result.runs = self._chain.runs
             result.ended_by = self._chain.ended_by
         result.context_after = self._context_after

@@ -64,7 +64,13 @@ class Draft:
     def lines(self, run: HookResult, ms: float) -> bytes | None:
         """Return the records, given a run without objection; None if there is more to say of it than fits here."""
         outcome, hook = run.outcome, run.hook
-        if hook.mode != "enforce" or hook.background or outcome.truncated or outcome.left or outcome.exit_code != 0:
+        if (
+            hook.mode != "enforce"
+            or hook.background
+            or outcome.truncated
+            or outcome.processes_left
+            or outcome.exit_code != 0
+        ):
             return None
         return (
             b'{"v":1,"kind":"hook","time":"%(time)b",%(about)b,%(hook)b,"ms":%(own).1f,"action":"continue","exit":0,'

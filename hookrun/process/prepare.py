@@ -246,7 +246,7 @@ def prepare(hook: Hook, stdin: bytes, around: HookEnvironment, *, locks: str) ->
     try:
         return _prepared(hook, stdin, around, locks)
     except ValueError as error:  # a NUL or half a character where the system takes none
-        return Failure("spawn", f"{hook.where()}: it cannot be given to the system as it is: {error}")
+        return Failure("spawn", f"{hook.location()}: it cannot be given to the system as it is: {error}")
 
 
 def _prepared(hook: Hook, stdin: bytes, around: HookEnvironment, locks: str) -> Task | Failure:

@@ -83,7 +83,7 @@ class TestReporter:
             self._line(f"coverage: {coverage.reached} of {coverage.total} ({coverage.percent:.0f} %)")
             for each in coverage.hooks:
                 if each.missing:
-                    self._line(f"  {each.hook.name} ({each.hook.where()}): {'; '.join(each.summary)}")
+                    self._line(f"  {each.hook.name} ({each.hook.location()}): {'; '.join(each.summary)}")
         for line in updated.problems if updated is not None else ():
             self._line(f"NOT UPDATED {line}")
         self._line(_summary(done, updated.results if updated is not None else 0))

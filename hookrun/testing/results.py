@@ -377,7 +377,7 @@ class Coverage:
             "hooks": [
                 {
                     "name": of.hook.name,
-                    "where": of.hook.where(),
+                    "where": of.hook.location(),
                     "actions": sorted(of.actions),
                     "missing": of.missing,
                 }

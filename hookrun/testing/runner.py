@@ -292,7 +292,7 @@ class CaseRunner:
 
     def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
         """Use a home that is still empty again: making and removing one takes longer than many a hook."""
-        unused = sandbox.directory is None and not any(run.outcome.left for run in result.runs)
+        unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
             self._homes.append(sandbox.home)
 

@@ -1,4 +1,4 @@
-"""The file in which a hook is to be declared: where it is, what stands in it, and the same file with an edit."""
+"""Find and edit the file that declares the hooks of a project or user, and write it with others or not at all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
+from hookrun.files import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,22 +27,22 @@ if TYPE_CHECKING:
     from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
 
-NEW = {"json": 0, "yaml": 1}
-"""Form -> which of a layer's names a new file gets."""
+NEW_FILE = {"json": 0, "yaml": 1}
+"""Format -> index of the name of a new file in a layer."""
 
 
 class ScaffoldError(Exception):
-    """A hook cannot be written; the message says where, what was found, and what to do. Nothing was changed."""
+    """A hook cannot be written; nothing was changed. The message says where, what is wrong and what to do."""
 
 
-class Declaring:
-    """A declaration file as it is (`path` may not be there yet), and as it becomes with each edit.
+class DeclarationFile:
+    """A declaration file with edits that are not written yet. The file at `path` may not exist.
 
-    `root` is the directory it lies in, `layer` project or user, `events` are a program's own that are known there.
+    `root` is its directory, `layer` is project or user, `events` are the events of a program that it declares.
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError where it cannot be edited, FileError where it cannot be read."""
+        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if it cannot be read."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -56,12 +57,12 @@ class Declaring:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is no such file yet."""
+        """Whether the file does not exist yet."""
         return self._now.data is None
 
     @property
     def entries(self) -> list[object]:
-        """What is declared, in its order."""
+        """The declared hooks in order."""
         data = self._text.data
         found = data.get("hooks") if isinstance(data, dict) else None
         if isinstance(found, dict):
@@ -69,11 +70,11 @@ class Declaring:
         return found if isinstance(found, list) else []
 
     def named(self, name: str) -> bool:
-        """Tell whether an entry has this name."""
+        """Return whether a hook has this name."""
         return name in explicit_names(self.entries)
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
-        """Declare one more hook; return what is doubtful about it. Raises ScaffoldError for what is wrong with it."""
+        """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
         whole = self._text.data
         if not isinstance(whole, dict) or self._entries_path[0] not in whole:
             self._edit(lambda text: text.add((), [entry], "hooks"), entry)
@@ -82,16 +83,16 @@ class Declaring:
         return self._checked(len(self.entries) - 1)
 
     def replace(self, index: int, entry: Mapping[str, object]) -> list[Diagnostic]:
-        """Put another entry in the place of one; return what is doubtful about it. Raises ScaffoldError."""
+        """Replace a hook and return warnings about the new one. Raises ScaffoldError if it is invalid."""
         self._edit(lambda text: text.set((*self._entries_path, index), entry), entry)
         return self._checked(index)
 
     def remove(self, index: int) -> None:
-        """Take an entry out. Raises ScaffoldError."""
+        """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
     def change(self) -> FileChange:
-        """Return the file's change, to be shown or written."""
+        """Return the change of the file, to show or to write."""
         return FileChange(self.path, self._now, self._now.encoded(self._text.text))
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
@@ -109,7 +110,7 @@ class Declaring:
         return Document(self.path, self._text.text, read(self._text.text))
 
     def _checked(self, index: int) -> list[Diagnostic]:
-        """Return the warnings about an entry. Raises ScaffoldError with the first error."""
+        """Return the warnings about a hook. Raises ScaffoldError with the first error."""
         entries = self.entries
         others = [entry for at, entry in enumerate(entries) if at != index]
         names = explicit_names(others)
@@ -122,7 +123,7 @@ class Declaring:
 
 
 def _refuse_broken(file: ConfigFile | None) -> None:
-    """Raise ScaffoldError for a file in which there is no telling what an edit would do."""
+    """Raise ScaffoldError for a file that cannot be edited safely."""
     if file is None:
         return
     errors = [problem for problem in file.problems if problem.severity == "error"]
@@ -135,32 +136,32 @@ def _refuse_broken(file: ConfigFile | None) -> None:
         )
 
 
-def of_project(directory: str, home: str, form: str | None = None) -> Declaring:
-    """Return the file that declares the hooks of the project around a directory; `form` is json or yaml, if either.
+def project_file(directory: str, home: str, form: str | None = None) -> DeclarationFile:
+    """Return the file that declares the hooks of the project around a directory; `form` is json, yaml or None.
 
-    It is the one that has hooks, or else one that is there already, or a new one at the root of the repository, or in
-    the directory itself where there is none. Raises ScaffoldError and FileError.
+    In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
+    directory itself if there is no repository. Raises ScaffoldError and FileError.
     """
     found = find(directory, home)
     declared = load_config(found).declarations
     root = declared.root or found.repository or directory
     paths = [os.path.join(root, name) for name in PROJECT_FILES]
-    return Declaring(_chosen(paths, "project", form), "project", declared.events)
+    return DeclarationFile(_chosen(paths, "project", form), "project", declared.events)
 
 
-def of_user(home: str, form: str | None = None) -> Declaring:
-    """Return the file that declares a person's own hooks in every project. Raises ScaffoldError and FileError."""
+def user_file(home: str, form: str | None = None) -> DeclarationFile:
+    """Return the file that declares the user's own hooks. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
-    return Declaring(_chosen(paths, "user", form), "user", [])
+    return DeclarationFile(_chosen(paths, "user", form), "user", [])
 
 
 def _chosen(paths: list[str], layer: str, form: str | None) -> str:
-    """Return which of the names that a file can have is to be written."""
+    """Return the path to write, of those that a declaration file can have."""
     there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
     chosen = next((file.path for file in there if file.has_hooks), None)
     chosen = chosen or next((file.path for file in there if file.is_effective), None)
     if chosen is None:
-        by_form = paths[NEW[form or "json"]]
+        by_form = paths[NEW_FILE[form or "json"]]
         return there[0].path if there and form is None else by_form
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
         raise ScaffoldError(
@@ -170,10 +171,10 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
     return chosen
 
 
-def within(path: str, root: str) -> None:
-    """Raise ScaffoldError for a path that links lead out of the directory it is to lie in."""
-    real, base = os.path.realpath(path), os.path.realpath(root)
-    if real != base and not real.startswith(base.rstrip("/") + "/"):
+def check_within(path: str, root: str) -> None:
+    """Raise ScaffoldError for a path that symbolic links lead out of its directory."""
+    real = os.path.realpath(path)
+    if not is_within(real, os.path.realpath(root)):
         raise ScaffoldError(
             f"{path}: found a link out of {root}, to {real}, expected a place in it; put a directory in its place"
         )

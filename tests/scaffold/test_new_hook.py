@@ -12,9 +12,15 @@ import yaml
 
 from hookrun.edit.file_change import apply_all
 from hookrun.globs import glob
-from hookrun.scaffold.cases import example
-from hookrun.scaffold.hook import Wish, plan
-from hookrun.scaffold.templates import LANGUAGES, PURPOSES, purpose_of, script
+from hookrun.scaffold.new_hook import (
+    LANGUAGES,
+    PURPOSES,
+    HookTemplateRequest,
+    example,
+    plan_hook,
+    purpose_of,
+    render_script,
+)
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -51,9 +57,9 @@ def languages() -> list[object]:
     ]
 
 
-def write(project: Project, wish: Wish) -> str:
+def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
-    made = plan(wish, str(project.root), str(project.home))
+    made = plan_hook(wish, str(project.root), str(project.home))
     apply_all(made.changes)
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
@@ -77,8 +83,8 @@ def test_every_template_is_needed() -> None:
 def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
     """Written, built where it has to be, valid, and every case holds, its conditions' cases too."""
     for event, matcher in EVENTS:
-        write(project, Wish(language, event, matcher))
-    write(project, Wish(language, when={"tool_args.command": "*git push*"}, name="pushes"))
+        write(project, HookTemplateRequest(language, event, matcher))
+    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes"))
     valid = hookrun(project, "validate")
     assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS) + 1} hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "test")
@@ -100,7 +106,9 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str) -> None:
     """No JSON, half of it, or no such argument: status 1 and a word on stderr, never silence."""
     path = tmp_path / f"guard{LANGUAGES[language].suffix}"
-    path.write_text(script(language, purpose, {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}))
+    path.write_text(
+        render_script(language, purpose, {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
+    )
     path.chmod(0o755)
     if LANGUAGES[language].build:
         subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
@@ -120,7 +128,9 @@ def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
             os.path.realpath(found) if name != "python3" else os.path.realpath("/proc/self/exe")
         )
     path = tmp_path / "guard.sh"
-    path.write_text(script("sh", "command", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}))
+    path.write_text(
+        render_script("sh", "command", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
+    )
     path.chmod(0o755)
     asked = '{"tool_args": {"command": "cd \\u00fc && rm -rf x"}}'
     for stdin, status in ((asked, 2), ('{"tool_args": {"command": "ls"}}', 0), ("nonsense", 1), ("{}", 1)):

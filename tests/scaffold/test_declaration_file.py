@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
-from hookrun.scaffold.declaring import Declaring, ScaffoldError, of_project, of_user, within
+from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file, user_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +28,9 @@ hooks:
 """
 
 
-def opened(project: Project, directory: Path | None = None, form: str | None = None) -> Declaring:
+def opened(project: Project, directory: Path | None = None, form: str | None = None) -> DeclarationFile:
     """Return the project's file."""
-    return of_project(str(directory or project.root), str(project.home), form)
+    return project_file(str(directory or project.root), str(project.home), form)
 
 
 def added(project: Project, form: str | None = None) -> str:
@@ -93,10 +93,10 @@ def test_the_file_is_the_nearest_one_with_hooks_or_the_repositorys(project: Proj
 def test_a_persons_own_file_is_found(project: Project) -> None:
     """The one that is there, or a new hooks.json."""
     own = project.home / ".config" / "hookrun"
-    assert of_user(str(project.home)).path == str(own / "hooks.json")
+    assert user_file(str(project.home)).path == str(own / "hooks.json")
     own.mkdir(parents=True)
     (own / "hooks.yml").write_text(YAML)
-    declaring = of_user(str(project.home))
+    declaring = user_file(str(project.home))
     assert (declaring.path, declaring.layer) == (str(own / "hooks.yml"), "user")
     with pytest.raises(ScaffoldError, match="absolute path in managed and user declarations"):
         declaring.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
@@ -150,8 +150,8 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
     """A stranger's repository cannot have hooks written elsewhere."""
     (project.root / "hooks").symlink_to(project.home)
     with pytest.raises(ScaffoldError, match="found a link out of"):
-        within(str(project.root / "hooks"), str(project.root))
-    within(str(project.root / "other"), str(project.root))
+        check_within(str(project.root / "hooks"), str(project.root))
+    check_within(str(project.root / "other"), str(project.root))
 
 
 def test_all_files_are_written_or_none(project: Project) -> None:
