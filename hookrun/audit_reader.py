@@ -1,4 +1,4 @@
-"""The audit, read back: what was fired, the newest first. A line that is torn or foreign is passed over."""
+"""Read the audit back, newest first, for commands. Torn lines and records of a newer version are skipped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
 """The kinds of records."""
 
 
-class Fired:
-    """All records of one request, as far as they are there: `hooks` in the order in which they ran."""
+class FireRecords:
+    """The records of one request that were found; `hooks` is in running order."""
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
@@ -27,8 +27,8 @@ class Fired:
         self.hooks: list[Record] = []
         self.start: Record | None = None
 
-    def take(self, record: Record) -> None:
-        """Take a record that is older than all before it."""
+    def add(self, record: Record) -> None:
+        """Add a record that is older than the others."""
         kind = record.get("kind")
         if kind == FIRE:
             self.fire = record
@@ -38,18 +38,18 @@ class Fired:
             self.hooks.insert(0, record)
 
     @property
-    def about(self) -> Record:
-        """A record that says when and where it was fired."""
+    def header(self) -> Record:
+        """The record with the event's time, agent and session."""
         return self.fire or self.start or self.hooks[-1]
 
     @property
-    def unanswered(self) -> bool:
-        """Whether it has begun and nothing is known of its end: it still runs, or was killed."""
+    def unfinished(self) -> bool:
+        """Whether it has begun, but no end is recorded: it still runs, or was killed."""
         return self.fire is None and self.start is not None
 
 
 def paths(home: str) -> list[str]:
-    """Return the files of an account's audit that are there, the newest first."""
+    """Return the existing files of an account's audit, newest first."""
     newest = audit.path(home)
     found = [newest] if os.path.exists(newest) else []
     number = 1
@@ -59,8 +59,8 @@ def paths(home: str) -> list[str]:
     return found
 
 
-def read(line: bytes) -> Record | None:
-    """Return the record of one line, None for what is none that this version understands."""
+def parse(line: bytes) -> Record | None:
+    """Return the record on one line, None if this version cannot read it."""
     try:
         record = orjson.loads(line)
     except ValueError:
@@ -70,26 +70,26 @@ def read(line: bytes) -> Record | None:
     return record
 
 
-def backwards(home: str) -> Iterator[Record]:
-    """Yield every record, the newest first. Raises OSError where the audit cannot be read."""
+def newest_first(home: str) -> Iterator[Record]:
+    """Yield every record, newest first. Raises OSError where the audit cannot be read."""
     for path in paths(home):
         with open(path, "rb") as file:
             lines = file.read().splitlines()
-        yield from (record for line in reversed(lines) if (record := read(line)) is not None)
+        yield from (record for line in reversed(lines) if (record := parse(line)) is not None)
 
 
-def fires(home: str, wanted: Callable[[Fired], bool], most: int) -> list[Fired]:
-    """Return the newest fires that are wanted, the oldest of them first; at most so many. Raises OSError."""
-    found: dict[str, Fired] = {}
+def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:
+    """Return the newest wanted requests, at most `limit`, oldest first. Raises OSError."""
+    found: dict[str, FireRecords] = {}
     kept = 0
-    last: Fired | None = None
-    for record in backwards(home):
+    last: FireRecords | None = None
+    for record in newest_first(home):
         name = str(record.get("request_id"))
         if last is not None and name != last.request_id:
             kept += wanted(last)
-            if kept >= most and name not in found:
+            if kept >= limit and name not in found:
                 break
-        last = found.setdefault(name, Fired(name))
-        last.take(record)
-    newest = [each for each in found.values() if wanted(each)][:most]
+        last = found.setdefault(name, FireRecords(name))
+        last.add(record)
+    newest = [each for each in found.values() if wanted(each)][:limit]
     return newest[::-1]
