@@ -178,7 +178,7 @@ def _user_errors() -> tuple[type[Exception], ...]:
     from hookrun.events import UnknownEventError
     from hookrun.fire.invocation import FireError
     from hookrun.observe.database import StoreError as MetricsError
-    from hookrun.recipes.registry import UnknownRecipeError
+    from hookrun.recipes.catalog import UnknownRecipeError
     from hookrun.scaffold.declaration_file import ScaffoldError
     from hookrun.testing.cases import NoCaseFileError
     from hookrun.testing.update import NoCaseError

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import plain
-from hookrun.config.diagnostics import key_text, quote
+from hookrun.config.diagnostics import key_text
 from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
+from hookrun.text import quote
 from hookrun.wiring import plan, wired_command
 from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
 from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
