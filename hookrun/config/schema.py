@@ -99,12 +99,16 @@ Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyOb
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name, the shape of its value, what it is for in a sentence, its default (None: it has none)."""
+    """A field: its name, the shape of its value, its description and its default (None for none).
+
+    `runs` marks the fields that say what a hook runs, of which it has exactly one.
+    """
 
     name: str
     shape: Shape
     description: str
     default: object = None
+    runs: bool = False
 
 
 def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
@@ -138,9 +142,6 @@ IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
-KINDS = ("command", "args", "python", "url")
-"""The fields of which a hook has exactly one: it says what is run."""
-
 REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
 """Fields that make sense beside one of KINDS only."""
 
@@ -162,9 +163,6 @@ SYNONYMS = {
     "working_dir": "cwd",
 }
 """What people write for a field whose name they do not remember."""
-
-NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
-"""Fields that describe one hook: a file cannot set them for all of its hooks."""
 
 CONTEXT_FIELDS = (
     "session_id",
@@ -218,21 +216,24 @@ HOOK_FIELDS = (
         ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
         "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
     ),
-    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs."),
+    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs.", runs=True),
     Field(
         "args",
         ListOf(WORD, "a list of a program and its arguments", first=PATH),
         "A program and its arguments, run without a shell.",
+        runs=True,
     ),
     Field(
         "python",
         Str('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
         "A Python function that is called with the context.",
+        runs=True,
     ),
     Field(
         "url",
         Str("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
         "An address that the context is posted to.",
+        runs=True,
     ),
     Field("interpreter", PATH, "The Python that runs a `python` hook, instead of hookrun's own."),
     Field(
@@ -306,6 +307,12 @@ HOOK_FIELDS = (
     Field("metadata", AnyObject(), "Anything, for tools."),
 )
 """Every field of a hook."""
+
+KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
+"""The fields that say what a hook runs; it has exactly one of them."""
+
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+"""Fields that describe one hook: a file cannot set them for all of its hooks."""
 
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "How large the log may grow before it is set aside.", default=10485760),

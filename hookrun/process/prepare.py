@@ -259,7 +259,7 @@ def _prepared(hook: Hook, stdin: bytes, around: HookEnvironment, locks: str) -> 
     failure = check_program_exists(hook.look, environment, cwd)
     if failure is not None:
         return failure
-    begin = STARTS[hook.kind](hook, environment, cwd, around)
+    begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, environment, cwd, around)
     if isinstance(begin, Failure):
         return begin
     return Task(
@@ -316,7 +316,14 @@ def _no_python(hook: Hook) -> Failure:
 
 
 STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
-"""Each way to run a hook, by the field that declares it."""
+"""Kind of hook -> how it is started; another kind is started by `start` of its module `process/KIND_hook.py`."""
+
+
+def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], spawn.Start | Failure]:
+    from importlib import import_module
+
+    start: Callable[..., spawn.Start | Failure] = import_module(f"hookrun.process.{kind}_hook").start
+    return start
 
 
 def check_program_exists(words: object, environment: Mapping[bytes, bytes], cwd: str) -> Failure | None:
