@@ -48,22 +48,20 @@ RECIPE = Recipe(
         Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never.", number),
         Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never.", count),
     ),
-    catches=(
-        (
-            "What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after "
-            "each inference (`after_inference`), subagents of Claude Code included."
-        ),
-        "A session over its budget: prompts and tool calls are refused.",
-        "A model without a price: its tokens are counted, and you are told, once in a session.",
-        "What is counted is in `hookrun metrics` as well.",
-    ),
-    misses=(
-        "Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.",
-        "The last message of a turn, where the agent writes its transcript late: it is counted the next time.",
-        "An inference that has begun is not stopped: a session can end a little over its budget.",
-        "A session that is resumed under a new name with a copy of its history: that is counted again.",
-        "The bill: discounts, batches and subscriptions are not known here.",
-    ),
+    catches="""
+        - What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after each
+          inference (`after_inference`), subagents of Claude Code included.
+        - A session over its budget: prompts and tool calls are refused.
+        - A model without a price: its tokens are counted, and you are told, once in a session.
+        - What is counted is in `hookrun metrics` as well.
+    """,
+    misses="""
+        - Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.
+        - The last message of a turn, where the agent writes its transcript late: it is counted the next time.
+        - An inference that has begun is not stopped: a session can end a little over its budget.
+        - A session that is resumed under a new name with a copy of its history: that is counted again.
+        - The bill: discounts, batches and subscriptions are not known here.
+    """,
 )
 
 

@@ -117,20 +117,17 @@ RECIPE = Recipe(
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
-    catches=(
-        "Files that the tools for writing and editing have changed, in the repository of the working directory.",
-        (
-            "A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, "
-            "for somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is "
-            "told."
-        ),
-        "A type of file whose formatter is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        "Files that a shell command has written.",
-        "Files over 8 MiB, files outside of the repository, and types of files that are not in the table.",
-        "The configuration of a formatter may itself be code (plugins of prettier): it is the project's.",
-    ),
+    catches="""
+        - Files that the tools for writing and editing have changed, in the repository of the working directory.
+        - A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, for
+          somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is told.
+        - A type of file whose formatter is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Files that a shell command has written.
+        - Files over 8 MiB, files outside of the repository, and types of files that are not in the table.
+        - The configuration of a formatter may itself be code (plugins of prettier): it is the project's.
+    """,
 )
 
 

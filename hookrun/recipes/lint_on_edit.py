@@ -85,20 +85,18 @@ RECIPE = Recipe(
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
-    catches=(
-        (
-            "Problems in files that the tools for writing and editing have changed, in the repository of the working "
-            "directory: the model gets the linter's first lines as a block, right after the edit."
-        ),
-        "A linter that crashes, hangs or cannot read its configuration: you are told, once in a session.",
-        "A type of file whose linter is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        "Files that a shell command has written.",
-        "What shows only in the whole project (types, unused exports): each file is checked by itself.",
-        "It undoes nothing: the file stays as it was written.",
-        "The configuration of a linter may itself be code (eslint.config.js): it is the project's.",
-    ),
+    catches="""
+        - Problems in files that the tools for writing and editing have changed, in the repository of the working
+          directory: the model gets the linter's first lines as a block, right after the edit.
+        - A linter that crashes, hangs or cannot read its configuration: you are told, once in a session.
+        - A type of file whose linter is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Files that a shell command has written.
+        - What shows only in the whole project (types, unused exports): each file is checked by itself.
+        - It undoes nothing: the file stays as it was written.
+        - The configuration of a linter may itself be code (eslint.config.js): it is the project's.
+    """,
 )
 
 

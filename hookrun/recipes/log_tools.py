@@ -60,20 +60,18 @@ RECIPE = Recipe(
         ),
         Option("keep", str(audit.KEEP), "How many files that were put aside are kept.", count),
     ),
-    catches=(
-        (
-            "Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with"
-            " time, session and agent. A call that was refused has only the first line."
-        ),
-        "Parallel calls: each line is one append.",
-        "A log that cannot be written: the call goes on, and you are told.",
-    ),
-    misses=(
-        "Credentials that neither look like one nor stand under a name that says so.",
-        "A call that a hook of a later layer changes is logged twice, as it was and as it is.",
-        "Prompts and answers: only tool calls.",
-        "Tools of which the agent fires no hooks.",
-    ),
+    catches="""
+        - Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with
+          time, session and agent. A call that was refused has only the first line.
+        - Parallel calls: each line is one append.
+        - A log that cannot be written: the call goes on, and you are told.
+    """,
+    misses="""
+        - Credentials that neither look like one nor stand under a name that says so.
+        - A call that a hook of a later layer changes is logged twice, as it was and as it is.
+        - Prompts and answers: only tool calls.
+        - Tools of which the agent fires no hooks.
+    """,
 )
 
 

@@ -73,21 +73,19 @@ RECIPE = Recipe(
             choice_of(*LEVELS),
         ),
     ),
-    catches=(
-        (
-            "The message of a notification, the error of an error, the answer at the end of a turn: as plain text on "
-            "one line, at most 500 characters, with credentials taken out."
-        ),
-        "A way of telling that cannot work here (no notify-send, no terminal): you are told, once in a session.",
-        "A message that could not be delivered: the hook fails, and the agent goes on.",
-    ),
-    misses=(
-        "Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.",
-        "The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.",
-        "An end that a hook of a later layer refuses: it is told before that one is asked.",
-        "A desktop on another machine, as over ssh: use a webhook.",
-        "The bell needs `ps`, and an agent that runs in a terminal.",
-    ),
+    catches="""
+        - The message of a notification, the error of an error, the answer at the end of a turn: as plain text on one
+          line, at most 500 characters, with credentials taken out.
+        - A way of telling that cannot work here (no notify-send, no terminal): you are told, once in a session.
+        - A message that could not be delivered: the hook fails, and the agent goes on.
+    """,
+    misses="""
+        - Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.
+        - The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.
+        - An end that a hook of a later layer refuses: it is told before that one is asked.
+        - A desktop on another machine, as over ssh: use a webhook.
+        - The bell needs `ps`, and an agent that runs in a terminal.
+    """,
 )
 
 

@@ -46,8 +46,8 @@ class WrongOptionError(SystemExit):
 class Recipe:
     """One or several hooks that belong together; the first has the recipe's name.
 
-    `hooks` are declarations as in coder.json. `catches` and `misses` are sentences for its documentation. Options are
-    read from `environment`.
+    `hooks` are declarations as in coder.json. `catches` and `misses` document it: a list with `- ` before each item.
+    Options are read from `environment`.
     """
 
     __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary")
@@ -59,16 +59,16 @@ class Recipe:
         *,
         hooks: tuple[Mapping[str, object], ...],
         options: tuple[Option, ...] = (),
-        catches: tuple[str, ...] = (),
-        misses: tuple[str, ...] = (),
+        catches: str = "",
+        misses: str = "",
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = name
         self.summary = summary
         self.hooks = hooks
         self.options = options
-        self.catches = catches
-        self.misses = misses
+        self.catches = _items(catches)
+        self.misses = _items(misses)
         self.environment = environment
 
     def wrong_value(self, name: str, value: str) -> str | None:
@@ -82,6 +82,10 @@ class Recipe:
         except WrongOptionError as error:
             return error.expected
         return None
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(each.split()) for each in re.split(r"(?:^|\n)\s*- ", text)[1:])
 
 
 def option(recipe: Recipe, name: str) -> str:

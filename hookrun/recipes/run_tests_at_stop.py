@@ -60,26 +60,22 @@ RECIPE = Recipe(
         Option("lines", "40", "How many lines of the failing output the model is given, the last ones.", count),
         Option("seconds", "300", "How long the tests may take; keep the hook's `timeout` above it.", number),
     ),
-    catches=(
-        "A turn that ends while tests fail: the stop is blocked, with the end of the output.",
-        f"What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.",
-        "Tests that take too long: they are killed, and you are told.",
-        "A project without tests, or a tool that is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        (
-            "Changes in files that git ignores: nothing runs while no other file has changed since the session began "
-            "or the last green run."
-        ),
-        (
-            "Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed. "
-            "Declare it in projects that you trust."
-        ),
-        "A test run that rewrites files which git does not ignore is repeated at each stop.",
-        "After so many attempts the agent may end its turn with failing tests: you are told.",
-        "An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.",
-        "Agents that cannot be made to go on (docs/agents.md) end their turn all the same.",
-    ),
+    catches=f"""
+        - A turn that ends while tests fail: the stop is blocked, with the end of the output.
+        - What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.
+        - Tests that take too long: they are killed, and you are told.
+        - A project without tests, or a tool that is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Changes in files that git ignores: nothing runs while no other file has changed since the session began or the
+          last green run.
+        - Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed.
+          Declare it in projects that you trust.
+        - A test run that rewrites files which git does not ignore is repeated at each stop.
+        - After so many attempts the agent may end its turn with failing tests: you are told.
+        - An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.
+        - Agents that cannot be made to go on (docs/agents.md) end their turn all the same.
+    """,
 )
 
 

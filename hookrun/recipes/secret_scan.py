@@ -65,27 +65,21 @@ RECIPE = Recipe(
         ),
         Option("allow", "", "Globs of credentials that may be there, such as those of a test account."),
     ),
-    catches=(
-        (
-            "Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, "
-            "GitHub, GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, "
-            "Vault, webhooks of Slack and Discord, private keys, signed tokens (JWT)."
-        ),
-        "A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.",
-        "Output that holds one: the model is told not to repeat it, and you that it should be replaced.",
-    ),
-    misses=(
-        (
-            "Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps "
-            "the files from being read."
-        ),
-        (
-            "Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and "
-            "those in files that a command names."
-        ),
-        "What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.",
-        "What `edit` replaces (`old_string`), so that a credential can be taken out of a file.",
-    ),
+    catches="""
+        - Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, GitHub,
+          GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, Vault, webhooks
+          of Slack and Discord, private keys, signed tokens (JWT).
+        - A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.
+        - Output that holds one: the model is told not to repeat it, and you that it should be replaced.
+    """,
+    misses="""
+        - Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps the
+          files from being read.
+        - Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and those in
+          files that a command names.
+        - What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.
+        - What `edit` replaces (`old_string`), so that a credential can be taken out of a file.
+    """,
 )
 
 SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
