@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "block-destructive-commands",
     "Blocks commands that would destroy a whole tree, a disk or the running system.",
-    hooks=(
-        {
-            "name": "block-destructive-commands",
-            "description": "Blocks commands that would destroy a whole tree, a disk or the running system",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.block_destructive_commands:check",
-            "cwd": "/",
-            "priority": 10,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option("protect", "", "Further directories that are not to be removed as a whole, absolute or from `~/`."),
         Option(
@@ -102,6 +89,7 @@ REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would destroy something protected, None for any other."""
     line = shell_line(context)

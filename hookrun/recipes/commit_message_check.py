@@ -19,18 +19,6 @@ CONVENTIONAL = r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(
 RECIPE = Recipe(
     "commit-message-check",
     "Blocks commits whose message is not as the project wants it: Conventional Commits, unless told otherwise.",
-    hooks=(
-        {
-            "name": "commit-message-check",
-            "description": "Blocks commits whose message is not as the project wants it",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.commit_message_check:check",
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match.", pattern),
         Option("example", "fix(parser): keep the last line", "A first line as it should be, for the model."),
@@ -80,6 +68,13 @@ MAX_BYTES = 1 << 20
 """Bytes of a message's file that are read."""
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Blocks commits whose message is not as the project wants it",
+    matcher="bash",
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit with a wrong message, None for any other line."""
     line = shell_line(context)

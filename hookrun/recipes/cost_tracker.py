@@ -17,27 +17,6 @@ ADVICE = "end your turn, and tell the person"
 RECIPE = Recipe(
     NAME,
     "Adds up the tokens and the cost of a session, tells them when a turn ends, and can hold it to a budget.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells what the session has used",
-            "event": ["stop", "subagent_stop", "after_inference"],
-            "python": "hookrun.recipes.cost_tracker:check",
-            "cwd": "/",
-            "always": True,
-            "timeout": 30,
-            "on_failure": "continue",  # that nobody knows the cost is told, and refuses nothing
-        },
-        {
-            "name": f"{NAME}-budget",
-            "description": "Refuses what would cost more than the budget",
-            "event": ["user_prompt_submit", "pre_tool_use"],
-            "python": "hookrun.recipes.cost_tracker:guard",
-            "cwd": "/",
-            "timeout": 30,
-            "on_failure": "block",  # a budget that cannot be counted is none, and money that is spent is gone
-        },
-    ),
     options=(
         Option(
             "prices",
@@ -65,6 +44,14 @@ RECIPE = Recipe(
 )
 
 
+# An unknown cost is reported, and blocks nothing.
+@RECIPE.hook(
+    ["stop", "subagent_stop", "after_inference"],
+    "Tells what the session has used",
+    always=True,
+    timeout=30,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Count what was used since the last call; at the end of a turn return what the session has used so far."""
     costs = _counted(context)
@@ -78,6 +65,14 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     return {"action": "continue", "system_message": "\n".join(messages)} if messages else None
 
 
+# A budget that cannot be checked must not be exceeded: the money would be gone.
+@RECIPE.hook(
+    ["user_prompt_submit", "pre_tool_use"],
+    "Refuses what would cost more than the budget",
+    name=f"{NAME}-budget",
+    timeout=30,
+    on_failure="block",
+)
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a prompt or call if the session's budget is used up."""
     budget, tokens = number(RECIPE, "budget"), count(RECIPE, "limit")

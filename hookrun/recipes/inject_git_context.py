@@ -20,17 +20,6 @@ NAME = "inject-git-context"
 RECIPE = Recipe(
     NAME,
     "Tells the model the branch, the changed files and the last commits when a session begins.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells the model where the repository stands",
-            "event": "session_start",
-            "python": "hookrun.recipes.inject_git_context:check",
-            "cwd": "/",
-            "timeout": 20,
-            "on_failure": "continue",  # the model can ask git itself
-        },
-    ),
     options=(
         Option("files", "20", "How many changed files are named; 0 for none.", count),
         Option("commits", "5", "How many of the last commits are named; 0 for none.", count),
@@ -50,6 +39,8 @@ RECIPE = Recipe(
 )
 
 
+# The model can ask git itself.
+@RECIPE.hook("session_start", "Tells the model where the repository stands", timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer with the state of the repository, None outside of one."""
     here = paths.working_directory(context)

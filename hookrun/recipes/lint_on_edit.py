@@ -61,19 +61,6 @@ LINTERS = (
 RECIPE = Recipe(
     "lint-on-edit",
     "Checks each file that the agent writes or edits, and gives the model what is wrong with it.",
-    hooks=(
-        {
-            "name": "lint-on-edit",
-            "description": "Checks files that were written or edited",
-            "event": "post_tool_use",
-            "matcher": "write|edit",
-            "python": "hookrun.recipes.lint_on_edit:check",
-            "cwd": "/",
-            "priority": 200,  # what a formatter has made of the file is what is checked
-            "timeout": 60,
-            "on_failure": "continue",  # the file is written: a linter that is broken refuses nothing
-        },
-    ),
     options=(
         Option(
             "linters",
@@ -100,6 +87,15 @@ RECIPE = Recipe(
 )
 
 
+# After formatters. The file is written already: a linter that fails blocks nothing.
+@RECIPE.hook(
+    "post_tool_use",
+    "Checks files that were written or edited",
+    matcher="write|edit",
+    priority=200,
+    timeout=60,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block with the problems of the file, or a message for the user; None if there are none."""
     file = edited_file(Context.of(dict(context)))

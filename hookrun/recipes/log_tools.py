@@ -30,19 +30,6 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "s
 RECIPE = Recipe(
     NAME,
     "Logs every tool call and what came of it to a file of JSON Lines, with credentials taken out.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Logs tool calls and their results",
-            "event": ["pre_tool_use", "post_tool_use", "post_tool_failure"],
-            "python": "hookrun.recipes.log_tools:check",
-            "cwd": "/",
-            "priority": 1000,  # last: what is logged is the call as it is made
-            "always": True,
-            "timeout": 10,
-            "on_failure": "continue",  # a full disk must not stop the agent; that the log fails is told
-        },
-    ),
     options=(
         Option(
             "file",
@@ -159,6 +146,15 @@ def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer
     append_line(path, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+# Last, to log the call as it is made. A full disk must not stop the agent: the failure is reported.
+@RECIPE.hook(
+    ["pre_tool_use", "post_tool_use", "post_tool_failure"],
+    "Logs tool calls and their results",
+    priority=1000,
+    always=True,
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> None:
     """Append the line of a call. Ends the hook as failed if that cannot be written."""
     path = _file(context)

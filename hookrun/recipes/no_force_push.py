@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "no-force-push",
     "Blocks pushes of git that overwrite or delete what is on the other side.",
-    hooks=(
-        {
-            "name": "no-force-push",
-            "description": "Blocks pushes of git that overwrite or delete what is on the other side",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.no_force_push:check",
-            "cwd": "/",
-            "priority": 20,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option(
             "branches",
@@ -80,6 +67,7 @@ LONG = {
 ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
 
 
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
     line = shell_line(context)

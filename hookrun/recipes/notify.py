@@ -40,18 +40,6 @@ PRIORITY = 1000
 RECIPE = Recipe(
     NAME,
     "Tells you on the desktop, by the terminal's bell or a webhook, when the agent needs you, fails or is done.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells a person",
-            "event": ["notification", "error", "stop"],
-            "python": "hookrun.recipes.notify:check",
-            "cwd": "/",
-            "priority": 1000,  # last: an end that another hook has refused is not told
-            "timeout": 20,
-            "on_failure": "continue",  # nobody was told: that is said, and refuses nothing
-        },
-    ),
     options=(
         Option(
             "via",
@@ -183,6 +171,8 @@ class Notify:
             return self._omitted.pop(event, 0)
 
 
+# Last: a stop that another hook blocks is not reported. A failed delivery is reported, and blocks nothing.
+@RECIPE.hook(["notification", "error", "stop"], "Tells a person", priority=1000, timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Notify the user; return a message about channels that cannot work here."""
     level = one_of(RECIPE, "level", LEVELS)

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "package-manager",
     "Rewrites calls of npm to pnpm, yarn or bun, and of pip to uv, where the project uses these.",
-    hooks=(
-        {
-            "name": "package-manager",
-            "description": "Rewrites calls of npm and pip to the package manager that the project uses",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.package_manager:check",
-            "cwd": "/",
-            "priority": 600,
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option(
             "node",
@@ -147,6 +134,14 @@ Change = tuple["list[Word]", str]
 """Consecutive words of a command, and what they become."""
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Rewrites calls of npm and pip to the package manager that the project uses",
+    matcher="bash",
+    priority=600,
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change for a line that calls another package manager than the project's, None for any other."""
     line = shell_line(context)

@@ -39,19 +39,6 @@ SETTINGS = (
 RECIPE = Recipe(
     "protect-files",
     "Blocks reading and writing files with secrets, and writing lock files and the settings of hooks.",
-    hooks=(
-        {
-            "name": "protect-files",
-            "description": "Keeps secrets from being read or written, lock files and hook settings from being written",
-            "event": "pre_tool_use",
-            "matcher": "read|write|edit|delete|grep|bash",
-            "python": "hookrun.recipes.protect_files:check",
-            "cwd": "/",
-            "priority": 20,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option("secrets", SECRETS, "Files that are neither read nor written."),
         Option("examples", EXAMPLES, "Files that are no secrets all the same."),
@@ -95,6 +82,14 @@ EXPANSIONS = ("$", "`", "{", "*", "?", "[")
 ADVICE = "Ask the person, if it is needed."
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Keeps secrets from being read or written, lock files and hook settings from being written",
+    matcher="read|write|edit|delete|grep|bash",
+    priority=20,
+    timeout=10,
+    on_failure="block",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a call that reads or writes a protected file, None for any other."""
     files = Files()

@@ -20,18 +20,6 @@ MAX_CALLS = 5000
 RECIPE = Recipe(
     NAME,
     "Lets an agent call a tool only so often in a minute: a loop that has run wild is slowed down.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Limits how often a tool is called",
-            "event": "pre_tool_use",
-            "python": "hookrun.recipes.rate_limit:check",
-            "cwd": "/",
-            "priority": 900,  # a call that another hook has refused does not count
-            "timeout": 10,
-            "on_failure": "block",  # a limit that cannot count is none: what runs wild must not go on because of it
-        },
-    ),
     options=(
         Option(
             "calls",
@@ -65,6 +53,9 @@ def most_calls(recipe: Recipe) -> int:
     return most
 
 
+# A call that another hook has refused does not count.
+# A limit that cannot count is none: what runs wild must not go on because of it.
+@RECIPE.hook("pre_tool_use", "Limits how often a tool is called", priority=900, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit, None for one within it, which is counted."""
     tool = context.get("tool_name")

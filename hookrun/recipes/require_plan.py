@@ -28,28 +28,6 @@ PLANNING = (
 RECIPE = Recipe(
     NAME,
     "Lets nothing be edited before there is a plan: a file such as PLAN.md, or the agent's own list of what to do.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Refuses edits before there is a plan",
-            "event": "pre_tool_use",
-            "matcher": "write|edit|delete",
-            "python": "hookrun.recipes.require_plan:check",
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "block",  # an edit that is refused can be made later, one that was made is made
-        },
-        {
-            "name": f"{NAME}-made",
-            "description": "Notes that a plan was made",
-            "event": "post_tool_use",
-            "python": "hookrun.recipes.require_plan:note",
-            "matcher": list(PLANNING),
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",  # the agent has planned already: at worst it has to do so once more
-        },
-    ),
     options=(
         Option("file", "PLAN.md", "Files that are a plan, in the project's root: one with something in it is enough."),
         Option("free", "", "Globs of files, from the project's root, that may be edited without a plan: `docs/*`."),
@@ -68,6 +46,10 @@ RECIPE = Recipe(
 )
 
 
+# A blocked edit can be made later, an edit cannot be taken back.
+@RECIPE.hook(
+    "pre_tool_use", "Refuses edits before there is a plan", matcher="write|edit|delete", timeout=10, on_failure="block"
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of an edit without a plan, None if there is one or none is needed."""
     root = paths.project_root(context)
@@ -87,6 +69,15 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     }
 
 
+# At worst the agent has to plan once more.
+@RECIPE.hook(
+    "post_tool_use",
+    "Notes that a plan was made",
+    name=f"{NAME}-made",
+    matcher=list(PLANNING),
+    timeout=10,
+    on_failure="continue",
+)
 def note(context: Mapping[str, object]) -> None:
     """Remember that the session has a plan; an empty list of tasks is none."""
     args = context.get("tool_args")

@@ -16,36 +16,6 @@ TARGET = "hookrun.recipes.secret_scan:check"
 RECIPE = Recipe(
     "secret-scan",
     "Looks for credentials in prompts, in the arguments of tools and in their output.",
-    hooks=(
-        {
-            "name": "secret-scan",
-            "description": "Blocks tool calls whose arguments hold a credential",
-            "event": "pre_tool_use",
-            "python": TARGET,
-            "cwd": "/",
-            "priority": 30,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-        {
-            "name": "secret-scan-prompt",
-            "description": "Keeps prompts that hold a credential from the model",
-            "event": "user_prompt_submit",
-            "python": TARGET,
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "block",
-        },
-        {
-            "name": "secret-scan-output",
-            "description": "Tells the model not to repeat a credential that a tool has shown",
-            "event": "post_tool_use",
-            "python": TARGET,
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option(
             "prompt",
@@ -98,6 +68,23 @@ MESSAGES = {
 }
 
 
+@RECIPE.hook(
+    "post_tool_use",
+    "Tells the model not to repeat a credential that a tool has shown",
+    name="secret-scan-output",
+    timeout=10,
+    on_failure="continue",
+)
+@RECIPE.hook(
+    "user_prompt_submit",
+    "Keeps prompts that hold a credential from the model",
+    name="secret-scan-prompt",
+    timeout=10,
+    on_failure="block",
+)
+@RECIPE.hook(
+    "pre_tool_use", "Blocks tool calls whose arguments hold a credential", priority=30, timeout=10, on_failure="block"
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer for an event that holds a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")

@@ -17,17 +17,6 @@ NAME = "ticket-from-branch"
 RECIPE = Recipe(
     NAME,
     "Tells the model which ticket the work is for, out of the branch's name: `feature/ABC-123-login` is for ABC-123.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells the model the ticket of the branch",
-            "event": ["session_start", "user_prompt_submit"],
-            "python": "hookrun.recipes.ticket_from_branch:check",
-            "cwd": "/",
-            "timeout": 5,
-            "on_failure": "continue",  # a prompt is not refused because its ticket is not known
-        },
-    ),
     options=(
         Option(
             "pattern",
@@ -50,6 +39,13 @@ RECIPE = Recipe(
 )
 
 
+# An unknown ticket does not block a prompt.
+@RECIPE.hook(
+    ["session_start", "user_prompt_submit"],
+    "Tells the model the ticket of the branch",
+    timeout=5,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer with the ticket when a session begins, and at a prompt if it has changed."""
     branch = git_repository.branch(paths.working_directory(context))
