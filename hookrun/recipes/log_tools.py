@@ -8,8 +8,9 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hookrun import audit
 from hookrun.credentials import HIDDEN, redact
+from hookrun.files import rotate
+from hookrun.observe.timestamps import utc_now
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
 from hookrun.state import make_private_dir
@@ -18,6 +19,8 @@ NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
 MAX_VALUE = 10_000
 """Characters of one value that are logged."""
+MAX_BYTES = 10 << 20
+"""The size at which the log is rotated."""
 MAX_DEPTH = 50
 """Nesting levels of a value; deeper ones are logged as text."""
 LOOKAHEAD = 4096
@@ -41,11 +44,11 @@ RECIPE = Recipe(
         Option("longest", str(MAX_VALUE), "How many characters of one argument or result are kept.", count),
         Option(
             "max_bytes",
-            str(audit.MAX_BYTES),
+            str(MAX_BYTES),
             "At which size the file is put aside as `.1`, the one before as `.2`.",
             count,
         ),
-        Option("keep", str(audit.KEEP), "How many files that were put aside are kept.", count),
+        Option("keep", "5", "How many files that were put aside are kept.", count),
     ),
     catches="""
         - Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with
@@ -160,7 +163,7 @@ def check(context: Mapping[str, object]) -> None:
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
     before = context.get("event") == "pre_tool_use"
-    entry: dict[str, object] = {"timestamp": context.get("timestamp") or audit.timestamp()}
+    entry: dict[str, object] = {"timestamp": context.get("timestamp") or utc_now()}
     entry["event_type"] = "pre_tool" if before else "post_tool"
     entry.update({name: context[name] for name in LOGGED if context.get(name) is not None})
     entry["tool_input"] = context.get("tool_args")
@@ -172,7 +175,7 @@ def check(context: Mapping[str, object]) -> None:
             make_private_dir(os.path.dirname(path))
         append_entry(path, entry, LogSanitizer(longest, redact=yes(RECIPE, "redact")))
         if os.path.getsize(path) > max_bytes:
-            audit.rotate(path, max_bytes, keep)
+            rotate(path, max_bytes, keep)
     except OSError as error:
         why = f"{error.filename or path}: {error.strerror}" if error.strerror else str(error)
         raise SystemExit(f"{NAME}: {why}") from None

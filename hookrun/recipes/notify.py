@@ -6,11 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
+from hookrun.observe.timestamps import utc_now
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import (
     Bell,
@@ -228,7 +228,7 @@ def _notice(ctx: Context, level: str, omitted: int) -> Notice:
         event=ctx.event,
         session_id=ctx.session_id,
         agent=agent,
-        timestamp=ctx.timestamp or datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        timestamp=ctx.timestamp or utc_now(),
     )
 
 
