@@ -68,7 +68,7 @@ USER_ERRORS = frozenset(
         "hookrun.events.UnknownEventError",
         "hookrun.fire.invocation.FireError",
         "hookrun.observe.database.StoreError",
-        "hookrun.recipes.registry.UnknownRecipeError",
+        "hookrun.recipes.catalog.UnknownRecipeError",
         "hookrun.scaffold.declaration_file.ScaffoldError",
         "hookrun.testing.cases.NoCaseFileError",
         "hookrun.testing.update.NoCaseError",

@@ -24,7 +24,7 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.new import write_changes
 from hookrun.cli.trust import approve_written
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
 from hookrun.scaffold.declaration_file import project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
@@ -99,7 +99,7 @@ def list_recipes_command(home: str | None, *, as_json: bool) -> None:
 
 def _list(home: str | None, *, as_json: bool) -> None:
     declared = layers_of_declared(home)
-    recipes = [registry.find(name) for name in registry.names()]
+    recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
         print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
         return
@@ -139,7 +139,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @home_option
 def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
-    recipe = registry.find(name)
+    recipe = catalog.find(name)
     data = _to_json(recipe, layers_of_declared(home).get(name, []))
     if as_json:
         print_json(data)
@@ -174,7 +174,7 @@ def add_command(
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
     does not catch. On a terminal the hooks are approved too.
     """
-    wanted = [registry.find(name) for name in dict.fromkeys(names)]
+    wanted = [catalog.find(name) for name in dict.fromkeys(names)]
     if option and len(wanted) > 1:
         raise click.ClickException("--option goes with one recipe: add them one by one")
     options = parse_pairs(option, "NAME=VALUE, each name once", "--option")
@@ -217,7 +217,7 @@ def update_command(
     recipes = _open(home, user=user, dry_run=dry_run)
     declared = recipes.declared()
     if name is not None and name not in declared:
-        registry.find(name)  # an unknown name is another error
+        catalog.find(name)  # an unknown name is another error
         raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: hookrun add {name}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
