@@ -1,4 +1,4 @@
-"""What a person has switched off for themselves: hooks denied, disabled or paused."""
+"""Check before and after each hook whether the user allows it: decisions, approvals, unchanged files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class UserDecisions:
-    """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
+    """The user's decisions in one run: hooks that are denied, disabled or paused.
 
-    `off` is name -> why, of the hooks that would have run.
+    `off` maps the names of hooks that would have run to the reason.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class UserDecisions:
 
     @property
     def examiner(self) -> HookInspector:
-        """What looks at hooks; it is made when the first is to be looked at."""
+        """The inspector, created for the first hook that is inspected."""
         if self._examiner is None:
             from hookrun.trust.digest import HookInspector
 
@@ -56,7 +56,7 @@ class UserDecisions:
         return self._examiner
 
     def why_off(self, hook: Hook) -> str | None:
-        """Return why a hook is switched off, None if it is not. A managed one never is."""
+        """Return why a hook is switched off, or None. Managed hooks never are."""
         why = self._why_off(hook)
         if why is not None:
             self.off[hook.name] = why
@@ -77,7 +77,7 @@ class UserDecisions:
         return None
 
     def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
-        """Tell whether the hook is one of these: by its name in this project, by its digest wherever it is."""
+        """Return whether the list names the hook: by name in this project, by digest in any."""
         if not refused:
             return False
         root = realpath(self._root)
@@ -87,21 +87,21 @@ class UserDecisions:
         return digest != "" and any(each["digest"] == digest for each in refused)
 
     def switched_off(self) -> list[str]:
-        """Return what is switched off of the hooks that would have run: `NAME: why`."""
+        """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
     def before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, None if it may. To be asked right before it is started."""
+        """Return why the hook may not run, or None. Call it right before the hook starts."""
         if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
         return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
 
     def after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
-        """Return the outcome of a hook that has ended, as far as it counts."""
+        """Return the outcome of a finished hook."""
         return outcome
 
     def keep(self) -> None:
-        """Keep for the next fire what was found."""
+        """Cache the digests for the next run."""
         if self._examiner is not None:
             self._examiner.keep()
 
@@ -116,9 +116,9 @@ def _owners(settings: Mapping[str, object]) -> list[int]:
 
 
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
-    """Return the pause that holds for hooks of this name now, None without one.
+    """Return the pause that applies to a hook now, or None.
 
-    One that begins in the future was made before the clock was set back: it is over.
+    One that begins in the future was set before the clock was set back: it has ended.
     """
     now = time()
     for pause in pauses:
@@ -128,7 +128,7 @@ def active_pause(pauses: list[Pause], name: str) -> Pause | None:
 
 
 def clock(seconds: float) -> str:
-    """Return a time (seconds since 1970) as a person's clock shows it."""
+    """Return a Unix time as local HH:MM:SS."""
     return strftime("%H:%M:%S", localtime(seconds))
 
 
@@ -136,9 +136,9 @@ PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Approvals(UserDecisions):
-    """Which hooks may run in one fire: those of a project only if they are approved, and stay what was approved.
+    """The user's decisions and approvals in one run: a project's hook must be approved and stay unchanged.
 
-    `given` are digests that count as approved for this fire, besides those of the store and of the user's settings.
+    `given` are digests approved for this run only, besides those of the store and of the user's settings.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Approvals(UserDecisions):
         self._running: dict[int, list[LocalFile]] = {}
 
     def before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, None if it may: it is approved, or no stranger's."""
+        """Return why the hook may not run, or None if it is trusted or approved."""
         if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
         trouble = super().before(hook)
@@ -172,9 +172,9 @@ class Approvals(UserDecisions):
         return None
 
     def after(self, hook: Hook, outcome: Outcome) -> Outcome:
-        """Return the outcome of a hook that has ended, void if its files are not what they were when it was started.
+        """Return the outcome of a finished hook, without its answer if its files have changed since it started.
 
-        What it refused stays refused, in our words: a refusal is not undone by whoever can write its script.
+        A block stays a block, in our words: whoever can write the script cannot undo it.
         """
         files = self._running.pop(id(hook), None)
         if not files or self._are_still(hook, files):
@@ -189,7 +189,7 @@ class Approvals(UserDecisions):
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
         try:
             now = self.examiner.files(hook)
-        except Exception:  # as in `examine`: what cannot be looked at is not what it was
+        except Exception:  # what cannot be inspected counts as changed
             return False
         return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
 
@@ -201,5 +201,5 @@ class Approvals(UserDecisions):
 
 
 def quoted(path: str) -> str:
-    """Return a path as a shell takes it for one word."""
+    """Return a path quoted for a shell."""
     return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"
