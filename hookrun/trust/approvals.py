@@ -38,7 +38,7 @@ class UserDecisions:
         self._root = root
         self._around = around
         self._owners = _owners(settings)
-        self._examiner: HookInspector | None = None
+        self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
         self._trouble: str | None = None
         try:
@@ -47,13 +47,13 @@ class UserDecisions:
             self._store, self._trouble = stores.Store(), str(error)
 
     @property
-    def examiner(self) -> HookInspector:
+    def inspector(self) -> HookInspector:
         """The inspector, created for the first hook that is inspected."""
-        if self._examiner is None:
+        if self._inspector is None:
             from hookrun.trust.digest import HookInspector
 
-            self._examiner = HookInspector(self._home, self._root, self._around, self._owners)
-        return self._examiner
+            self._inspector = HookInspector(self._home, self._root, self._around, self._owners)
+        return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
         """Return why a hook is switched off, or None. Managed hooks never are."""
@@ -83,27 +83,27 @@ class UserDecisions:
         root = realpath(self._root)
         if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
             return True
-        digest = self.examiner.inspect(hook).digest
+        digest = self.inspector.inspect(hook).digest
         return digest != "" and any(each["digest"] == digest for each in refused)
 
     def switched_off(self) -> list[str]:
         """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
-    def before(self, hook: Hook) -> Failure | None:
+    def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None. Call it right before the hook starts."""
         if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
         return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
 
-    def after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
+    def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
         """Return the outcome of a finished hook."""
         return outcome
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
-        if self._examiner is not None:
-            self._examiner.keep()
+        if self._inspector is not None:
+            self._inspector.keep()
 
 
 def _owners(settings: Mapping[str, object]) -> list[int]:
@@ -156,14 +156,14 @@ class Approvals(UserDecisions):
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, list[LocalFile]] = {}
 
-    def before(self, hook: Hook) -> Failure | None:
+    def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None if it is trusted or approved."""
         if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
-        trouble = super().before(hook)
+        trouble = super().check_before(hook)
         if trouble is not None:
             return trouble
-        examined = self.examiner.inspect(hook)
+        examined = self.inspector.inspect(hook)
         if examined.problem is not None:
             return Failure("untrusted", f"it cannot be approved: {examined.problem}")
         if examined.digest not in self._store.approved and examined.digest not in self._given:
@@ -171,7 +171,7 @@ class Approvals(UserDecisions):
         self._running[id(hook)] = examined.files
         return None
 
-    def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+    def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
         """Return the outcome of a finished hook, without its answer if its files have changed since it started.
 
         A block stays a block, in our words: whoever can write the script cannot undo it.
@@ -188,7 +188,7 @@ class Approvals(UserDecisions):
 
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
         try:
-            now = self.examiner.files(hook)
+            now = self.inspector.files(hook)
         except Exception:  # what cannot be inspected counts as changed
             return False
         return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
