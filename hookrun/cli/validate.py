@@ -68,7 +68,7 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     root = examined.declarations.root or working_directory()
     found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
-        from hookrun.doctor.sample_runs import run_samples as probed  # rarely asked for
+        from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
         found += probed(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
