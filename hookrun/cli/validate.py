@@ -70,7 +70,7 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     if probe:
         from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
-        found += probed(
+        found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
         )
     return found
