@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun.config import plain, words
+from hookrun.agents import AGENTS
+from hookrun.config import command_words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
-    AGENTS,
     CONTEXT_FIELDS,
     EVENT,
     HOOK_FIELDS,
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"
@@ -189,8 +190,8 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            "look": plain.look_for(kind, target),
-            "words": words.file_words(kind, target),
+            "look": command_words.program_and_script(kind, target),
+            "words": command_words.file_words(kind, target),
         },
     )
 
@@ -239,6 +240,9 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
             defaults.pop(problem.key.rpartition(".")[2], None)
     return defaults
 
+
+KNOWN_AGENTS = (*AGENTS, "cursor")
+"""Agents that a hook can be limited to without a warning; Cursor runs hooks of Claude's settings."""
 
 FIELDS = names(HOOK_FIELDS)
 MILLISECONDS = 1000
@@ -309,7 +313,7 @@ def reject_relative_paths(values: dict[str, object], at: Location) -> None:
     expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
     advice = "write the whole path"
     for kind in ("command", "args"):
-        for word in plain.relative_words(kind, target_of(values, kind)):
+        for word in command_words.relative_words(kind, target_of(values, kind)):
             at.at(kind).report(f"the relative path {quote(word)}", expected, advice)
     interpreter = values.get("interpreter")
     if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):
@@ -343,9 +347,11 @@ def warn_suspicious(
         at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
     _doubtful_matcher(values, events, at, scope)
     for agent in texts(values, "agents") if "agents" in entry else ():
-        if agent not in AGENTS:
+        if agent not in KNOWN_AGENTS:
             found = f"the unknown agent {quote(agent)}"
-            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=closest(agent, AGENTS))
+            at.at("agents").warn(
+                found, "an agent that hookrun knows", "correct it", nearest=closest(agent, KNOWN_AGENTS)
+            )
     for name in ("when", "unless"):
         conditions = values.get(name)
         for path in conditions if isinstance(conditions, dict) else ():
@@ -410,7 +416,7 @@ def default_name(kind: str, target: str | list[str]) -> str:
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
-    look = plain.look_for(kind, target)
+    look = command_words.program_and_script(kind, target)
     if look:
         base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.config.diagnostics import key_text
-from hookrun.config.parse import ParseError, line_and_column
+from hookrun.config.document import line_and_column
+from hookrun.config.parse import ParseError
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, ExistingFile, FileError, existing
 from hookrun.edit.json_edit import Json
@@ -432,7 +433,7 @@ def _fired_for(path: str) -> list[str]:
             text = file.read()
     except OSError:
         return []
-    fired = {match.group(1) for match in plain.FIRES.finditer(text)}
+    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
     return [agent for agent in AGENTS if agent in fired]
 
 
