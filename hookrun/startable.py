@@ -13,8 +13,10 @@ from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.model import Hook
-    from hookrun.process.prepare import Environment, HookEnvironment
+    from hookrun.process.prepare import HookEnvironment
 
 
 def cannot_start(hook: Hook, around: HookEnvironment) -> Failure | None:
@@ -47,7 +49,7 @@ def _module(hook: Hook, directory: str) -> Failure | None:
     return Failure("missing", f"there is no module {name} (looked in {directory} and the interpreter's own path)")
 
 
-def _program(hook: Hook, environment: Environment, directory: str) -> Failure | None:
+def _program(hook: Hook, environment: Mapping[bytes, bytes], directory: str) -> Failure | None:
     """Look at the first line of the script that is a hook's program; a shell runs one without a #! line itself."""
     word = hook.target[0] if hook.kind == "args" else hook.look[0] if hook.look else None
     path = resolve(word, environment, directory) if isinstance(word, str) else None

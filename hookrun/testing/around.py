@@ -12,8 +12,8 @@ from hookrun.config.find import NoHomeError, home_directory
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
-from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, HookEnvironment
+from hookrun.process.popen import program
+from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.testing.came import Failed
 from hookrun.testing.cases import WORKDIR
 
@@ -90,14 +90,12 @@ class CaseSurroundings(HookEnvironment):
 
     env: Mapping[bytes, bytes] = {}
 
-    def variables(self, hook: Hook, marker: bytes) -> Environment:
-        """Return the environment of one run: all of the case's variables, but for those that tell of the fire."""
-        environment = super().variables(hook, marker)
+    def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
+        """Return the environment of one run, with the case's variables except those that tell of the fire."""
+        own = self.own_variables(hook, marker)
         declared = {os.fsencode(name) for name in hook.env or {}}
-        for name, value in self.env.items():
-            if name in declared or name not in environment.own:
-                environment[name] = value
-        return environment
+        own |= {name: value for name, value in self.env.items() if name in declared or name not in own}
+        return {**inherited(self.env_policy(hook)), **own}
 
 
 class CaseProcesses(Processes):
@@ -116,7 +114,7 @@ class CaseProcesses(Processes):
                 self._chain.context,
                 project=self.project or self._services.project,
                 request_id=self._request_id,
-                program=spawn_at.program,
+                program=program,
                 may_fork=False,
             )
             around.env = self.env
