@@ -3,7 +3,7 @@
 The names of the library are loaded when they are first used (PEP 562): `hookrun fire` pays for none of them.
 """
 
-__version__ = "0.1.0"
+from hookrun.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
@@ -41,7 +41,13 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
     from hookrun.library.fire import NestedError as NestedError
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
-    from hookrun.model import Failure as Failure, Hook as Hook, Run as Run, Verdict as Verdict
+    from hookrun.model import (
+        Failure as Failure,
+        Hook as Hook,
+        HookResult as HookResult,
+        HookResult as Run,  # noqa: F401  # its name in 0.1
+        Verdict as Verdict,
+    )
     from hookrun.process.pool import ClosedError as ClosedError
 
 PUBLIC = {
@@ -56,18 +62,22 @@ PUBLIC = {
     "hookrun.library.fire": "NestedError",
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library.result": "Abort Result Skip",
-    "hookrun.model": "Failure Hook Run Verdict",
+    "hookrun.model": "Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }
 """Module -> the public names that it holds."""
 
+RENAMED = {"Run": "HookResult"}
+"""Public names of the release before -> what they are called now. They go with the next release."""
+
 
 def __getattr__(name: str) -> object:
-    for module, names in PUBLIC.items():  # not by `lazy`: `from hookrun import audit` on the hot path asks here first
-        if name in names.split():
+    wanted = RENAMED.get(name, name)
+    for module, names in PUBLIC.items():
+        if wanted in names.split():
             from importlib import import_module
 
-            found: object = getattr(import_module(module), name)
+            found: object = getattr(import_module(module), wanted)
             globals()[name] = found
             return found
     raise AttributeError(f"module 'hookrun' has no attribute {name!r}")

@@ -21,7 +21,7 @@ def main() -> None:
         sys.exit(run(argv))
     gc.disable()  # a fire is over before garbage matters
     try:
-        from hookrun.fire import main as fire
+        from hookrun.fire.command import main as fire
 
         status = fire(argv[1:])
     except KeyboardInterrupt:

@@ -6,24 +6,25 @@ import os
 from time import gmtime, monotonic, strftime, time_ns
 
 from hookrun.fastjson import dumps
+from hookrun.state import open_private, state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hookrun.model import Hook, Outcome, Run
+    from hookrun.model import Hook, HookResult, Outcome
 
 VERSION = 1
 MAX_BYTES = 10 << 20
 """Bytes after which the file is put aside."""
 KEEP = 5
 """Files put aside that are kept: audit.jsonl.1 is the newest."""
-JUST_NOW = 0.02
+RECHECK_AFTER = 0.02
 """Seconds for which a program that lives on takes it that the file at the audit's place is the one it has open."""
-LONGEST = 500
+MAX_TEXT = 500
 """Characters of a message, and of any other text from outside."""
 
-LARGEST_CONTEXT = 1 << 20
+MAX_CONTEXT_BYTES = 1 << 20
 """Bytes of a context that `record_context` keeps; of a larger one only its size is."""
 
 ABOUT = (
@@ -35,23 +36,10 @@ ABOUT = (
 )
 """What every record says of the context: the record's name for it, and the context's."""
 
-SUSPICIOUS = (
-    "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
-    "private_key", "privatekey", "private-key", "private key", "bearer", "authorization", "basic", "sk-", "rk-", "pk-",
-    "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-", "hf_",
-    "aiza", "xox", "akia", "asia", "eyj", "://",
-)  # fmt: skip
-"""What a credential has about it, in lower case: only a text with one of these is looked at more closely."""
-
-
-def directory(home: str) -> str:
-    """Return where an account's audit lies."""
-    return home + "/.local/state/hookrun"
-
 
 def path(home: str) -> str:
     """Return the file that is written; those put aside have a number behind it, .1 the newest."""
-    return directory(home) + "/audit.jsonl"
+    return state_dir(home) + "/audit.jsonl"
 
 
 def timestamp() -> str:
@@ -69,7 +57,7 @@ _SECOND: list[object] = [0, ""]
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
     """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
-    return _with(about(kind, context), fields)
+    return _with(base_record(kind, context), fields)
 
 
 def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, object]:
@@ -80,24 +68,24 @@ def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, ob
     return data
 
 
-def about(kind: str, context: Mapping[str, object]) -> dict[str, object]:
+def base_record(kind: str, context: Mapping[str, object]) -> dict[str, object]:
     """Return what every record begins with."""
     data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
     for name, field in ABOUT:
         value = context.get(field)
         if isinstance(value, str):
-            data[name] = value if len(value) <= LONGEST else _capped(value)
+            data[name] = value if len(value) <= MAX_TEXT else _capped(value)
     return data
 
 
-def of_run(run: Run, context: Mapping[str, object]) -> dict[str, object]:
+def hook_record(run: HookResult, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of one hook run. Arguments are not in it, only the paths of those that were changed."""
-    return _of_run(run, about("hook", context))
+    return _of_run(run, base_record("hook", context))
 
 
-def _of_run(run: Run, first: dict[str, object]) -> dict[str, object]:
+def _of_run(run: HookResult, first: dict[str, object]) -> dict[str, object]:
     outcome, hook, failure = run.outcome, run.hook, run.failure
-    data = {**first, **of_hook(hook)}
+    data = {**first, **hook_fields(hook)}
     data["ms"] = round(outcome.ms, 1)
     if run.interrupted:
         data["interrupted"] = True
@@ -105,41 +93,41 @@ def _of_run(run: Run, first: dict[str, object]) -> dict[str, object]:
         data["action"] = run.verdict.action
     if failure is not None:
         data["failure"] = failure.kind
-        data["detail"] = _capped(safe(failure.detail) or "")
+        data["detail"] = _capped(redacted(failure.detail) or "")
     if outcome.exit_code is not None:
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.left:
-        data.update(_rarely(run))
+    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.processes_left:
+        data.update(_unusual_fields(run))
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
     if run.verdict.message:
-        data["message"] = _capped(safe(run.verdict.message) or "")
+        data["message"] = _capped(redacted(run.verdict.message) or "")
     if run.notes:
-        data["notes"] = [_capped(safe(note) or "") for note in run.notes]
+        data["notes"] = [_capped(redacted(note) or "") for note in run.notes]
     return data
 
 
-def of_hook(hook: Hook) -> dict[str, object]:
+def hook_fields(hook: Hook) -> dict[str, object]:
     """Return what a record says of the hook."""
-    return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.where())}
+    return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
 
 
-def _rarely(run: Run) -> dict[str, object]:
+def _unusual_fields(run: HookResult) -> dict[str, object]:
     """Return what is kept of a run only where it is not as usual."""
     fields = {
         "mode": run.hook.mode if run.hook.mode != "enforce" else None,
         "background": run.hook.background,
         "recheck": run.recheck,
         "truncated": run.outcome.truncated,
-        "left_running": run.outcome.left,
+        "left_running": run.outcome.processes_left,
     }
     return {name: value for name, value in fields.items() if value}
 
 
-def of_fire(
-    runs: Sequence[Run],
+def fire_records(
+    runs: Sequence[HookResult],
     context: Mapping[str, object],
     *,
     ms: float,
@@ -151,45 +139,41 @@ def of_fire(
 
     `ms` is milliseconds. With `keep_context` true the context is kept as it is; of one too large only its size is.
     """
-    first = about("hook", context)
+    first = base_record("hook", context)
     records = [_of_run(run, first) for run in runs]
     fields["ms"] = round(ms, 1)
-    fields["problems"] = [(safe(problem) or "")[:LONGEST] for problem in problems]
+    fields["problems"] = [(redacted(problem) or "")[:MAX_TEXT] for problem in problems]
     if keep_context is True:
         size = len(dumps(context))
-        if size <= LARGEST_CONTEXT:
+        if size <= MAX_CONTEXT_BYTES:
             fields["context"] = context
         else:
             fields["context_bytes"] = size
     return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, fields)]
 
 
-def of_background(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
+def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of a background hook that has ended."""
-    from hookrun.model import Failure, Run, Verdict
-    from hookrun.verdict import in_its_dialect
+    from hookrun.dialects import interpret
+    from hookrun.model import Failure, HookResult, Verdict
 
-    answer, notes = in_its_dialect(hook, outcome, str(context.get("event")), context)
-    run = Run(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
+    answer, notes = interpret(hook, outcome, str(context.get("event")), context)
+    run = HookResult(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
     run.notes = notes
-    return {**of_run(run, context), "kind": "background"}
+    return {**hook_record(run, context), "kind": "background"}
 
 
 def _capped(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... ({len(text)} characters)"
 
 
-def safe(text: str | None) -> str | None:
-    """Return a text with what looks like a credential taken out."""
+def redacted(text: str | None) -> str | None:
+    """Return the beginning of a text without its credentials."""
     if text is None:
         return None
-    text = text[: LONGEST * 4]
-    low = text.lower()
-    if any(sign in low for sign in SUSPICIOUS):
-        from hookrun.redact import redact
+    from hookrun.credentials import redact
 
-        text = redact(text)
-    return text
+    return redact(text[: MAX_TEXT * 4])
 
 
 def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
@@ -224,7 +208,7 @@ class Log:
             written = os.write(file.number, lines)
             size = os.lseek(file.number, 0, os.SEEK_CUR)
             if written != len(lines):
-                _take_back(file.number, size, written)
+                _undo_partial_write(file.number, size, written)
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
@@ -261,7 +245,7 @@ class _File:
     def is_at(self, path: str) -> bool:
         """Tell whether this is the file at the path, or was less than JUST_NOW ago."""
         now = monotonic()
-        if now - self._seen < JUST_NOW:
+        if now - self._seen < RECHECK_AFTER:
             return True
         if self._identity is None:
             mine = os.fstat(self.number)
@@ -277,7 +261,7 @@ class _File:
         close(self.number)
 
 
-def _take_back(fd: int, size: int, written: int) -> None:
+def _undo_partial_write(fd: int, size: int, written: int) -> None:
     """Take a line that a full disk cut short out of the file again, unless another line stands behind it already."""
     if os.fstat(fd).st_size == size:
         os.ftruncate(fd, size - written)
@@ -288,9 +272,7 @@ def _open(path: str) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        from hookrun import private
-
-        return private.open_file(path, flags)
+        return open_private(path, flags)
 
 
 def rotate(path: str, max_bytes: int, keep: int) -> None:

@@ -8,7 +8,7 @@ from stat import S_ISREG
 from time import monotonic
 
 from hookrun import audit
-from hookrun.fastjson import kind, loads
+from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
 
 TYPE_CHECKING = False
@@ -151,7 +151,7 @@ def parse(data: bytes, where: str) -> dict[str, object]:
         msg = f"{where}: {found}: expected one JSON object"
         raise ContextError(msg) from None
     if not isinstance(value, dict):
-        msg = f"{where}: the context is {kind(value)}, expected one JSON object"
+        msg = f"{where}: the context is {type_name(value)}, expected one JSON object"
         raise ContextError(msg)
     return value
 
@@ -161,10 +161,10 @@ def check(data: Mapping[str, object], where: str) -> None:
     for name, value in data.items():
         if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
             expected = "a string" if type_ is str else "an object"
-            raise ContextError(f"{where}: {name} is {kind(value)}, expected {expected} or null")
+            raise ContextError(f"{where}: {name} is {type_name(value)}, expected {expected} or null")
 
 
-def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
+def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
     context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
     if "hook" in data:
@@ -182,7 +182,7 @@ def complete(data: Mapping[str, object], event: str, request_id: str, cwd: str |
     return context
 
 
-def doubts(data: Mapping[str, object], event: str) -> list[str]:
+def suspicious_fields(data: Mapping[str, object], event: str) -> list[str]:
     """Return what looks like a mistake in a context that can be read, in the words of a warning."""
     found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):

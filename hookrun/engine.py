@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun import verdict as verdicts
+from hookrun import verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
-from hookrun.model import ENDING, LAYERS, Failure, Interrupted, Outcome, Run, Verdict, file_path
+from hookrun.model import LAYERS, TERMINAL_ACTIONS, Failure, HookResult, Interrupted, Outcome, Verdict, file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _encode(context: Mapping[str, object]) -> bytes:
     return dumps(context).encode("ascii")
 
 
-class Chain:
+class HookChain:
     """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
 
     `off` says why a hook is switched off, if it is. `encode` makes the JSON object of a context, in bytes; with
@@ -67,7 +67,7 @@ class Chain:
     ) -> None:
         self.event = event
         self.context = context
-        self.runs: list[Run] = []
+        self.runs: list[HookResult] = []
         self.notes: list[str] = []
         self.became: dict[int, str] = {}
         self.ended_by: str | None = None
@@ -97,7 +97,7 @@ class Chain:
                     raise
                 hooks = steps.send(outcomes)
         except StopIteration:
-            return self.combined()
+            return self.combine()
 
     def steps(self) -> Steps:
         """Yield the hooks that run next, side by side; expect their outcomes in the same order to be sent.
@@ -123,26 +123,26 @@ class Chain:
         for run in self.runs:
             if LAYERS.index(run.hook.layer) <= layer:
                 upper.update(run.verdict.modified_context or {})
-        self._change({"metadata": upper})
+        self._set_context({"metadata": upper})
         before = len(self.runs)
         failed_before = [run.hook for run in self.runs if run.failure is not None]
         yield from self._pass(guards, recheck=True)
         learned = self.context.get("metadata")
-        self._change({"metadata": {**_object(everybodys), **_object(learned)}})
+        self._set_context({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
 
-    def combined(self, verdict: Verdict | None = None) -> Verdict:
+    def combine(self, verdict: Verdict | None = None) -> Verdict:
         """Return the verdict of all runs so far, conflicts told in its system message.
 
         `verdict` is an empty one to make it of.
         """
         final = _object(self.context.get("tool_args"))
         for run in self.runs:
-            if run.verdict.action == "allow" and self.changed and not verdicts.same(run.args, final):
+            if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
                 run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
         verdict = verdicts.combine(self.runs, final, changed=self.changed, into=verdict)
@@ -163,7 +163,7 @@ class Chain:
             except Interrupted as interrupted:
                 self._note_interrupted(group, interrupted)
                 raise
-            self.take_over(group, outcomes, recheck=recheck)
+            self.record_outcomes(group, outcomes, recheck=recheck)
             if self.context is not before:
                 pending = passed_over + pending
 
@@ -201,15 +201,15 @@ class Chain:
             return None
         return hook
 
-    def take_over(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
+    def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
         """Take over, in order, what hooks that ran side by side answered.
 
         Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
         """
         before = self.context
-        together: list[tuple[Run, list[verdicts.Change]]] = []
+        together: list[tuple[HookResult, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
-            run = self.settled(hook, outcome, before)
+            run = self.interpret(hook, outcome, before)
             run.recheck = recheck
             self.became[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
@@ -217,23 +217,23 @@ class Chain:
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
                 run.args = _object(before.get("tool_args"))
             else:
-                self._take_changes(run, before, together)
-            if run.verdict.action in ENDING and self.ended_by is None:
+                self._apply_changes(run, before, together)
+            if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
                 self.ended_by = hook.name
 
     def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
         for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
             if outcome is not None and outcome.ms:
-                run = Run(hook, Verdict(), outcome=outcome)
+                run = HookResult(hook, Verdict(), outcome=outcome)
                 run.interrupted = True
                 self.runs.append(run)
 
-    def settled(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> Run:
+    def interpret(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
-            from hookrun.claude.answer import settled
+            from hookrun.claude.answer import to_hook_result
 
-            return settled(hook, self.event, before, outcome, self._keep_text)
+            return to_hook_result(hook, self.event, before, outcome, self._keep_text)
         notes: list[str] = []
         answer: Verdict | Failure
         if outcome.answer is verdicts.NO_OBJECTION and outcome.failure is None:
@@ -244,15 +244,15 @@ class Chain:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
             if outcome.answer is None:
-                answer, notes = verdicts.read(hook, outcome, can_modify=allowed)
+                answer, notes = verdicts.from_process(hook, outcome, can_modify=allowed)
             else:
-                answer, notes = verdicts.returned(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = Run(hook, verdicts.settle(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         return run
 
-    def _changes(self, run: Run, before: dict[str, object]) -> list[verdicts.Change]:
+    def _changes(self, run: HookResult, before: dict[str, object]) -> list[verdicts.Change]:
         """Return what the run's answer changes in the arguments that its hook saw."""
         base = _object(before.get("tool_args"))
         wanted: object = run.verdict.modified_args
@@ -263,50 +263,52 @@ class Chain:
             return []
         return list(verdicts.diff(base, wanted))
 
-    def _take_changes(
-        self, run: Run, before: dict[str, object], together: list[tuple[Run, list[verdicts.Change]]]
+    def _apply_changes(
+        self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
         so_far = self.context
         try:
             changes = self._changes(run, before)
-            self._make(changes, run, together)
+            self._merge_changes(changes, run, together)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, no JSON, or a program's objects that cannot be compared
-            from hookrun.exception_text import exception_text
+            from hookrun.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
-            run.failure = Failure("bad_verdict", f"what it answers cannot be given to others: {exception_text(error)}")
-            run.verdict = verdicts.settle(run.hook, run.failure)
+            run.failure = Failure(
+                "bad_verdict", f"what it answers cannot be given to others: {describe_exception(error)}"
+            )
+            run.verdict = verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
-    def _make(
-        self, changes: list[verdicts.Change], run: Run, together: list[tuple[Run, list[verdicts.Change]]]
+    def _merge_changes(
+        self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
         for other, other_changes in together:
-            for what in _undone(other_changes, changes, run):
+            for what in _conflicting_paths(other_changes, changes, run):
                 self._conflict(other, run, what)
             theirs = other.verdict.modified_context or {}
             for key, value in (run.verdict.modified_context or {}).items():
-                if key in theirs and not verdicts.same(theirs[key], value):
+                if key in theirs and not verdicts.json_equal(theirs[key], value):
                     self._conflict(other, run, f"metadata.{key}")
         fields: dict[str, object] = {}
         if changes:
             so_far = _object(self.context.get("tool_args"))
-            fields["tool_args"] = run.args if _takes_all(run.hook) else verdicts.apply(so_far, changes)
+            fields["tool_args"] = run.args if _replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
-            self._change(fields)
+            self._set_context(fields)
         if changes:
             run.changed = [".".join(path) for path, _, _ in changes]
             self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
         if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
             self.changed = True
 
-    def _change(self, fields: dict[str, object]) -> None:
+    def _set_context(self, fields: dict[str, object]) -> None:
         """Change the context. Raises ValueError when it cannot be given to a hook any more."""
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)
@@ -314,7 +316,7 @@ class Chain:
         if self._encode_changes:
             self._encoded[False] = self._encode(_without_payload(self.context))
 
-    def _conflict(self, earlier: Run, later: Run, what: str) -> None:
+    def _conflict(self, earlier: HookResult, later: HookResult, what: str) -> None:
         note = (
             f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
         )
@@ -337,20 +339,20 @@ class Chain:
         if "claude" not in self._encoded:
             from hookrun.claude import payload
 
-            self._encoded["claude"] = self._encode(payload.of(self.event, self.context)) + b"\n"
+            self._encoded["claude"] = self._encode(payload.build_payload(self.event, self.context)) + b"\n"
         return self._encoded["claude"]
 
 
-def _takes_all(hook: Hook) -> bool:
+def _replaces_all_args(hook: Hook) -> bool:
     """Tell whether a change of the hook's is one of all arguments, those that it leaves as they are included."""
     return hook.dialect == "claude"
 
 
-def _undone(earlier: list[verdicts.Change], later: list[verdicts.Change], run: Run) -> list[str]:
+def _conflicting_paths(earlier: list[verdicts.Change], later: list[verdicts.Change], run: HookResult) -> list[str]:
     """Return where the changes of a run, which are the later, undo earlier ones."""
-    if not _takes_all(run.hook):
+    if not _replaces_all_args(run.hook):
         return ["tool_args." + ".".join(path) for path in verdicts.conflicts(earlier, later)]
-    kept = not later or verdicts.same(verdicts.apply(run.args, earlier), run.args)
+    kept = not later or verdicts.json_equal(verdicts.apply(run.args, earlier), run.args)
     return [] if kept else ["tool_args"]
 
 

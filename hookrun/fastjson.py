@@ -147,7 +147,7 @@ def _json_loads(text: str) -> object:
     return value
 
 
-def kind(value: object) -> str:
+def type_name(value: object) -> str:
     """Return what kind of JSON value this is, in words: `a string`, `an object`, `null`, ..."""
     if value is None:
         return "null"

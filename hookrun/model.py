@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 LAYERS = ("managed", "user", "project", "local")
 """Where a declaration comes from, the one with the first word first."""
 
-STRANGERS = frozenset({"project", "local"})
+UNTRUSTED_LAYERS = frozenset({"project", "local"})
 """The layers whose hooks are a stranger's code until a person approves them."""
 
-STRENGTH = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
+PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
 """Every action and how strong it is: of several answers the strongest wins."""
 
-ENDING = frozenset({"skip", "block", "stop"})
+TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 """The actions that end the chain: nothing after them runs but `always` hooks."""
 
 FAILURES = {
@@ -143,18 +143,21 @@ class Verdict:
         return cls("modify", message, args_patch=args)
 
     @classmethod
-    def tell(cls, context: str) -> Self:
+    def with_context(cls, context: str) -> Self:
         """Return the verdict that has no objection and gives the model this text."""
         return cls(additional_context=context)
 
     @classmethod
-    def pass_on(cls, **context: object) -> Self:
+    def with_metadata(cls, **context: object) -> Self:
         """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`.
 
-        >>> Verdict.pass_on(ticket="AB-12")
+        >>> Verdict.with_metadata(ticket="AB-12")
         Verdict({'action': 'continue', 'modified_context': {'ticket': 'AB-12'}})
         """
         return cls(modified_context=context)
+
+    tell = with_context  # names of 0.1, for one release
+    pass_on = with_metadata
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
@@ -314,7 +317,7 @@ class Hook:
         """Return the hook that `to_dict` gave the fields of; fields left out have their defaults."""
         return cls(**data)  # type: ignore[arg-type]  # the fields are those of to_dict
 
-    def where(self) -> str:
+    def location(self) -> str:
         """Return `file:line` of the declaration."""
         return f"{self.source}:{self.line}" if self.source else "?"
 
@@ -339,7 +342,7 @@ class Outcome:
     bytes_out = 0
     bytes_err = 0
     truncated = False
-    left = 0
+    processes_left = 0
     ms = 0.0
     notes: Sequence[str] = ()
 
@@ -359,7 +362,7 @@ class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody se
         self.outcomes = outcomes
 
 
-class Run:
+class HookResult:
     """One hook's part in a fire: what it answered, what that came to, and what it cost.
 
     `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.claude import payload
-from hookrun.claude.answer import Answered, answered
-from hookrun.config import plain
-from hookrun.config.problem import Problem
+from hookrun.claude.answer import Interpretation, interpret
+from hookrun.config.command_words import relative_words
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Verdict
 from hookrun.process.loop import Loop
@@ -60,11 +60,11 @@ EVENTS: dict[str, dict[str, object]] = {
 WITH_TOOL = frozenset({"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"})
 
 
-def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Problem]:
+def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
     """Run each hook on a sample and yield what is wrong with what it answered. It runs with all that it can do."""
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
-            for word in plain.relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
+            for word in relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
                 first = os.path.normpath(word).partition("/")[0]
                 if not os.path.lexists(f"{cwd}/{first}"):
                     os.symlink(f"{root}/{first}", f"{cwd}/{first}")
@@ -83,23 +83,23 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
         data["tool_args"] = {
             name: str(value).replace("{cwd}", cwd) for name, value in (args.items() if isinstance(args, dict) else ())
         }
-    return contexts.complete(data, event, "probe", cwd)
+    return contexts.with_defaults(data, event, "probe", cwd)
 
 
-def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Problem]:
+def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Diagnostic]:
     context = sample(hook, cwd)
     outcome, answer = _answered(hook, context, cwd, root, home)
     event = str((hook.claude or {}).get("event", hook.events[0]))
-    if isinstance(answer.given, Failure):
-        found = f"{answer.given.kind} on a sample of {event}: {answer.given.detail}"
+    if isinstance(answer.result, Failure):
+        found = f"{answer.result.kind} on a sample of {event}: {answer.result.detail}"
         yield _warning(hook, found, "an answer that Claude Code reads", "correct what it prints or how it ends")
     for note in (*outcome.notes, *answer.notes):
         yield _warning(
             hook, f"on a sample of {event}: {note}", "an answer that counts as a whole", "see what it prints"
         )
-    if "stop_hook_active" in context and _goes_on(answer.given):
+    if "stop_hook_active" in context and _goes_on(answer.result):
         _, again = _answered(hook, {**context, "stop_hook_active": True}, cwd, root, home)
-        if _goes_on(again.given):
+        if _goes_on(again.result):
             found = f"that it keeps the turn from ending at {event} also when stop_hook_active is true"
             expected = "a hook that lets the turn end once it has said what is to be done"
             yield _warning(hook, found, expected, "exit 0 where stop_hook_active is true in its input")
@@ -109,14 +109,14 @@ def _goes_on(given: Verdict | Failure) -> bool:
     return isinstance(given, Verdict) and given.action == "block"
 
 
-def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Answered]:
+def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Interpretation]:
     around = HookEnvironment(context, project=root, request_id="probe", home=home)
     loop = Loop(deadline=monotonic() + LONGEST)
     runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
-    stdin = dumps(payload.of(hook.events[0], context)).encode("ascii") + b"\n"
+    stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
     (outcome,) = runner([(hook, stdin)])
-    return outcome, answered(hook, hook.events[0], context, outcome)
+    return outcome, interpret(hook, hook.events[0], context, outcome)
 
 
-def _warning(hook: Hook, found: str, expected: str, advice: str) -> Problem:
-    return Problem(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")
+def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
+    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun import agents, session  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.agents.degrade import DEGRADATIONS, degraded  # noqa: E402
-from hookrun.agents.message import Message  # noqa: E402
-from hookrun.agents.said import Said  # noqa: E402
+from hookrun import agents, state  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.agents.base import Message  # noqa: E402
+from hookrun.agents.formats import Reply  # noqa: E402
+from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
 
 PAGE = ROOT / "docs" / "agents.md"
 
@@ -86,7 +86,7 @@ def page() -> str:
     """Return the text of docs/agents.md."""
     modules = [agents.load(name) for name in agents.AGENTS]
     parts = [
-        INTRODUCTION.format(blocks=session.MOST_BLOCKS),
+        INTRODUCTION.format(blocks=state.MAX_STOP_BLOCKS),
         table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
         "\n## Events\n\nIn italics: made from this event, for the agent has none of its own.\n\n",
         _events(modules),
@@ -106,14 +106,16 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _events(modules: Sequence[Agent]) -> str:
-    events = list(dict.fromkeys(event for module in modules for event in (*module.EVENTS.values(), *module.MADE_FROM)))
+    events = list(
+        dict.fromkeys(event for module in modules for event in (*module.EVENTS.values(), *module.SYNTHESIZED_FROM))
+    )
     rows = [[f"`{event}`", *(_natives(module, event) for module in modules)] for event in events]
-    return table(["hookrun", *(module.TITLE for module in modules)], rows)
+    return table(["hookrun", *(module.DISPLAY_NAME for module in modules)], rows)
 
 
 def _natives(module: Agent, event: str) -> str:
     own = [f"`{native}`" for native, name in module.EVENTS.items() if name == event]
-    made = [f"*`{native}`*" for native in module.MADE_FROM.get(event, ())]
+    made = [f"*`{native}`*" for native in module.SYNTHESIZED_FROM.get(event, ())]
     return ", ".join([*own, *made])
 
 
@@ -126,39 +128,40 @@ def _tools(modules: Sequence[Agent]) -> str:
         ]
         for tool in tools
     ]
-    return table(["hookrun", *(module.TITLE for module in modules)], rows)
+    return table(["hookrun", *(module.DISPLAY_NAME for module in modules)], rows)
 
 
 VERDICTS = {
-    "allow": Said("allow"),
-    "ask": Said("ask", "R"),
-    "modify": Said("modify", args={}),
-    "skip": Said("skip", "R"),
-    "block": Said("block", "R"),
-    "stop": Said("stop", "R"),
-    "additional_context": Said(context="C"),
-    "system_message": Said(person="P"),
+    "allow": Reply("allow"),
+    "ask": Reply("ask", "R"),
+    "modify": Reply("modify", args={}),
+    "skip": Reply("skip", "R"),
+    "block": Reply("block", "R"),
+    "stop": Reply("stop", "R"),
+    "additional_context": Reply(context="C"),
+    "system_message": Reply(user_message="P"),
 }
 """What a hook can say, one at a time."""
 
 
 def _before_a_tool(modules: Sequence[Agent]) -> str:
     rows = [
-        [f"`{name}`", *(_said(module, module.GUARDED, said) for module in modules)] for name, said in VERDICTS.items()
+        [f"`{name}`", *(_said(module, module.PRE_TOOL_EVENT, said) for module in modules)]
+        for name, said in VERDICTS.items()
     ]
-    return table(["verdict", *(module.TITLE for module in modules)], rows)
+    return table(["verdict", *(module.DISPLAY_NAME for module in modules)], rows)
 
 
-def _said(module: Agent, native: str, said: Said) -> str:
+def _said(module: Agent, native: str, said: Reply) -> str:
     """Return as what a verdict is said at an event: `yes` for as it is, else as the last of its degradations."""
-    form = module.FORMS.get(native)
+    form = module.RESPONSE_FORMATS.get(native)
     event = module.EVENTS[native]
     if said.args is not None and event not in ("pre_tool_use", "permission_request"):
         return ""
-    able = form.able if form is not None else frozenset[str]()
-    told, names = degraded(said, able, event)
+    able = form.capabilities if form is not None else frozenset[str]()
+    told, names = degrade(said, able, event)
     if form is not None:
-        names += form.at_a_cost(told, Message(native, [], tool=next(iter(module.TOOLS))))
+        names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS))))
     parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
     steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
     return steps[-1] if steps else "yes" if said.action != "allow" or "allow" in able else "continue"
@@ -167,17 +170,17 @@ def _said(module: Agent, native: str, said: Said) -> str:
 def _agent(module: Agent) -> str:
     rows = [_row(module, native) for native in module.EVENTS]
     header = ["event", *VERDICTS, "seconds"]
-    variables = ", ".join(f"`{name}`" for name in module.VARIABLES) or "none"
+    variables = ", ".join(f"`{name}`" for name in module.PROJECT_ENV_VARS) or "none"
     notes = "".join(f"- {note}\n" for note in module.NOTES)
     return (
-        f"\n## {module.TITLE} (`--agent {module.NAME}`)\n\nMeasured: {module.MEASURED}. Its variable for the project: "
-        f"{variables}.\n\n{notes}\n{table(header, rows)}"
+        f"\n## {module.DISPLAY_NAME} (`--agent {module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
+        f"Its variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
     )
 
 
 def _row(module: Agent, native: str) -> list[str]:
-    limit = module.LIMITS.get(native, module.LIMITS[""])
-    most = module.MOST.get(native)
+    limit = module.DEFAULT_TIMEOUTS.get(native, module.DEFAULT_TIMEOUTS[""])
+    most = module.MAX_TIMEOUTS.get(native)
     seconds = f"{limit:g}" + (f" (at most {most:g})" if most is not None and most != limit else "")
     return [f"`{native}`", *(_said(module, native, said) for said in VERDICTS.values()), seconds]
 

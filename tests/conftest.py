@@ -1,4 +1,4 @@
-"""A project to try hookrun in: real files, real processes, a home of its own."""
+"""A project to try hookrun in: real files, real processes, a home of its own. Slow tests are counted and named."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config import cache
-from hookrun.config.find import find
-from hookrun.model import STRANGERS
+from hookrun.config.discovery import find
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.change import change
-from hookrun.trust.digest import place
-from hookrun.trust.examine import Examiner
-from tests.live.summary import pytest_terminal_summary  # noqa: F401  # a hook of pytest's
+from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.store_writer import locked_store
+from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
     from hookrun.trust.store import Approved
@@ -125,14 +124,16 @@ class Project:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
         root, home = str(at or self.root), str(self.home)
         compiled = cache.load(find(root, home))
-        examiner = Examiner(home, root, HookEnvironment({}, project=root, request_id="", home=home))
-        strangers = [hook for hook in compiled.hooks() if hook.layer in STRANGERS] if compiled is not None else []
+        examiner = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
+        strangers = (
+            [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
+        )
         if strangers:
-            with change(home) as decided:
+            with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
                     approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
-                    decided.approved[examiner.examine(hook).digest] = approved
+                    decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -186,6 +187,44 @@ class Project:
             return []
         found = [json.loads(line) for line in self.audit_path.read_text().splitlines()]
         return [record for record in found if starts or record.get("kind") != "start"]
+
+
+SLOW = pytest.StashKey[int]()
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the slow tests that are left out, in this process or in a worker of pytest-xdist."""
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    if slow:
+        config = slow[0].config
+        config.stash[SLOW] = len(slow)
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["slow"] = len(slow)
+
+
+class WorkerResults:
+    """Takes over what a worker of pytest-xdist has counted: every worker collects, and deselects, the same tests."""
+
+    @staticmethod
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(node: object) -> None:
+        """Take the number of slow tests that were left out."""
+        count = getattr(node, "workeroutput", {}).get("slow", 0)
+        if count:
+            node.config.stash[SLOW] = count  # type: ignore[attr-defined]  # xdist has no types
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the hooks of pytest-xdist, which may not be loaded."""
+    config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which agents were run, and how many slow tests were not."""
+    report_agents(terminalreporter)
+    if count := config.stash.get(SLOW, 0):
+        terminalreporter.section("slow tests")
+        terminalreporter.write_line(f"left out: {count}; run them with: python -m pytest -m slow")
 
 
 @pytest.fixture

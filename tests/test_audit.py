@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import audit
-from hookrun.config.store import YOUNG
+from hookrun.config.cache_writer import YOUNG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,7 +252,7 @@ def test_long_texts_are_capped(project: Project) -> None:
     project.hooks({"command": "cat says"})
     project.fire({"session_id": long, "tool_name": long, "tool_args": {}})
     [run, fire] = project.audit()
-    assert str(run["message"]).startswith("x" * audit.LONGEST)
+    assert str(run["message"]).startswith("x" * audit.MAX_TEXT)
     assert len(json.dumps(run)) < 4000
     assert len(json.dumps(fire)) < 4000
 
@@ -472,7 +472,7 @@ CROWD: dict[str, object] = {"max_bytes": TOO_LARGE, "keep": 1000}
 WRITE = f"""
 import sys
 from hookrun import audit
-from hookrun.config.store import YOUNG
+from hookrun.config.cache_writer import YOUNG
 home, writer = sys.argv[1:]
 sys.stdin.read()
 for fire in range({FIRES}):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun import match
-from hookrun.engine import Chain
+from hookrun import conditions
+from hookrun.engine import HookChain
 from hookrun.model import LAYERS, Failure, Hook, Outcome
 
 Json = dict[str, object]
@@ -48,7 +48,7 @@ class Listed:
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context."""
-        return match.applies(self._hooks[index], context)
+        return conditions.applies(self._hooks[index], context)
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""
@@ -113,7 +113,7 @@ class Fire:
             "metadata": {},
             **(context or {}),
         }
-        self.chain = Chain(event, given_context, Listed(hooks), off=lambda one: reasons.get(one.name))
+        self.chain = HookChain(event, given_context, Listed(hooks), off=lambda one: reasons.get(one.name))
         self.verdict = self.chain.run(self._run)
 
     def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
@@ -410,7 +410,7 @@ def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> N
 
     hooks = parallel("a"), hook("x", matcher=["write"]), parallel("b")
     context: Json = {"tool_name": "bash", "tool_args": {}}
-    chain = Chain(
+    chain = HookChain(
         "pre_tool_use",
         context,
         Counting(hooks),
@@ -768,7 +768,7 @@ def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[
         return
     for one in hooks:
         guards = one.layer in {"managed", "user"} and one.mode == "enforce"
-        if guards and match.applies(one, fire.chain.context):
+        if guards and conditions.applies(one, fire.chain.context):
             assert fire.seen(one.name)[-1]["tool_args"] == fire.args
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, store
-from hookrun.config.find import find
-from hookrun.trust import identities
+from hookrun.config import cache, cache_writer
+from hookrun.config.discovery import find
+from hookrun.trust import digest
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
@@ -45,15 +45,19 @@ WITHOUT_HOOKS = {
     "hookrun.audit",
     "hookrun.config",
     "hookrun.config.cache",
-    "hookrun.config.find",
+    "hookrun.config.discovery",
     "hookrun.context",
     "hookrun.events",
     "hookrun.fastjson",
     "hookrun.fire",
-    "hookrun.firing",
-    "hookrun.match",
+    "hookrun.fire.command",
+    "hookrun.fire.invocation",
+    "hookrun.globs",
+    "hookrun.conditions",
     "hookrun.model",
-    "hookrun.streams",
+    "hookrun.state",
+    "hookrun.text",
+    "hookrun.version",
     "select",
 }
 """What a fire loads where no hook applies, beyond what a bare Python has loaded."""
@@ -67,37 +71,33 @@ FOR_A_PROCESS = {
     "hookrun.process.runner",
     "hookrun.process.spawn",
     "hookrun.process.child",
-    "hookrun.trust",
-    "hookrun.verdict",
+    "hookrun.credentials",
+    "hookrun.verdicts",
 }
 """What one hook that is a process adds."""
 
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
-    "hookrun.claude.events",
-    "hookrun.claude.names",
-    "hookrun.claude.output",
+    "hookrun.claude.tables",
     "hookrun.claude.payload",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 
 FOR_AN_AGENT = {
-    "hookrun.agent_fire",
+    "hookrun.fire.agent",
     "hookrun.agents",
-    "hookrun.agents.caller",
-    "hookrun.agents.forms",
-    "hookrun.agents.message",
-    "hookrun.agents.names",
-    "hookrun.agents.said",
+    "hookrun.agents.base",
+    "hookrun.agents.detect",
+    "hookrun.agents.formats",
 }
 """What it adds that an agent fires, beside the module about that agent and what that shares with others."""
 
-OF_THE_AGENT = {
-    "claude": {"hookrun.agents.hook_message"},
-    "codex": {"hookrun.agents.hook_message", "hookrun.agents.patch"},
-    "gemini": {"hookrun.agents.hook_message"},
-    "qwen": {"hookrun.agents.hook_message"},
+OF_THE_AGENT: dict[str, set[str]] = {
+    "claude": set(),
+    "codex": {"hookrun.agents.patch"},
+    "gemini": set(),
+    "qwen": set(),
     "copilot": {"_signal", "hookrun.agents.patch"},
     "cline": {"hookrun.agents.patch"},
     "opencode": {"hookrun.agents.patch"},
@@ -105,18 +105,17 @@ OF_THE_AGENT = {
 """What the module about an agent shares with others."""
 
 FOR_TRUST = {
-    "hookrun.trust.check",
+    "hookrun.dialects",
+    "hookrun.trust",
+    "hookrun.trust.approvals",
     "hookrun.trust.digest",
-    "hookrun.trust.examine",
-    "hookrun.trust.files",
-    "hookrun.trust.identities",
-    "hookrun.trust.owners",
+    "hookrun.trust.hook_files",
+    "hookrun.trust.ownership",
     "hookrun.trust.store",
-    "hookrun.trust.switches",
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
-FOR_AN_ANSWER = {"hookrun.agents.answer", "hookrun.agents.degrade"}
+FOR_AN_ANSWER = {"hookrun.agents.reply"}
 """What it adds that a hook had something to say."""
 
 NEVER = {
@@ -157,8 +156,8 @@ def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
 @pytest.fixture(autouse=True)
 def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is compiled, and the digests, be kept however young the files are."""
-    monkeypatch.setattr(store, "YOUNG", -1)
-    monkeypatch.setattr(identities, "YOUNG", -1)
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
+    monkeypatch.setattr(digest, "YOUNG", -1)
 
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
@@ -198,7 +197,8 @@ def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
 def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
     """Its payload and its answer are made by these modules."""
     project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
+    scrubbed = {"hookrun.credentials"}  # which this dialect does not do to the environment
+    assert loaded_by_fire(project) == (WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT) - scrubbed
 
 
 def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:
@@ -206,11 +206,10 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.matched", "hookrun.claude.names"}
+    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
-    expressions = {"hookrun.claude.javascript", "hookrun.claude.expression"}
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared | expressions
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from hookrun import verdict
+from hookrun import verdicts
 
 APPENDIX_A = [
     ('{"a":"b"}', '{"a":"c"}', '{"a":"c"}'),
@@ -55,7 +55,7 @@ def set_in(target: dict[str, object], path: tuple[str, ...]) -> bool:
 @pytest.mark.parametrize(("original", "patch", "expected"), APPENDIX_A)
 def test_the_cases_of_rfc_7396(original: str, patch: str, expected: str) -> None:
     """Every test case of the RFC's appendix A gives the result it states."""
-    assert exact(verdict.merge_patch(json.loads(original), json.loads(patch))) == exact(json.loads(expected))
+    assert exact(verdicts.merge_patch(json.loads(original), json.loads(patch))) == exact(json.loads(expected))
 
 
 def reference_merge(target: object, patch: object) -> object:
@@ -78,7 +78,7 @@ def reference_merge(target: object, patch: object) -> object:
 def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object) -> None:
     """Any target and patch: the result is that of the RFC's own algorithm."""
     expected = reference_merge(copy.deepcopy(target), copy.deepcopy(patch))
-    assert exact(verdict.merge_patch(target, patch)) == exact(expected)
+    assert exact(verdicts.merge_patch(target, patch)) == exact(expected)
 
 
 @settings(deadline=None)
@@ -86,10 +86,10 @@ def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object)
 def test_neither_target_nor_patch_is_changed(target: dict[str, object], patch: dict[str, object]) -> None:
     """Merging, telling apart and applying leave what they were given as it was."""
     before = repr((target, patch))
-    result = verdict.merge_patch(target, patch)
-    changes = list(verdict.diff(target, patch))
-    verdict.apply(target, changes)
-    verdict.apply(result if isinstance(result, dict) else {}, changes)
+    result = verdicts.merge_patch(target, patch)
+    changes = list(verdicts.diff(target, patch))
+    verdicts.apply(target, changes)
+    verdicts.apply(result if isinstance(result, dict) else {}, changes)
     assert repr((target, patch)) == before
 
 
@@ -99,9 +99,9 @@ def test_changes_applied_one_set_after_another_leave_the_sets_alone(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
     """A value set by one set of changes is not altered in place by the next, which reaches into it."""
-    first, second = list(verdict.diff(base, one)), list(verdict.diff(base, other))
+    first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
     before = repr((base, one, other, first, second))
-    verdict.apply(verdict.apply(base, first), second)
+    verdicts.apply(verdicts.apply(base, first), second)
     assert repr((base, one, other, first, second)) == before
 
 
@@ -109,43 +109,43 @@ def test_changes_applied_one_set_after_another_leave_the_sets_alone(
 @given(objects, objects)
 def test_applying_the_difference_gives_the_other(one: dict[str, object], other: dict[str, object]) -> None:
     """apply(a, diff(a, b)) is b, true and 1 and 1.0 told apart."""
-    assert exact(verdict.apply(one, verdict.diff(one, other))) == exact(other)
+    assert exact(verdicts.apply(one, verdicts.diff(one, other))) == exact(other)
 
 
 @settings(deadline=None)
 @given(objects)
 def test_nothing_differs_from_itself(value: dict[str, object]) -> None:
     """diff(a, a) is empty, of a copy as well."""
-    assert list(verdict.diff(value, copy.deepcopy(value))) == []
+    assert list(verdicts.diff(value, copy.deepcopy(value))) == []
 
 
 @settings(deadline=None)
 @given(objects, objects)
 def test_each_change_is_a_real_one(one: dict[str, object], other: dict[str, object]) -> None:
     """A path is named once, as set with the new value or as removed, and only where the two are not the same."""
-    changes = list(verdict.diff(one, other))
+    changes = list(verdicts.diff(one, other))
     paths = [path for path, _, _ in changes]
     assert len(set(paths)) == len(paths)
     for path, there, _ in changes:
         assert set_in(other, path) is there
         rest = [change for change in changes if change[0] != path]
-        assert exact(verdict.apply(one, rest)) != exact(other)
+        assert exact(verdicts.apply(one, rest)) != exact(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (1, 1.0), ([1], [True]), ({"x": 0}, {"x": False})])
 def test_values_that_python_calls_equal_are_told_apart(one: object, other: object) -> None:
     """True is not 1 and 1 is not 1.0, within lists and objects too."""
-    assert not verdict.same(one, other)
-    assert not verdict.same(other, one)
-    assert len(list(verdict.diff({"a": one}, {"a": other}))) == 1
+    assert not verdicts.json_equal(one, other)
+    assert not verdicts.json_equal(other, one)
+    assert len(list(verdicts.diff({"a": one}, {"a": other}))) == 1
 
 
 @settings(deadline=None)
 @given(values, values)
 def test_same_means_the_same_json(one: object, other: object) -> None:
     """Two values are the same when they are written the same, the order of keys aside."""
-    assert verdict.same(one, other) is (exact(one) == exact(other))
-    assert verdict.same(one, copy.deepcopy(one))
+    assert verdicts.json_equal(one, other) is (exact(one) == exact(other))
+    assert verdicts.json_equal(one, copy.deepcopy(one))
 
 
 @settings(deadline=None)
@@ -154,16 +154,16 @@ def test_a_conflict_is_one_from_both_sides(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
     """Whether two sets of changes conflict does not depend on which is asked first."""
-    first, second = list(verdict.diff(base, one)), list(verdict.diff(base, other))
-    assert bool(verdict.conflicts(first, second)) is bool(verdict.conflicts(second, first))
+    first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
+    assert bool(verdicts.conflicts(first, second)) is bool(verdicts.conflicts(second, first))
 
 
 @settings(deadline=None)
 @given(objects, objects)
 def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str, object]) -> None:
     """Two hooks that want the same are of one mind."""
-    changes = list(verdict.diff(base, after))
-    assert verdict.conflicts(changes, list(verdict.diff(base, copy.deepcopy(after)))) == []
+    changes = list(verdicts.diff(base, after))
+    assert verdicts.conflicts(changes, list(verdicts.diff(base, copy.deepcopy(after)))) == []
 
 
 @settings(deadline=None)
@@ -172,10 +172,10 @@ def test_without_a_conflict_the_order_does_not_matter(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
     """What no conflict is told of comes out the same whichever change is made first."""
-    first, second = list(verdict.diff(base, one)), list(verdict.diff(base, other))
-    assume(not verdict.conflicts(first, second))
-    forth = verdict.apply(verdict.apply(base, first), second)
-    back = verdict.apply(verdict.apply(base, second), first)
+    first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
+    assume(not verdicts.conflicts(first, second))
+    forth = verdicts.apply(verdicts.apply(base, first), second)
+    back = verdicts.apply(verdicts.apply(base, second), first)
     assert exact(forth) == exact(back)
 
 
@@ -198,5 +198,5 @@ def test_without_a_conflict_the_order_does_not_matter(
 def test_what_conflicts(one: dict[str, object], other: dict[str, object], expected: list[tuple[str, ...]]) -> None:
     """Two changes conflict where they touch the same path, or one within the other, and do not leave the same."""
     base: dict[str, object] = {"a": 0, "c": {}}
-    first, second = list(verdict.diff(base, {"c": {}, **one})), list(verdict.diff(base, {"c": {}, **other}))
-    assert verdict.conflicts(first, second) == expected
+    first, second = list(verdicts.diff(base, {"c": {}, **one})), list(verdicts.diff(base, {"c": {}, **other}))
+    assert verdicts.conflicts(first, second) == expected

@@ -33,7 +33,11 @@ def dry_run_first(ctx: PreToolUse) -> Verdict | None:
 
 @engine.on("post_tool_failure", matcher="bash")
 def hint(ctx: PostToolFailure) -> Verdict | None:
-    return Verdict.tell("Programs of this project are run by `make`.") if "not found" in ctx.tool_result_error else None
+    return (
+        Verdict.with_context("Programs of this project are run by `make`.")
+        if "not found" in ctx.tool_result_error
+        else None
+    )
 
 
 async def main(prompt: str) -> None:

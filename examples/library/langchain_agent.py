@@ -10,7 +10,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from hookrun import Engine, PreToolUse, Verdict
-from hookrun.agents.names import Names
+from hookrun.agents.base import NameMap
 from hookrun.integrations.langchain import HookrunMiddleware
 
 engine = Engine()
@@ -56,7 +56,7 @@ def main() -> None:
         AIMessage("Done."),
     ]
     # The same hooks guard other agents' shells: they know it as `bash` with a `command`.
-    names = Names({"run_shell": "bash"}, {"run_shell": {"cmd": "command"}})
+    names = NameMap({"run_shell": "bash"}, {"run_shell": {"cmd": "command"}})
     hooks = HookrunMiddleware(engine, names=names)
     agent = create_agent(FakeModel(messages=iter(script)), [run_shell, mail_send], middleware=[hooks])
     for message in agent.invoke({"messages": [("user", "Tidy up, and tell the press.")]})["messages"]:

@@ -36,7 +36,7 @@ def warnings_are_errors(ctx: PreToolUse) -> Verdict:
 @engine.on("post_tool_use", matcher="write")
 def remind_of_tests(ctx: PostToolUse) -> Verdict | None:
     ctx.state["written"] = True
-    return Verdict.tell(f"{ctx.file_path} has changed: run the tests before you are done.")
+    return Verdict.with_context(f"{ctx.file_path} has changed: run the tests before you are done.")
 
 
 @engine.on("post_tool_use", matcher="bash")

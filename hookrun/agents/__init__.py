@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.agent import Agent
+    from hookrun.agents.types import Agent
 
 AGENTS = {
     "claude": "hookrun.agents.claude",

@@ -6,18 +6,23 @@ measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.int
 
 from __future__ import annotations
 
-from hookrun.agents.forms import Form, after, before_tool, ending, permission, telling
-from hookrun.agents.hook_message import FIELDS, Shape
-from hookrun.agents.message import blocks, text_of
-from hookrun.agents.names import Names
+from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, text_of, text_of_blocks
+from hookrun.agents.formats import (
+    ResponseFormat,
+    render_notification,
+    render_permission,
+    render_post_tool,
+    render_pre_tool,
+    render_stop,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.types import InstallSpec
 
 NAME = "claude"
-TITLE = "Claude Code"
-MEASURED = "2.1.329 and 2.1.197, headless"
+DISPLAY_NAME = "Claude Code"
+TESTED_VERSIONS = "2.1.329 and 2.1.197, headless"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -38,8 +43,8 @@ EVENTS = {
     "PostCompact": "post_compact",
     "Notification": "notification",
 }
-MADE_FROM = {"file_changed": ("PostToolUse",)}
-GUARDED = "PreToolUse"
+SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
+PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {
     "Bash": "bash",
@@ -57,12 +62,12 @@ TOOLS = {
     "Task": "task",
 }
 ARGUMENTS = {"NotebookEdit": {"notebook_path": "file_path", "new_source": "new_string"}}
-NAMES = Names(TOOLS, ARGUMENTS)
+NAMES = NameMap(TOOLS, ARGUMENTS)
 
-VARIABLES = ("CLAUDE_PROJECT_DIR",)
-LIMITS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
-MOST = {"SessionEnd": 60.0}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
+DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
+MAX_TIMEOUTS = {"SessionEnd": 60.0}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
@@ -87,7 +92,7 @@ RESPONSES = {
 def response_text(tool: str, response: object) -> str:
     """Return what a tool gave back as text: what RESPONSES points to, else all of it, as JSON."""
     if isinstance(response, dict):
-        found = [text for path in RESPONSES.get(tool, ()) if (text := blocks(_at(response, path))) is not None]
+        found = [text for path in RESPONSES.get(tool, ()) if (text := text_of_blocks(_at(response, path))) is not None]
         if found:
             return "\n".join(text for text in found if text)
     return text_of(response)
@@ -99,27 +104,30 @@ def _at(value: object, path: str) -> object:
     return value
 
 
-read = Shape(
+read = ClaudeStyleReader(
     NAME, events=EVENTS, names=NAMES, fields={**FIELDS, "delta": "assistant_response"}, output=response_text
 ).read
 
-FORMS = {
-    "PreToolUse": Form(
-        "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, person", before_tool
+RESPONSE_FORMATS = {
+    "PreToolUse": ResponseFormat(
+        "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, user_message",
+        render_pre_tool,
     ),
-    "PermissionRequest": Form("allow, allow with arguments, ask, block, stop, person", permission),
-    "PostToolUse": Form("block, stop, context, person", after),
-    "PostToolUseFailure": Form("block, stop, context, person", after),
-    "UserPromptSubmit": Form("block, stop, context, person", after),
-    "SessionStart": Form("context, person", telling),
-    "Stop": Form("block, stop, person", ending),
-    "SubagentStop": Form("block, stop, person", ending),
-    "SubagentStart": Form("stop, context, person", telling),
-    "PreCompact": Form("block", after),
-    "Notification": Form("stop, context, person", telling),
+    "PermissionRequest": ResponseFormat(
+        "allow, allow with arguments, ask, block, stop, user_message", render_permission
+    ),
+    "PostToolUse": ResponseFormat("block, stop, context, user_message", render_post_tool),
+    "PostToolUseFailure": ResponseFormat("block, stop, context, user_message", render_post_tool),
+    "UserPromptSubmit": ResponseFormat("block, stop, context, user_message", render_post_tool),
+    "SessionStart": ResponseFormat("context, user_message", render_notification),
+    "Stop": ResponseFormat("block, stop, user_message", render_stop),
+    "SubagentStop": ResponseFormat("block, stop, user_message", render_stop),
+    "SubagentStart": ResponseFormat("stop, context, user_message", render_notification),
+    "PreCompact": ResponseFormat("block", render_post_tool),
+    "Notification": ResponseFormat("stop, context, user_message", render_notification),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
     "variable": "CLAUDE_CONFIG_DIR",

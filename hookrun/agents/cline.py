@@ -10,21 +10,28 @@ its tools included; the schema of `apply_patch`, and the other shapes of argumen
 from __future__ import annotations
 
 from hookrun.agents import patch
-from hookrun.agents.forms import Form
-from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
-from hookrun.agents.names import Names
-from hookrun.agents.said import lines
+from hookrun.agents.base import (
+    CanonicalCall,
+    Message,
+    NameMap,
+    UnreadableMessageError,
+    add_file_changed,
+    fields_of,
+    native_args_of_single_call,
+    text_of,
+    tool_fields,
+)
+from hookrun.agents.formats import ResponseFormat, join_paragraphs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.message import Arguments, Own
-    from hookrun.agents.said import Said
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.base import Arguments, ToNativeArgs
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec
 
 NAME = "cline"
-TITLE = "Cline CLI"
-MEASURED = "3.0.65, headless"
+DISPLAY_NAME = "Cline CLI"
+TESTED_VERSIONS = "3.0.65, headless"
 
 EVENTS = {
     "TaskStart": "session_start",
@@ -50,8 +57,8 @@ HOOK_NAMES = {
 }
 """What a message calls its event -> the name of the file that is the hook."""
 
-MADE_FROM = {"post_tool_failure": ("PostToolUse",), "file_changed": ("PostToolUse",)}
-GUARDED = "PreToolUse"
+SYNTHESIZED_FROM = {"post_tool_failure": ("PostToolUse",), "file_changed": ("PostToolUse",)}
+PRE_TOOL_EVENT = "PreToolUse"
 
 COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
 TOOLS = {
@@ -68,7 +75,7 @@ ARGUMENTS = {
     EDITOR: {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
     AS_WRITE: {"path": "file_path", "new_text": "content"},
 }
-NAMES = Names({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
+NAMES = NameMap({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
 
 LISTS = {
     COMMANDS: (("commands", "command", "cmd"), "command", ""),
@@ -85,10 +92,10 @@ STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "f
 FAILING: Arguments = {"refused_by_a_hook": True}
 """Arguments that none of STRICT takes."""
 
-VARIABLES: tuple[str, ...] = ()
-LIMITS = {"": 120.0}
-MOST = {"": 120.0}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS: tuple[str, ...] = ()
+DEFAULT_TIMEOUTS = {"": 120.0}
+MAX_TIMEOUTS = {"": 120.0}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Each command, file, pattern or address of one call is fired as a call of its own, and can be changed on its own.",
@@ -108,7 +115,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return what a message says: of several commands, a call for each. Raises UnreadableError without an event."""
     given = payload.get("hookName", event)
     if not isinstance(given, str) or not given:
-        raise UnreadableError(f"hookName is {given!r}, expected the name of an event of {TITLE}")
+        raise UnreadableMessageError(f"hookName is {given!r}, expected the name of an event of {DISPLAY_NAME}")
     native = HOOK_NAMES.get(given, given)
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
     roots = _roots(payload)
@@ -120,7 +127,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     fields["assistant_response"] = _text_in(payload.get("turn"), "outputText")
     if payload.get("error") is not None:
         fields["error_info"] = {"error_message": text_of(payload["error"])}
-    call = Call(EVENTS.get(native), fields)
+    call = CanonicalCall(EVENTS.get(native), fields)
     about = payload.get("tool_call") or payload.get("tool_result")
     if not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return Message(native, [call], roots=roots)
@@ -148,12 +155,12 @@ def _about_tool(message: Message, about: dict[str, object]) -> Message:
     _take_result(call, about.get("output"), about.get("error"))
     text = args if isinstance(args, str) else _text_in(args, "input")
     if tool == PATCH and text is not None:
-        return patch.in_files(message, text)
+        return patch.split_by_file(message, text)
     if tool == EDITOR and isinstance(args, dict) and args.get("old_text") is None and args.get("insert_line") is None:
         tool = AS_WRITE
         call.fields.update(tool_name="write", tool_args=NAMES.arguments(tool, args))
-    message.calls = with_changes([call])
-    message.own = one(NAMES, tool, args) if isinstance(args, dict) else message.own
+    message.calls = add_file_changed([call])
+    message.to_native_args = native_args_of_single_call(NAMES, tool, args)
     return message
 
 
@@ -192,14 +199,14 @@ def _one_by_one(message: Message, about: dict[str, object], things: list[object]
     outputs = about.get("output")
     calls = []
     for number, thing in enumerate(things):
-        call = Call(first.event, {**first.fields, "tool_args": _arguments(tool, thing)})
+        call = CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, thing)})
         output = outputs[number] if isinstance(outputs, list) and number < len(outputs) else None
         _take_result(call, [output] if output is not None else None, about.get("error"))
         calls.append(call)
     return Message(message.native, calls, roots=message.roots, tool=tool, own=_with_things(tool, things))
 
 
-def _with_things(tool: str, things: list[object]) -> Own:
+def _with_things(tool: str, things: list[object]) -> ToNativeArgs:
     """Return what puts changed things in the places of the old ones."""
     (usual, *_), ours, theirs = LISTS[tool]
 
@@ -217,7 +224,7 @@ def _with_things(tool: str, things: list[object]) -> Own:
     return own
 
 
-def _take_result(call: Call, output: object, error: object) -> None:
+def _take_result(call: CanonicalCall, output: object, error: object) -> None:
     """Put what a tool gave into the context of a call, and make it a failure where it was one."""
     if call.event != "post_tool_use":
         return
@@ -234,35 +241,35 @@ def _take_result(call: Call, output: object, error: object) -> None:
     call.fields["tool_result_error"] = "\n".join(said) or (text_of(error) if error is not None else text)
 
 
-def _before_tool(said: Said, message: Message) -> Answer:
-    if said.action == "stop" or (said.action == "block" and message.tool not in STRICT):
-        return {"cancel": True, "errorMessage": said.text}
-    if said.action == "block":
-        return {"overrideInput": FAILING, "context": said.text}
-    answer: Answer = {"overrideInput": said.args} if said.args is not None else {}
-    if said.context:
-        answer["context"] = said.context
+def _before_tool(reply: Reply, message: Message) -> Json:
+    if reply.action == "stop" or (reply.action == "block" and message.tool not in STRICT):
+        return {"cancel": True, "errorMessage": reply.text}
+    if reply.action == "block":
+        return {"overrideInput": FAILING, "context": reply.text}
+    answer: Json = {"overrideInput": reply.args} if reply.args is not None else {}
+    if reply.context:
+        answer["context"] = reply.context
     return answer
 
 
-def _cost(said: Said, message: Message) -> list[str]:
-    if said.action != "block":
+def _cost(reply: Reply, message: Message) -> list[str]:
+    if reply.action != "block":
         return []
     return ["block -> failing call" if message.tool in STRICT else "block -> end of run"]
 
 
-def _after_tool(said: Said, _message: Message) -> Answer:
-    if said.action == "stop":
-        return {"cancel": True, "errorMessage": lines(said.reason, said.context)}
-    return {"context": said.context} if said.context else {}
+def _after_tool(reply: Reply, _message: Message) -> Json:
+    if reply.action == "stop":
+        return {"cancel": True, "errorMessage": join_paragraphs(reply.reason, reply.context)}
+    return {"context": reply.context} if reply.context else {}
 
 
-FORMS = {
-    "PreToolUse": Form("modify, block, stop, context", _before_tool, _cost),
-    "PostToolUse": Form("stop, context", _after_tool),
+RESPONSE_FORMATS = {
+    "PreToolUse": ResponseFormat("modify, block, stop, context", _before_tool, _cost),
+    "PostToolUse": ResponseFormat("stop, context", _after_tool),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "cline",
     "directory": ".cline",
     "user": "hooks/{event}",

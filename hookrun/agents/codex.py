@@ -7,20 +7,27 @@ program, which tests/golden has.
 from __future__ import annotations
 
 from hookrun.agents import patch
-from hookrun.agents.forms import Form, after, before_tool, ending, permission, telling, with_person
-from hookrun.agents.hook_message import Shape
-from hookrun.agents.names import Names
-from hookrun.agents.said import Said
+from hookrun.agents.base import ClaudeStyleReader, NameMap
+from hookrun.agents.formats import (
+    Reply,
+    ResponseFormat,
+    render_notification,
+    render_permission,
+    render_post_tool,
+    render_pre_tool,
+    render_stop,
+    with_system_message,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.message import Message
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.base import Message
+    from hookrun.agents.formats import Json
+    from hookrun.agents.types import InstallSpec
 
 NAME = "codex"
-TITLE = "Codex CLI"
-MEASURED = "0.169.0, `codex exec`"
+DISPLAY_NAME = "Codex CLI"
+TESTED_VERSIONS = "0.169.0, `codex exec`"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -37,17 +44,17 @@ EVENTS = {
     "SubagentStop": "subagent_stop",
     "Stop": "stop",
 }
-MADE_FROM = {"file_changed": ("PostToolUse",)}
-GUARDED = "PreToolUse"
+SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
+PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {"Bash": "bash"}
-NAMES = Names(TOOLS)
+NAMES = NameMap(TOOLS)
 PATCH = "apply_patch"
 
-VARIABLES: tuple[str, ...] = ()
-LIMITS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
-MOST = {"SessionEnd": 3.0, "Interrupt": 3.0}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS: tuple[str, ...] = ()
+DEFAULT_TIMEOUTS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
+MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`apply_patch` is fired as one `write`, `edit` or `delete` for each file of the patch.",
@@ -58,14 +65,14 @@ NOTES = (
     "What is said at subagent and compaction events is by its schemas, not measured.",
 )
 
-_read = Shape(NAME, events=EVENTS, names=NAMES).read
+_read = ClaudeStyleReader(NAME, events=EVENTS, names=NAMES).read
 
 
 def read(payload: dict[str, object], event: str) -> Message:
     """Return what a message says: of a patch, a call for each file that it touches. Raises UnreadableError."""
     message = _read(payload, event)
     text = _patch_of(message)
-    return message if text is None else patch.in_files(message, text)
+    return message if text is None else patch.split_by_file(message, text)
 
 
 def _patch_of(message: Message) -> str | None:
@@ -74,30 +81,30 @@ def _patch_of(message: Message) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _person(said: Said, _message: Message) -> Answer:
-    return with_person(said, {})
+def _person(reply: Reply, _message: Message) -> Json:
+    return with_system_message(reply, {})
 
 
-def _before_tool(said: Said, message: Message) -> Answer:
+def _before_tool(reply: Reply, message: Message) -> Json:
     """PreToolUse: new arguments count only beside an `allow`, which grants nothing here; no `allow` without them."""
-    told = said if said.args is None else Said("allow", None, said.context, said.person, said.args)
-    return before_tool(told, message)
+    told = reply if reply.args is None else Reply("allow", None, reply.context, reply.user_message, reply.args)
+    return render_pre_tool(told, message)
 
 
-FORMS = {
-    "SessionStart": Form("context, person", telling),
-    "UserPromptSubmit": Form("block, context, person", after),
-    "PreToolUse": Form("modify, block, context, person", _before_tool),
-    "PermissionRequest": Form("allow, ask, block, person", permission),
-    "PostToolUse": Form("block, context, person", after),
-    "SubagentStart": Form("context, person", telling),
-    "SubagentStop": Form("block, person", ending),
-    "Stop": Form("block, person", ending),
-    "PreCompact": Form("person", _person),
-    "PostCompact": Form("person", _person),
+RESPONSE_FORMATS = {
+    "SessionStart": ResponseFormat("context, user_message", render_notification),
+    "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
+    "PreToolUse": ResponseFormat("modify, block, context, user_message", _before_tool),
+    "PermissionRequest": ResponseFormat("allow, ask, block, user_message", render_permission),
+    "PostToolUse": ResponseFormat("block, context, user_message", render_post_tool),
+    "SubagentStart": ResponseFormat("context, user_message", render_notification),
+    "SubagentStop": ResponseFormat("block, user_message", render_stop),
+    "Stop": ResponseFormat("block, user_message", render_stop),
+    "PreCompact": ResponseFormat("user_message", _person),
+    "PostCompact": ResponseFormat("user_message", _person),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "codex",
     "directory": ".codex",
     "variable": "CODEX_HOME",

@@ -8,20 +8,28 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 from __future__ import annotations
 
 from hookrun.agents import patch
-from hookrun.agents.forms import Form
-from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
-from hookrun.agents.names import Names
+from hookrun.agents.base import (
+    CanonicalCall,
+    Message,
+    NameMap,
+    UnreadableMessageError,
+    add_file_changed,
+    fields_of,
+    native_args_of_single_call,
+    text_of,
+    tool_fields,
+)
+from hookrun.agents.formats import ResponseFormat
 from hookrun.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.said import Said
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec
 
 NAME = "copilot"
-TITLE = "Copilot CLI"
-MEASURED = "1.0.102, `copilot -p`"
+DISPLAY_NAME = "Copilot CLI"
+TESTED_VERSIONS = "1.0.102, `copilot -p`"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -55,8 +63,8 @@ CAMEL = {
 }
 """An event's name in the camelCase dialect -> in the other."""
 
-MADE_FROM = {"file_changed": ("PostToolUse",)}
-GUARDED = "PreToolUse"
+SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
+PRE_TOOL_EVENT = "PreToolUse"
 
 PATH = {"path": "file_path"}
 WRITE = {**PATH, "file_text": "content"}
@@ -82,12 +90,12 @@ TOOLS = {
 }
 """A tool -> hookrun's name. The second dialect has Claude's names for the tools, but not for their arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
-NAMES = Names(TOOLS, ARGUMENTS)
+NAMES = NameMap(TOOLS, ARGUMENTS)
 
-VARIABLES = ("COPILOT_PROJECT_DIR",)
-LIMITS = {"": 30.0}
-MOST: dict[str, float] = {}
-ALWAYS_ZERO = True
+PROJECT_ENV_VARS = ("COPILOT_PROJECT_DIR",)
+DEFAULT_TIMEOUTS = {"": 30.0}
+MAX_TIMEOUTS: dict[str, float] = {}
+EXIT_ZERO_ONLY = True
 
 NOTES = (
     "A model of the GPT kind gets `apply_patch` alone: it is fired as one `write`, `edit` or `delete` for each file.",
@@ -117,11 +125,11 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return what a message says, in either dialect. Raises UnreadableError without an event in it or in the wiring."""
     given = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(given, str) or not given:
-        raise UnreadableError(f"the event is {given!r}, expected it in the message or after --agent {NAME}")
+        raise UnreadableMessageError(f"the event is {given!r}, expected it in the message or after --agent {NAME}")
     native = CAMEL.get(given, given)
     dialect = "" if "hook_event_name" in payload else "camel"
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
-    call = Call(EVENTS.get(native), fields)
+    call = CanonicalCall(EVENTS.get(native), fields)
     roots = [payload.get("cwd")]
     if payload.get("error") is not None:
         _take_error(call, payload["error"])
@@ -132,11 +140,13 @@ def read(payload: dict[str, object], event: str) -> Message:
     fields.update(tool_fields(NAMES, tool, args))
     done = _take_result(call, payload)
     if isinstance(args, str):
-        message = patch.in_files(Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
-        message.calls = [each for each in message.calls if done or not each.made]
+        message = patch.split_by_file(Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
+        message.calls = [each for each in message.calls if done or not each.synthesized]
         return message
-    own = one(NAMES, tool, args) if isinstance(args, dict) else None
-    return Message(native, with_changes([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect)
+    own = native_args_of_single_call(NAMES, tool, args)
+    return Message(
+        native, add_file_changed([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect
+    )
 
 
 def _arguments(payload: dict[str, object]) -> object:
@@ -150,7 +160,7 @@ def _arguments(payload: dict[str, object]) -> object:
     return args
 
 
-def _take_result(call: Call, payload: dict[str, object]) -> bool:
+def _take_result(call: CanonicalCall, payload: dict[str, object]) -> bool:
     """Put a tool's result into the context; tell whether it was a success."""
     result = payload.get("tool_result", payload.get("toolResult"))
     if not isinstance(result, dict):
@@ -160,7 +170,7 @@ def _take_result(call: Call, payload: dict[str, object]) -> bool:
     return result.get("result_type", result.get("resultType")) == "success"
 
 
-def _take_error(call: Call, error: object) -> None:
+def _take_error(call: CanonicalCall, error: object) -> None:
     said = error.get("message") if isinstance(error, dict) else error
     if call.event == "post_tool_failure":
         call.fields["tool_result_error"] = text_of(said)
@@ -168,45 +178,47 @@ def _take_error(call: Call, error: object) -> None:
         call.fields["error_info"] = {"error_message": text_of(said)}
 
 
-def _before_tool(said: Said, _message: Message) -> Answer:
-    answer: Answer = {}
-    if said.action in ("allow", "ask"):
-        answer["permissionDecision"] = said.action
-    elif said.action == "block":
+def _before_tool(reply: Reply, _message: Message) -> Json:
+    answer: Json = {}
+    if reply.action in ("allow", "ask"):
+        answer["permissionDecision"] = reply.action
+    elif reply.action == "block":
         answer["permissionDecision"] = "deny"
-    if said.reason:
-        answer["permissionDecisionReason"] = said.reason
-    if said.args is not None:
-        answer["modifiedArgs"] = said.args
-    if said.context:
-        answer["additionalContext"] = said.context
+    if reply.reason:
+        answer["permissionDecisionReason"] = reply.reason
+    if reply.args is not None:
+        answer["modifiedArgs"] = reply.args
+    if reply.context:
+        answer["additionalContext"] = reply.context
     return answer
 
 
-def _permission(said: Said, _message: Message) -> Answer:
-    if said.action == "allow":
+def _permission(reply: Reply, _message: Message) -> Json:
+    if reply.action == "allow":
         return {"behavior": "allow"}
-    return {"behavior": "deny", "message": said.reason} if said.action == "block" else {}
+    return {"behavior": "deny", "message": reply.reason} if reply.action == "block" else {}
 
 
-def _answer(said: Said, _message: Message) -> Answer:
-    answer: Answer = {"decision": "block", "reason": said.reason} if said.action == "block" else {}
-    if said.context:
-        answer["additionalContext"] = said.context
+def _answer(reply: Reply, _message: Message) -> Json:
+    answer: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
+    if reply.context:
+        answer["additionalContext"] = reply.context
     return answer
 
 
-FORMS = {
-    "SessionStart": Form("context", _answer),
-    "UserPromptSubmit": Form("block, context", _answer),
-    "PreToolUse": Form("allow, allow with arguments, ask, ask with arguments, modify, block, context", _before_tool),
-    "PermissionRequest": Form("allow, ask, block", _permission),
-    "PostToolUse": Form("block, context", _answer),
-    "Stop": Form("block", _answer),
-    "SubagentStop": Form("block", _answer),
+RESPONSE_FORMATS = {
+    "SessionStart": ResponseFormat("context", _answer),
+    "UserPromptSubmit": ResponseFormat("block, context", _answer),
+    "PreToolUse": ResponseFormat(
+        "allow, allow with arguments, ask, ask with arguments, modify, block, context", _before_tool
+    ),
+    "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
+    "PostToolUse": ResponseFormat("block, context", _answer),
+    "Stop": ResponseFormat("block", _answer),
+    "SubagentStop": ResponseFormat("block", _answer),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "copilot",
     "directory": ".copilot",
     "user": "hooks/hookrun.json",

@@ -5,21 +5,18 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 
 from __future__ import annotations
 
-from hookrun.agents.forms import Form, end_of_turn, with_person
-from hookrun.agents.hook_message import FIELDS, Shape, content_text
-from hookrun.agents.message import text_of
-from hookrun.agents.names import Names
+from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, content_text, text_of
+from hookrun.agents.formats import ResponseFormat, end_of_turn, with_system_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.message import Message
-    from hookrun.agents.said import Said
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.base import Message
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec
 
 NAME = "gemini"
-TITLE = "Gemini CLI"
-MEASURED = "0.61.0, `gemini -p`"
+DISPLAY_NAME = "Gemini CLI"
+TESTED_VERSIONS = "0.61.0, `gemini -p`"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -33,8 +30,8 @@ EVENTS = {
     "PreCompress": "pre_compact",
     "Notification": "notification",
 }
-MADE_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
-GUARDED = "BeforeTool"
+SYNTHESIZED_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
+PRE_TOOL_EVENT = "BeforeTool"
 
 TOOLS = {
     "run_shell_command": "bash",
@@ -50,7 +47,7 @@ TOOLS = {
 }
 
 
-class _Names(Names):
+class _Names(NameMap):
     """The names of tools; those of an MCP server begin with `mcp_` only, and the first `_` ends the server's name."""
 
     __slots__ = ()
@@ -65,10 +62,10 @@ class _Names(Names):
 
 NAMES = _Names(TOOLS)
 
-VARIABLES = ("GEMINI_PROJECT_DIR",)
-LIMITS = {"": 60.0}
-MOST: dict[str, float] = {}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
+DEFAULT_TIMEOUTS = {"": 60.0}
+MAX_TIMEOUTS: dict[str, float] = {}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Its time limits are written in milliseconds.",
@@ -80,7 +77,7 @@ NOTES = (
 )
 
 
-_read = Shape(
+_read = ClaudeStyleReader(
     NAME,
     events=EVENTS,
     names=NAMES,
@@ -108,35 +105,35 @@ def read(payload: dict[str, object], event: str) -> Message:
     return message
 
 
-def _answer(said: Said, message: Message) -> Answer:
+def _answer(reply: Reply, message: Message) -> Json:
     """All events: `decision` refuses or goes on, `continue: false` ends the turn."""
-    top: Answer = {}
-    if said.action == "block":
-        top = {"decision": "deny", "reason": said.reason}
-    elif said.action == "stop":
-        top = end_of_turn(said)
-    fields: Answer = {}
-    if said.args is not None:
-        fields["tool_input"] = said.args
-    if said.context:
-        fields["additionalContext"] = said.context
+    top: Json = {}
+    if reply.action == "block":
+        top = {"decision": "deny", "reason": reply.reason}
+    elif reply.action == "stop":
+        top = end_of_turn(reply)
+    fields: Json = {}
+    if reply.args is not None:
+        fields["tool_input"] = reply.args
+    if reply.context:
+        fields["additionalContext"] = reply.context
     if fields:
         top["hookSpecificOutput"] = {"hookEventName": message.native, **fields}
-    return with_person(said, top)
+    return with_system_message(reply, top)
 
 
-FORMS = {
-    "SessionStart": Form("context, person", _answer),
-    "SessionEnd": Form("person", _answer),
-    "BeforeAgent": Form("block, stop, context, person", _answer),
-    "AfterAgent": Form("block, stop, person", _answer),
-    "BeforeTool": Form("modify, block, stop, person", _answer),
-    "AfterTool": Form("block, stop, context, person", _answer),
-    "PreCompress": Form("person", _answer),
-    "Notification": Form("person", _answer),
+RESPONSE_FORMATS = {
+    "SessionStart": ResponseFormat("context, user_message", _answer),
+    "SessionEnd": ResponseFormat("user_message", _answer),
+    "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
+    "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
+    "BeforeTool": ResponseFormat("modify, block, stop, user_message", _answer),
+    "AfterTool": ResponseFormat("block, stop, context, user_message", _answer),
+    "PreCompress": ResponseFormat("user_message", _answer),
+    "Notification": ResponseFormat("user_message", _answer),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "gemini",
     "directory": ".gemini",
     "user": "settings.json",

@@ -9,21 +9,29 @@ Source: what OpenCode (1.18.33, 1.18.34) gave to plugins and did with what they 
 from __future__ import annotations
 
 from hookrun.agents import patch
-from hookrun.agents.forms import Form
-from hookrun.agents.message import Call, Message, UnreadableError, fields_of, one, text_of, tool_fields, with_changes
-from hookrun.agents.names import Names
+from hookrun.agents.base import (
+    CanonicalCall,
+    Message,
+    NameMap,
+    UnreadableMessageError,
+    add_file_changed,
+    fields_of,
+    native_args_of_single_call,
+    text_of,
+    tool_fields,
+)
+from hookrun.agents.formats import ResponseFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.said import Said
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec
 
 NAME = "opencode"
-TITLE = "OpenCode"
-MEASURED = "1.18.33 and 1.18.34, `opencode run`"
+DISPLAY_NAME = "OpenCode"
+TESTED_VERSIONS = "1.18.33 and 1.18.34, `opencode run`"
 
 EVENTS = {
     "session.created": "session_start",
@@ -40,12 +48,12 @@ EVENTS = {
     "file.edited": "file_changed",
 }
 OF_A_SUBAGENT = {"session.created": "subagent_start", "session.idle": "subagent_stop"}
-MADE_FROM = {
+SYNTHESIZED_FROM = {
     "file_changed": ("tool.execute.after",),
     "subagent_start": ("session.created",),
     "subagent_stop": ("session.idle",),
 }
-GUARDED = "tool.execute.before"
+PRE_TOOL_EVENT = "tool.execute.before"
 
 PATH = {"filePath": "file_path"}
 TOOLS = {
@@ -64,14 +72,14 @@ ARGUMENTS = {
     "write": PATH,
     "edit": {**PATH, "oldString": "old_string", "newString": "new_string"},
 }
-NAMES = Names(TOOLS, ARGUMENTS)
+NAMES = NameMap(TOOLS, ARGUMENTS)
 PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
 """Its tools that take a patch -> the argument that is one."""
 
-VARIABLES: tuple[str, ...] = ()
-LIMITS = {"": 60.0}
-MOST = {"": 60.0}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS: tuple[str, ...] = ()
+DEFAULT_TIMEOUTS = {"": 60.0}
+MAX_TIMEOUTS = {"": 60.0}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "It has plugins, no hooks: `hookrun install` writes one, which calls hookrun.",
@@ -111,7 +119,7 @@ def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({wired})", 1)
 
 
-def plugin_says(text: str) -> tuple[list[str], list[str], float] | None:
+def parse_plugin(text: str) -> tuple[list[str], list[str], float] | None:
     """Return the command, the events and the seconds of patience in a plugin's text; None where they are not there."""
     import json
     import re
@@ -129,7 +137,9 @@ def read(payload: dict[str, object], event: str) -> Message:
     happened = payload.get("event")
     native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
     if not isinstance(native, str) or not native:
-        raise UnreadableError(f"hook is {native!r}, expected the name of a hook of {TITLE}: is the plugin hookrun's?")
+        raise UnreadableMessageError(
+            f"hook is {native!r}, expected the name of a hook of {DISPLAY_NAME}: is the plugin hookrun's?"
+        )
     given = _object(payload.get("input"))
     output = _object(payload.get("output"))
     properties = _object(happened.get("properties")) if isinstance(happened, dict) else {}
@@ -137,7 +147,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     fields["payload"] = payload
     _take_session(fields, payload, given, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
-    call = Call(name or EVENTS.get(native), fields)
+    call = CanonicalCall(name or EVENTS.get(native), fields)
     roots = [payload.get("directory"), payload.get("worktree")]
     _take_texts(call, payload, output, properties)
     tool = given.get("tool")
@@ -147,12 +157,12 @@ def read(payload: dict[str, object], event: str) -> Message:
     fields.update(tool_fields(NAMES, tool, args), tool_use_id=given.get("callID"))
     if call.event == "post_tool_use":
         fields["tool_result_output"] = text_of(output.get("output"))
-    message = Message(native, with_changes([call]), roots=roots, tool=tool)
+    message = Message(native, add_file_changed([call]), roots=roots, tool=tool)
     if isinstance(args, dict):
-        message.own = one(NAMES, tool, args)
+        message.to_native_args = native_args_of_single_call(NAMES, tool, args)
         text = args.get(PATCHES.get(tool, ""))
         if isinstance(text, str):
-            return patch.in_files(message, text)
+            return patch.split_by_file(message, text)
     return message
 
 
@@ -175,7 +185,7 @@ def _take_session(
 
 
 def _take_texts(
-    call: Call, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
+    call: CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
 ) -> None:
     """Put into the context what the event is about besides a tool."""
     fields, event = call.fields, call.event
@@ -198,45 +208,45 @@ def _take_texts(
         fields["tool_use_id"] = _object(properties.get("tool")).get("callID")
 
 
-def _answer(said: Said, _message: Message) -> Answer:
+def _answer(reply: Reply, _message: Message) -> Json:
     """All that an event is able to say, under the keys of ANSWER."""
-    answer: Answer = {"refuse": said.reason} if said.action == "block" else {}
-    if said.args is not None:
-        answer["args"] = said.args
-    if said.context:
-        answer["context"] = said.context
-    if said.person:
-        answer["person"] = said.person
+    answer: Json = {"refuse": reply.reason} if reply.action == "block" else {}
+    if reply.args is not None:
+        answer["args"] = reply.args
+    if reply.context:
+        answer["context"] = reply.context
+    if reply.user_message:
+        answer["person"] = reply.user_message
     return answer
 
 
-def _ending(said: Said, _message: Message) -> Answer:
-    answer: Answer = {"go_on": said.reason} if said.action == "block" else {}
-    if said.person:
-        answer["person"] = said.person
+def _ending(reply: Reply, _message: Message) -> Json:
+    answer: Json = {"go_on": reply.reason} if reply.action == "block" else {}
+    if reply.user_message:
+        answer["person"] = reply.user_message
     return answer
 
 
-FORMS = {
-    "session.created": Form("context, person", _answer),
-    "session.idle": Form("block, person", _ending),
-    "session.error": Form("person", _answer),
-    "session.compacted": Form("person", _answer),
-    "experimental.session.compacting": Form("context, person", _answer),
-    "experimental.text.complete": Form("person", _answer),
-    "chat.message": Form("block, context, person", _answer),
-    "tool.execute.before": Form("modify, block, context, person", _answer),
-    "tool.execute.after": Form("context, person", _answer),
-    "permission.asked": Form("person", _answer),
+RESPONSE_FORMATS = {
+    "session.created": ResponseFormat("context, user_message", _answer),
+    "session.idle": ResponseFormat("block, user_message", _ending),
+    "session.error": ResponseFormat("user_message", _answer),
+    "session.compacted": ResponseFormat("user_message", _answer),
+    "experimental.session.compacting": ResponseFormat("context, user_message", _answer),
+    "experimental.text.complete": ResponseFormat("user_message", _answer),
+    "chat.message": ResponseFormat("block, context, user_message", _answer),
+    "tool.execute.before": ResponseFormat("modify, block, context, user_message", _answer),
+    "tool.execute.after": ResponseFormat("context, user_message", _answer),
+    "permission.asked": ResponseFormat("user_message", _answer),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "opencode",
     "directory": ".config/opencode",
     "user": "plugin/hookrun.js",
     "project": ".opencode/plugin/hookrun.js",
     "form": "plugin",
     "plugin": plugin,
-    "plugin_says": plugin_says,
+    "parse_plugin": parse_plugin,
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

@@ -10,23 +10,27 @@ by Codex and Copilot, one without a blank before the path by OpenCode.
 
 from __future__ import annotations
 
-from hookrun.agents.message import Call, Message, with_changes
+from hookrun.agents.base import CanonicalCall, Message, add_file_changed
 
 ADD, UPDATE, DELETE, MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
 HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
 """What begins a line that names a file -> the tool, by hookrun's name."""
 
 
-def in_files(message: Message, text: str) -> Message:
+def split_by_file(message: Message, text: str) -> Message:
     """Return a message about a patch as one about the files that it touches; as it is, where it touches none.
 
     The arguments of such a message cannot be changed: what a file is to become is no patch.
     """
     first = message.calls[0]
-    each = [Call(first.event, {**first.fields, "tool_name": tool, "tool_args": args}) for tool, args in calls(text)]
+    each = [
+        CanonicalCall(first.event, {**first.fields, "tool_name": tool, "tool_args": args}) for tool, args in calls(text)
+    ]
     if not each:
         return message
-    return Message(message.native, with_changes(each), roots=message.roots, tool=message.tool, dialect=message.dialect)
+    return Message(
+        message.native, add_file_changed(each), roots=message.roots, tool=message.tool, dialect=message.dialect
+    )
 
 
 def calls(patch: str) -> list[tuple[str, dict[str, object]]]:

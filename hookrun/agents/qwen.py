@@ -6,30 +6,28 @@ model; the one interactive run of 0.24.4 there was.
 
 from __future__ import annotations
 
-from hookrun.agents.forms import (
-    Form,
-    after,
-    before_tool,
+from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, content_text
+from hookrun.agents.formats import (
+    ResponseFormat,
     end_of_turn,
-    ending,
-    permission,
-    specific,
-    telling,
-    with_person,
+    hook_specific_output,
+    render_notification,
+    render_permission,
+    render_post_tool,
+    render_pre_tool,
+    render_stop,
+    with_system_message,
 )
-from hookrun.agents.hook_message import FIELDS, Shape, content_text
-from hookrun.agents.names import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.forms import Answer
-    from hookrun.agents.message import Message
-    from hookrun.agents.said import Said
-    from hookrun.agents.wiring import Wiring
+    from hookrun.agents.base import Message
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec
 
 NAME = "qwen"
-TITLE = "Qwen Code"
-MEASURED = "0.24.4 and 0.15.10, `qwen -p`"
+DISPLAY_NAME = "Qwen Code"
+TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -49,8 +47,8 @@ EVENTS = {
     "PostCompact": "post_compact",
     "Notification": "notification",
 }
-MADE_FROM = {"file_changed": ("PostToolUse",)}
-GUARDED = "PreToolUse"
+SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
+PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {
     "run_shell_command": "bash",
@@ -66,12 +64,12 @@ TOOLS = {
     "agent": "task",
 }
 ARGUMENTS = {"notebook_edit": {"notebook_path": "file_path", "new_source": "new_string"}}
-NAMES = Names(TOOLS, ARGUMENTS)
+NAMES = NameMap(TOOLS, ARGUMENTS)
 
-VARIABLES = ("QWEN_PROJECT_DIR",)
-LIMITS = {"": 60.0}
-MOST: dict[str, float] = {}
-ALWAYS_ZERO = False
+PROJECT_ENV_VARS = ("QWEN_PROJECT_DIR",)
+DEFAULT_TIMEOUTS = {"": 60.0}
+MAX_TIMEOUTS: dict[str, float] = {}
+EXIT_ZERO_ONLY = False
 
 NOTES = (
     "A `timeout` of 1000 or more in its settings is taken for milliseconds.",
@@ -85,7 +83,7 @@ NOTES = (
     "It ends a turn itself after 7 blocks of `Stop` in a row.",
 )
 
-_read = Shape(
+_read = ClaudeStyleReader(
     NAME,
     events=EVENTS,
     names=NAMES,
@@ -102,26 +100,26 @@ def read(payload: dict[str, object], event: str) -> Message:
     return message
 
 
-def _after_tool(said: Said, message: Message) -> Answer:
+def _after_tool(reply: Reply, message: Message) -> Json:
     """PostToolUse: text for the model is added, the turn can be ended; nothing else is obeyed."""
-    fields: Answer = {"additionalContext": said.text} if said.text else {}
-    top = end_of_turn(said) if said.action == "stop" else {}
-    return with_person(said, {**top, **specific(message, fields)})
+    fields: Json = {"additionalContext": reply.text} if reply.text else {}
+    top = end_of_turn(reply) if reply.action == "stop" else {}
+    return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
-FORMS = {
-    "SessionStart": Form("context, person", telling),
-    "UserPromptSubmit": Form("block, context, person", after),
-    "PreToolUse": Form("ask, block, person", before_tool),
-    "PermissionRequest": Form("allow, allow with arguments, ask, block, person", permission),
-    "PostToolUse": Form("stop, context, person", _after_tool),
-    "PostToolUseFailure": Form("context, person", telling),
-    "Stop": Form("block, person", ending),
-    "SubagentStop": Form("block, person", ending),
-    "Notification": Form("person", telling),
+RESPONSE_FORMATS = {
+    "SessionStart": ResponseFormat("context, user_message", render_notification),
+    "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
+    "PreToolUse": ResponseFormat("ask, block, user_message", render_pre_tool),
+    "PermissionRequest": ResponseFormat("allow, allow with arguments, ask, block, user_message", render_permission),
+    "PostToolUse": ResponseFormat("stop, context, user_message", _after_tool),
+    "PostToolUseFailure": ResponseFormat("context, user_message", render_notification),
+    "Stop": ResponseFormat("block, user_message", render_stop),
+    "SubagentStop": ResponseFormat("block, user_message", render_stop),
+    "Notification": ResponseFormat("user_message", render_notification),
 }
 
-WIRING: Wiring = {
+INSTALL: InstallSpec = {
     "program": "qwen",
     "directory": ".qwen",
     "user": "settings.json",

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from hookrun import verdict as verdicts
-from hookrun.claude import names, output
-from hookrun.claude.events import GOES_ON, NOTHING, PERSON, TOP, failure_blocks, rules
-from hookrun.fastjson import dumps
-from hookrun.model import Failure, Run, Verdict
+from hookrun import verdicts
+from hookrun.claude import tables
+from hookrun.claude.tables import (
+    ANYTHING,
+    FLAG,
+    GOES_ON,
+    NOTHING,
+    OBJECT,
+    PERSON,
+    TEXT,
+    TEXTS,
+    TOP,
+    failure_blocks,
+    rules,
+)
+from hookrun.fastjson import dumps, loads, type_name
+from hookrun.model import Failure, HookResult, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.claude.events import Rules
+    from hookrun.claude.tables import Rules
     from hookrun.model import Hook, Outcome
 
     Fields = Mapping[str, object]
+    from collections.abc import Mapping
+
+    from hookrun.claude.tables import FieldTypes, Holds
+
+    Answer = dict[str, object]
 
 VETO = 2
 """The exit status that refuses."""
@@ -33,7 +50,7 @@ FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', 
 """What plain text has in it that was meant for an answer."""
 
 
-LONGEST = 10_000
+MAX_TEXT = 10_000
 """Characters of a text that an agent is given as they are."""
 PREVIEW = 2_000
 """Characters of a longer one that it sees."""
@@ -42,41 +59,45 @@ LIMITED = ("message", "additional_context", "system_message")
 """The texts of a verdict that an agent is not given beyond a length."""
 
 
-class Answered:
-    """What a hook answered: `given` is a verdict or a failure, `notes` is what else there is to say.
+class Interpretation:
+    """What a hook answered: `result` is a verdict or a failure, `notes` is what else there is to say.
 
     `lost` is what would have an effect in Claude Code and has none here: the person is told of it.
     """
 
-    __slots__ = ("given", "lost", "notes")
+    __slots__ = ("lost", "notes", "result")
 
-    def __init__(self, given: Verdict | Failure) -> None:
-        self.given = given
+    def __init__(self, result: Verdict | Failure) -> None:
+        self.result = result
         self.notes: list[str] = []
         self.lost: list[str] = []
 
 
-def settled(hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]) -> Run:
+def to_hook_result(
+    hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
+) -> HookResult:
     """Return the run of a hook that has ended: what it answered at hookrun's `event`, and what that comes to.
 
     `context` is the one that it has read. `keep` puts a text that is too long into a file and returns its path.
     """
-    answer = answered(hook, event, context, outcome)
-    if isinstance(answer.given, Verdict):
+    answer = interpret(hook, event, context, outcome)
+    if isinstance(answer.result, Verdict):
         for name in LIMITED:
-            text = getattr(answer.given, name)
-            if text is not None and len(text) > LONGEST:
+            text = getattr(answer.result, name)
+            if text is not None and len(text) > MAX_TEXT:
                 whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
-                setattr(answer.given, name, limited(text, keep, whole=whole))
-    failure = answer.given if isinstance(answer.given, Failure) else None
-    on_failure = hook.on_failure if failure_blocks(names.event(event)) else "continue"
-    run = Run(hook, verdicts.settle(hook, answer.given, on_failure=on_failure), outcome=outcome, failure=failure)
+                setattr(answer.result, name, shorten(text, keep, whole=whole))
+    failure = answer.result if isinstance(answer.result, Failure) else None
+    on_failure = hook.on_failure if failure_blocks(tables.native_event(event)) else "continue"
+    run = HookResult(
+        hook, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), outcome=outcome, failure=failure
+    )
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run
 
 
-def limited(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str:
+def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str:
     """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it.
 
     Unless it is the `whole` text, more was printed than `max_output` lets be kept.
@@ -85,31 +106,31 @@ def limited(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str
     where = f"{'all of it' if whole else 'what was kept of it'} is in {path}"
     if path is None:
         where = "the rest could not be kept"
-    return f"[{len(text)} characters, more than the {LONGEST} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
+    return f"[{len(text)} characters, more than the {MAX_TEXT} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
-def answered(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Answered:
+def interpret(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Interpretation:
     """Return what a run of a hook at hookrun's `event` answered, in the context that it has read."""
-    return Reading(hook, event, context, outcome).result()
+    return OutputInterpreter(hook, event, context, outcome).result()
 
 
-class Reading:
+class OutputInterpreter:
     """One run of a hook that is being read."""
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
-        self.native = names.event(event)
+        self.native = tables.native_event(event)
         self.rules: Rules = rules(self.native)
         self.context = context
         self.outcome = outcome
         self.verdict = Verdict()
-        self.answer = Answered(self.verdict)
+        self.answer = Interpretation(self.verdict)
 
-    def result(self) -> Answered:
+    def result(self) -> Interpretation:
         """Return what it answered."""
         outcome, said = self.outcome, self._said()
         if outcome.failure is not None:
-            self.answer.given = outcome.failure
+            self.answer.result = outcome.failure
             if outcome.stdout.strip():
                 self._note("what it had printed by then does not count")
         elif outcome.exit_code == VETO:
@@ -118,11 +139,11 @@ class Reading:
             self._take(said)
             self._ended(outcome)
         elif isinstance(said, Failure):
-            self.answer.given = said
+            self.answer.result = said
         elif outcome.exit_code:
-            self.answer.given = verdicts.ended_badly(outcome)
+            self.answer.result = verdicts.exit_failure(outcome)
         elif said and self.hook.kind == "url":
-            self.answer.given = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
+            self.answer.result = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
         elif said:
             self._plain(said)
         self._go_on()
@@ -131,8 +152,8 @@ class Reading:
     def _ended(self, outcome: Outcome) -> None:
         """Say that an exit status does not count beside an answer. Of one that was killed only a refusal counts."""
         code = outcome.exit_code or 0
-        if code < 0 and self.verdict.action not in verdicts.COUNTS_ANYWAY:
-            self.answer.given = verdicts.ended_badly(outcome)
+        if code < 0 and self.verdict.action not in verdicts.BINDING_ACTIONS:
+            self.answer.result = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self._note(f"its {how} does not count beside its answer")
@@ -149,8 +170,8 @@ class Reading:
         if outcome.truncated and outcome.stdout.lstrip().startswith(b"{"):
             return Failure("bad_verdict", f"its output is longer than max_output ({self.hook.max_output} bytes)")
         try:
-            return output.read(outcome.stdout, self.native)
-        except output.UnreadableError as error:
+            return read_output(outcome.stdout, self.native)
+        except UnreadableError as error:
             return Failure("bad_verdict", f"{error}{verdicts.stderr_tail(outcome)}")
 
     def _veto(self, said: dict[str, object] | str | Failure) -> None:
@@ -159,7 +180,7 @@ class Reading:
             self._take(said)
         elif said:
             self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
-        reason = verdicts.text_of(self.outcome.stderr)
+        reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
             self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))
             return
@@ -234,7 +255,7 @@ class Reading:
         if decision is not None:
             verdict.action = DECISIONS[decision]
         if isinstance(updated, dict) and verdict.action != "block":
-            verdict.modified_args = names.canonical_arguments(self.context, updated)
+            verdict.modified_args = tables.canonical_arguments(self.context, updated)
             if verdict.action == "continue":
                 verdict.action = "modify"
         if verdict.action in ("block", "ask"):
@@ -252,7 +273,7 @@ class Reading:
             return
         verdict.action = "allow"
         if isinstance(decision.get("updatedInput"), dict):
-            verdict.modified_args = names.canonical_arguments(self.context, decision["updatedInput"])
+            verdict.modified_args = tables.canonical_arguments(self.context, decision["updatedInput"])
         if decision.get("updatedPermissions"):
             self._lose("updatedPermissions of its answer cannot be passed on")
 
@@ -300,3 +321,106 @@ def _text(value: object) -> str | None:
 def _shown(said: str | Failure) -> str:
     text = said.detail if isinstance(said, Failure) else said
     return dumps(text[:200])
+
+
+MAX_SHOWN = 80
+BLANK = (
+    "\ufeff \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""What JavaScript takes for white space (ECMA-262, String.prototype.trim)."""
+
+ALLOWS: FieldTypes = {"behavior": ("allow", "deny"), "updatedInput": OBJECT, "updatedPermissions": ANYTHING}
+DENIES: FieldTypes = {"behavior": ("allow", "deny"), "message": TEXT, "interrupt": FLAG}
+"""What the `decision` of PermissionRequest holds."""
+
+
+class UnreadableError(ValueError):
+    """A hook's output looks like an answer and is none; the message says what was found and what was expected."""
+
+
+def read_output(stdout: bytes, event: str) -> Answer | str:
+    """Return the answer that a hook has printed at an event of Claude's, else its plain text, empty for nothing.
+
+    Raises UnreadableError for what begins and ends like an object and is no answer.
+    """
+    text = stdout.decode("utf-8", "replace").strip(BLANK)
+    if not (text.startswith("{") and text.endswith("}")):
+        return text
+    try:
+        answer = loads(text)
+    except (ValueError, RecursionError) as error:
+        if _is_lines_of_others(text):
+            return text
+        raise UnreadableError(f"stdout is no JSON: {_excerpt(text)} ({error})") from None
+    if not isinstance(answer, dict):  # cannot be: it begins with {
+        return text
+    if answer.get("async") is not True:
+        _check(answer, event)
+    return answer
+
+
+def _is_lines_of_others(text: str) -> bool:
+    """Tell whether a text is lines of JSON, none of which says anything to Claude Code."""
+    lines = [line for line in text.splitlines() if line.strip(BLANK)]
+    try:
+        values = [loads(line) for line in lines]
+    except (ValueError, RecursionError):
+        return False
+    return len(lines) > 1 and not any(isinstance(each, dict) and not TOP.keys().isdisjoint(each) for each in values)
+
+
+def _check(answer: Answer, event: str) -> None:
+    """Raise UnreadableError where a field does not hold what it should. Unknown fields are fine."""
+    _check_fields(answer, TOP, "")
+    own = answer.get("hookSpecificOutput")
+    if not isinstance(own, dict):
+        return
+    name, fields = own.get("hookEventName"), rules(event).fields
+    if name is None:
+        raise UnreadableError(f'hookSpecificOutput has no hookEventName, expected "{event}"')
+    if name != event:
+        raise UnreadableError(f'hookSpecificOutput.hookEventName is {_quoted(name)}, expected "{event}"')
+    if fields is None:
+        raise UnreadableError(f"hookSpecificOutput at {event}, expected none: it has none there")
+    _check_fields(own, fields, "hookSpecificOutput.")
+    decision = own.get("decision")
+    if event == "PermissionRequest" and isinstance(decision, dict):
+        where = "hookSpecificOutput.decision."
+        if "behavior" not in decision:
+            raise UnreadableError(f'{where}behavior is missing, expected "allow" or "deny"')
+        _check_fields(decision, DENIES if decision["behavior"] == "deny" else ALLOWS, where)
+
+
+def _check_fields(given: Mapping[str, object], fields: FieldTypes, where: str) -> None:
+    for name, holds in fields.items():
+        if name in given and not _holds(given[name], holds):
+            expected = " or ".join(map(dumps, holds)) if isinstance(holds, tuple) else holds
+            raise UnreadableError(f"{where}{name} is {_quoted(given[name])}, expected {expected}")
+
+
+def _holds(value: object, holds: Holds) -> bool:
+    if isinstance(holds, tuple):
+        return isinstance(value, str) and value in holds
+    return FITS[holds](value)
+
+
+FITS: Mapping[str, Callable[[object], bool]] = {
+    TEXT: lambda value: isinstance(value, str),
+    FLAG: lambda value: isinstance(value, bool),
+    OBJECT: lambda value: isinstance(value, dict),
+    TEXTS: lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    ANYTHING: lambda _value: True,
+}
+
+
+def _quoted(value: object) -> str:
+    return type_name(value) if isinstance(value, (dict, list)) else _truncated(dumps(value))
+
+
+def _excerpt(text: str) -> str:
+    return _truncated(dumps(text))
+
+
+def _truncated(shown: str) -> str:
+    return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.claude import names
+from hookrun.claude import tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,22 +75,22 @@ RESUMES = frozenset({"TaskResume"})
 """Events by which other agents say that a session goes on."""
 
 
-def of(event: str, context: Context) -> Payload:
+def build_payload(event: str, context: Context) -> Payload:
     """Return what a hook reads: Claude Code's own message where it fires, else one made of the context.
 
     `event` is hookrun's name. The arguments are those that hooks before this one have left.
     """
-    native = names.event(event)
+    native = tables.native_event(event)
     given = context.get("payload")
     if context.get("agent") == "claude" and isinstance(given, dict) and given.get("hook_event_name") == native:
-        changed = {"tool_input": names.arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
+        changed = {"tool_input": tables.native_arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
         return {**given, **changed}
     payload: Payload = {name: _text(context.get(field)) for name, field in COMMON.items()}
     payload |= {name: context[field] for name, field in ANYWHERE.items() if context.get(field) is not None}
     if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:
         payload["permission_mode"] = mode
     payload["hook_event_name"] = native
-    if event not in names.EVENTS or native in WITH_TOOL:
+    if event not in tables.EVENTS or native in WITH_TOOL:
         _tool(payload, context)
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
@@ -104,8 +104,8 @@ def of(event: str, context: Context) -> Payload:
 
 def _fields(event: str) -> list[tuple[str, str]]:
     """Return Claude's names and hookrun's of an event's fields; all there may be where Claude has no such event."""
-    native = names.event(event)
-    if event in names.EVENTS:
+    native = tables.native_event(event)
+    if event in tables.EVENTS:
         return list(FIELDS.get(native, {}).items())
     return [*TOOL.items(), ("prompt", "user_prompt"), ("last_assistant_message", "assistant_response"),
             ("error", "tool_result_error"), ("file_path", "file_path")]  # fmt: skip
@@ -125,10 +125,10 @@ WITH_TOOL = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "Permi
 
 
 def _tool(payload: Payload, context: Context) -> None:
-    name = names.tool(context)
+    name = tables.native_tool(context)
     if name is not None:
         payload["tool_name"] = name
-        payload["tool_input"] = names.arguments(context)
+        payload["tool_input"] = tables.native_arguments(context)
 
 
 def _after(payload: Payload, context: Context) -> None:
@@ -188,7 +188,7 @@ MORE: Mapping[str, Callable[[Payload, Context], None]] = {
 def response(context: Context) -> object:
     """Return what a tool gave in the shape that Claude's tool of that kind has; its text where that is not known."""
     output = _text(context.get("tool_result_output"))
-    args = names.arguments(context)
+    args = tables.native_arguments(context)
     path = args.get("file_path")
     match context.get("tool_name"):
         case "bash":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.config.problem import printable
+from hookrun.config.diagnostics import printable
 from hookrun.observe.costs import money
 from hookrun.observe.database import Store, StoreError, default_path
 from hookrun.observe.export import FORMATS
@@ -50,7 +50,7 @@ LONGEST = 60
 @click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="For programs; default tables.")
 @click.option("--home", metavar="DIR", help="Whose metrics: default HOME.")
 @click.option("--db", metavar="FILE", help="A database in the place of that in the home directory.")
-def command(
+def metrics_command(
     session_id: str | None, days: float | None, form: str | None, home: str | None, db: str | None, *, as_json: bool
 ) -> None:
     """Show what hooks have learned about the work: sessions, quality, times, costs, errors and what fixed them."""

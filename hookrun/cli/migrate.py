@@ -1,33 +1,38 @@
-"""`hookrun migrate`: hooks in Claude Code's settings as declarations of hookrun's own; shown, and written if asked."""
+"""`hookrun migrate`: convert hooks in Claude Code's settings into hookrun's own form; show the result, or write it."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here, home_of
-from hookrun.cli.making import told
-from hookrun.config import claude
-from hookrun.config.compile import included_path
-from hookrun.config.file import File, load
-from hookrun.config.find import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
-from hookrun.config.migrate import Migrated, migrate
-from hookrun.config.parsed import ParseError
-from hookrun.config.problem import printable, shown
-from hookrun.scaffold import writing
-from hookrun.wiring.change import Change
-from hookrun.wiring.files import WiringError, existing
-from hookrun.wiring.json_edit import Json
+from hookrun.cli.common import (
+    FAILED,
+    home_option,
+    is_interactive,
+    json_option,
+    print_json,
+    resolve_home,
+    warn,
+    working_directory,
+)
+from hookrun.config import claude_settings
+from hookrun.config.claude_migrate import Migrated, migrate
+from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.diagnostics import quote
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
+from hookrun.config.load import included_path
+from hookrun.config.parse import ParseError
+from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
+from hookrun.edit.json_edit import Json
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrun.wiring.files import Existing
+    from hookrun.edit.file_change import ExistingFile
 
 EXAMPLES = """\b
 Examples:
@@ -35,49 +40,49 @@ Examples:
   hookrun migrate ~/.claude/settings.json --write
   hookrun migrate .claude/settings.json --json
 
-Exit status: 0 it is shown or written, 1 it cannot be.
+Exit status: 0 shown or written, 1 it cannot be.
 """
 REST = "claude-hooks.json"
-"""What stays in Claude Code's form lies beside the declarations, which include it."""
+"""The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 
 @click.command(name="migrate", epilog=EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--write", is_flag=True, help="Write it; at a terminal you are asked before a file is changed.")
-@click.option("--yes", is_flag=True, help="With --write: change files that are there without a question.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
-@click.option("--home", metavar="DIR", help="Whose settings and declarations: default HOME.")
+@click.option("--write", is_flag=True, help="Write the files; on a terminal asks before changing one.")
+@click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
+@json_option
+@home_option
 @click.pass_context
-def command(ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool) -> None:
-    """Turn the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
+def migrate_command(
+    ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool
+) -> None:
+    """Convert the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
 
-    Shows what would be written as a diff, and on stderr what changes by it. What hookrun's form cannot say is kept in
-    Claude Code's, in a file that is included. FILE itself is left as it is.
+    Shows the new files as a diff, and on stderr what behaves differently. Hooks that hookrun's form cannot express stay
+    in Claude Code's, in a file that is included. FILE itself does not change.
     """
-    path = os.path.normpath(os.path.join(here(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
-    target = _target(path, home_of(home))
-    try:
-        now = existing(target)
-        migrated = migrate(_read(path), _declared(now))
-        changes = _planned(now, migrated, path, home_of(home))
-    except WiringError as error:
-        raise click.ClickException(str(error)) from error
+    own_home = resolve_home(home)
+    path = os.path.normpath(os.path.join(working_directory(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
+    target = _target(path, own_home)
+    now = existing(target)
+    migrated = migrate(_read(path), _declared(now))
+    changes = _planned(now, migrated, path, own_home)
     if as_json:
         report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
-        click.echo(json.dumps(report, indent=2))
+        print_json(report)
     else:
         click.echo("\n".join(change.diff() for change in changes) or "there is nothing to take over")
         for note in migrated.notes:
-            click.echo(f"hookrun: {printable(note)}", err=True)
+            warn(note)
     if write and changes and not _write(changes, yes=yes):
         ctx.exit(FAILED)
 
 
-def _read(path: str) -> File:
+def _read(path: str) -> ConfigFile:
     """Return a file in Claude Code's form. Raises click.ClickException for any other."""
-    file = load(path, "project", claudes=True)
+    file = load_file(path, "project", claudes=True)
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
@@ -92,46 +97,46 @@ def _read(path: str) -> File:
 
 def _target(path: str, home: str) -> str:
     """Return the declaration file for the hooks of a settings file, in the same layer."""
-    if claude.is_settings(path):
-        base = claude.project_of(path)
+    if claude_settings.is_settings(path):
+        base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
             return f"{config_directory(home)}/hooks.json"
         return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
     return f"{os.path.dirname(path)}/coder.json"
 
 
-def _parsed(now: Existing) -> Json:
+def _parsed(now: ExistingFile) -> Json:
     try:
         return Json(now.text(), "json")
     except ParseError as error:
         msg = f"{now.path}: {error}; mend it first"
-        raise WiringError(msg) from error
+        raise FileError(msg) from error
 
 
-def _declared(now: Existing) -> list[object]:
+def _declared(now: ExistingFile) -> list[object]:
     hooks = _parsed(now).at(("hooks",))
     return hooks if isinstance(hooks, list) else []
 
 
-def _planned(now: Existing, migrated: Migrated, path: str, home: str) -> list[Change]:
-    """Return the files to write for the settings at `path`. Raises WiringError where they cannot be added to."""
+def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> list[FileChange]:
+    """Return the files to write for the settings at `path`. Raises FileError where they cannot be added to."""
     directory = os.path.dirname(now.path)
     for name in OTHERS:
         if os.path.exists(f"{directory}/{name}"):
             msg = f"{directory}/{name}: found declarations in YAML, expected JSON; take what --json prints in by hand"
-            raise WiringError(msg)
+            raise FileError(msg)
     text = _parsed(now)
     if not isinstance(text.data, dict):
         msg = f"{now.path}: found no object, expected one with hooks; mend it first"
-        raise WiringError(msg)
-    changes: list[Change] = []
+        raise FileError(msg)
+    changes: list[FileChange] = []
     if migrated.hooks:
         text = _with(text, ("hooks",), migrated.hooks, now)
     if migrated.rest:
         name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
         rest = existing(f"{directory}/{name}")
         kept = json.dumps({"hooks": migrated.rest}, indent=2, ensure_ascii=False) + "\n"
-        changes.append(Change(rest.path, rest, rest.encoded(kept)))
+        changes.append(FileChange(rest.path, rest, rest.encoded(kept)))
         if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
             text = text.add((), {}, "hookrun")
         text = _with(text, ("hookrun", "include"), [name], now)
@@ -139,8 +144,8 @@ def _planned(now: Existing, migrated: Migrated, path: str, home: str) -> list[Ch
         text = _not_included(text, now.path, path, home, migrated)
     if text.data != _parsed(now).data:
         written = text.text if text.text.endswith("\n") else text.text + "\n"
-        changes.insert(0, Change(now.path, now, now.encoded(written)))
-    return [change for change in changes if change.is_one]
+        changes.insert(0, FileChange(now.path, now, now.encoded(written)))
+    return [change for change in changes if change.has_effect]
 
 
 def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
@@ -151,9 +156,9 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: it includes {path} no more: these hooks would run twice")
-    if text.at(("hookrun", "include_claude")) is True and claude.is_settings(path):
+    if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
         others = [
-            each for each in _taken_in_besides(declarations, path) if load(each, "project", claudes=True).handlers
+            each for each in _taken_in_besides(declarations, path) if load_file(each, "project", claudes=True).handlers
         ]
         if others or declarations.startswith(f"{config_directory(home)}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
@@ -161,7 +166,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
                 f"{declarations}: include_claude takes in {besides}: these hooks would run twice; "
                 "take include_claude out of it, and name under include what it is to take in besides"
             )
-            raise WiringError(msg)
+            raise FileError(msg)
         text = text.remove(("hookrun", "include_claude"))
         migrated.notes.append(f"{declarations}: include_claude is taken out: these hooks would run twice")
     return text
@@ -174,32 +179,31 @@ def _taken_in_besides(declarations: str, path: str) -> list[str]:
     return [each for each in found if os.path.realpath(each) != os.path.realpath(path) and os.path.exists(each)]
 
 
-def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Existing) -> Json:
+def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:
     """Return the text with items at the end of the list at a path, which is made where it is not there."""
     listed = text.at(path)
     if listed is None:
         return text.add(path[:-1], list(items), path[-1])
     if not isinstance(listed, list):
         msg = f"{now.path}: found {'.'.join(path)} that is no list, expected one; take what --json prints in by hand"
-        raise WiringError(msg)
+        raise FileError(msg)
     for item in items:
         if item not in listed:
             text = text.add(path, item)
     return text
 
 
-def _write(changes: list[Change], *, yes: bool) -> bool:
-    """Write the files; tell whether that was done."""
+def _write(changes: list[FileChange], *, yes: bool) -> bool:
+    """Write the files; return whether they were written."""
     there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
         question = f"Change {' and '.join(there)}?"
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            click.echo(f"hookrun: found {shown(there[0])} already; add --yes to change it", err=True)
+        if not is_interactive():
+            warn(f"{quote(there[0])} exists; add --yes to change it")
             return False
-        if not click.confirm(printable(question)):
+        if not click.confirm(escape(question)):
             return False
-    with told():
-        writing.write(changes)
+    apply_all(changes)
     for change in changes:
-        click.echo(printable(f"written: {change.path}"), err=True)
+        click.echo(escape(f"written: {change.path}"), err=True)
     return True

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 
-from hookrun import __version__
-from hookrun.config.find import identity
+from hookrun.conditions import ConditionEvaluator
+from hookrun.config.discovery import identity
 from hookrun.fastjson import scan
-from hookrun.match import View
 from hookrun.model import Hook
+from hookrun.state import cache_dir
+from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.find import Found
+    from hookrun.config.discovery import ConfigFiles
 
     Globs = list[str] | None
     Conditions = dict[str, list[str]] | None
@@ -37,7 +38,7 @@ class Compiled:
     What turns out to be damaged further down in a cache file is compiled anew from `found`.
     """
 
-    def __init__(self, text: str, found: Found) -> None:
+    def __init__(self, text: str, found: ConfigFiles) -> None:
         """Take the header of a compiled text. Raises ValueError, KeyError or TypeError for any other text."""
         header, end = scan(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
@@ -91,7 +92,7 @@ class Compiled:
         return Hook.from_dict(data)
 
     def _compile_again(self) -> None:
-        from hookrun.config.store import build
+        from hookrun.config.cache_writer import build
 
         self.__init__(build(self._found), self._found)  # type: ignore[misc]
 
@@ -104,7 +105,7 @@ class Declared:
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] = {}
-        self._view = View(self._context)
+        self._view = ConditionEvaluator(self._context)
         self._selected: dict[int, set[int]] = {}
 
     def __len__(self) -> int:
@@ -129,7 +130,7 @@ class Declared:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Tell whether the hook applies in this context."""
         if context is not self._context:
-            self._context, self._view, self._selected = context, View(context), {}
+            self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
         layer = self._rows[index][0]
         if layer not in self._selected:  # a layer at a time: what a project declares keeps no user's guard waiting
             rows = enumerate(self._rows)
@@ -143,19 +144,14 @@ class Declared:
         return self._hooks[index]
 
 
-def directory(home: str) -> str:
-    """Return where the compiled declarations of an account lie."""
-    return home + "/.cache/hookrun"
-
-
-def path_for(found: Found) -> str:
+def path_for(found: ConfigFiles) -> str:
     """Return the cache file for these declaration files. Two sets of files that share one only take turns in it."""
     named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
     names = "\0".join(named).encode("utf-8", "surrogateescape")
-    return f"{directory(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
+    return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
-def load(found: Found) -> Compiled | None:
+def load(found: ConfigFiles) -> Compiled | None:
     """Return the compiled declarations, from the cache while it can be believed, else compiled; None without any."""
     if not found.files:
         return None
@@ -166,7 +162,7 @@ def load(found: Found) -> Compiled | None:
             return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass
-    from hookrun.config.store import build
+    from hookrun.config.cache_writer import build
 
     return Compiled(build(found), found)
 

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.claude import names as claude_names
-from hookrun.claude.matched import TOOL_EVENTS
-from hookrun.config import plain, words
-from hookrun.config.check import Checked
-from hookrun.config.claude_doubts import VOID, doubt_rule
-from hookrun.config.fields import HOOK_FIELDS, TRUSTED_LAYERS, WORD, names
-from hookrun.config.problem import nearest, shown
-from hookrun.config.rules import HEADER_VARIABLE, MILLISECONDS, OF_THE_BODY, nothing_relative
-from hookrun.config.scope import free_name, made_name
-from hookrun.config.shapes import Choice, Field, Flag, Many, Number, Text
-from hookrun.config.values import Place, keep
+from hookrun.claude import tables as claude_names
+from hookrun.claude.matcher import TOOL_EVENTS
+from hookrun.config import command_words
+from hookrun.config.claude_lint import VOID, lint_rule
+from hookrun.config.diagnostics import closest, quote
+from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
+from hookrun.config.validate import (
+    HEADER_VARIABLE,
+    MILLISECONDS,
+    OF_THE_BODY,
+    ValidatedHook,
+    default_name,
+    reject_relative_paths,
+    unique_name,
+)
+from hookrun.config.validate_value import Location, validate_into
 from hookrun.model import Hook
 
 if TYPE_CHECKING:
-    from hookrun.config.claude import Entry
-    from hookrun.config.scope import Scope
-    from hookrun.config.source import Document
+    from hookrun.config.claude_settings import HandlerEntry
+    from hookrun.config.parse import Document
+    from hookrun.config.validate import Scope
 
 OURS = names(HOOK_FIELDS)
 
 FIELDS = names(
     (
         Field("command", OURS["command"].shape, "A shell command line, or with `args` a program."),
-        Field("args", Many(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
+        Field("args", ListOf(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
         Field("url", OURS["url"].shape, "An address that the input is posted to."),
         Field("headers", OURS["headers"].shape, "Headers of the request."),
         Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
         Field("timeout", Number(0), "Seconds."),
-        Field("if", Text("a permission rule such as Bash(git *)"), "A permission rule."),
-        Field("async", Flag(), "Whether it is started and not waited for."),
-        Field("asyncRewake", Flag(), "The same, and its exit status 2 wakes Claude."),
+        Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
+        Field("async", Bool(), "Whether it is started and not waited for."),
+        Field("asyncRewake", Bool(), "The same, and its exit status 2 wakes Claude."),
         Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
     )
 )
@@ -64,7 +69,7 @@ FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_outpu
 """The `defaults` of a file that also hold for hooks in Claude Code's form: what that form says nothing of."""
 
 
-def session_end(entries: list[Entry]) -> float:
+def session_end(entries: list[HandlerEntry]) -> float:
     """Return the seconds that the hooks of the end of a session share: as the longest of their timeouts says."""
     given = [
         entry.handler.get("timeout")
@@ -74,12 +79,12 @@ def session_end(entries: list[Entry]) -> float:
     return min(LONGEST_END, max([SESSION_END, *(float(each) for each in given if isinstance(each, int | float))]))
 
 
-def check_handler(
-    document: Document, entry: Entry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
-) -> Checked:
+def validate_handler(
+    document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
+) -> ValidatedHook:
     """Check a handler and make its hook. `ends_in` is the time at the end of a session, `plugin` the plugin's root."""
-    checked = Checked()
-    at = Place(document, entry.path, checked.problems)
+    checked = ValidatedHook()
+    at = Location(document, entry.path, checked.problems)
     event = EVENTS.get(entry.event)
     if event is None:
         expected = (
@@ -88,17 +93,17 @@ def check_handler(
         at.warn(entry.event, expected, "leave it to Claude Code")
         return checked
     if not isinstance(entry.handler, dict):
-        at.mistaken(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
+        at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
         checked.for_file = [*checked.problems]
         return checked
-    if plain.FIRES.search(str(entry.handler.get("command"))):
+    if command_words.FIRES.search(str(entry.handler.get("command"))):
         return checked  # hookrun's own wiring: what it would run is all that is declared here
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
     error = _unsupported(type_, given, entry, at)
     kind, target = _target(given, str(type_), plugin)
     if scope.layer in TRUSTED_LAYERS:
-        nothing_relative({kind: target}, at)
+        reject_relative_paths({kind: target}, at)
     _doubtful(entry, given, at)
     errors = [str(problem) for problem in checked.problems if problem.severity == "error"]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
@@ -110,7 +115,7 @@ def check_handler(
     checked.hook = Hook.from_dict(
         {
             **fields,
-            "name": free_name(_name(kind, target) if target else str(type_ or "hook"), scope),
+            "name": unique_name(_name(kind, target) if target else str(type_ or "hook"), scope),
             "events": [event],
             "kind": kind,
             "target": target,
@@ -120,8 +125,8 @@ def check_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            "look": plain.look_for(kind, target, filled=FILLED),
-            "words": words.file_words(kind, target),
+            "look": command_words.program_and_script(kind, target, filled=FILLED),
+            "words": command_words.file_words(kind, target),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }
@@ -129,34 +134,34 @@ def check_handler(
     return checked
 
 
-def _given(handler: dict[str, object], at: Place) -> dict[str, object]:
+def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
     """Return the fields that fit; report the others, and warn of keys that look like a mistake."""
     given: dict[str, object] = {}
     for key, value in handler.items():
         if key in FIELDS:
-            keep(given, FIELDS[key], value, at)
+            validate_into(given, FIELDS[key], value, at)
         elif key not in KNOWN and (near := _near(key)):
             at.at(key).warn(
-                f"the unknown key {shown(key)}", "a field that Claude Code knows", "correct it", nearest=near
+                f"the unknown key {quote(key)}", "a field that Claude Code knows", "correct it", nearest=near
             )
     return given
 
 
 def _near(key: str) -> str | None:
-    return nearest(key.partition("_")[0], KNOWN) if "_" in key else nearest(key, KNOWN)
+    return closest(key.partition("_")[0], KNOWN) if "_" in key else closest(key, KNOWN)
 
 
-def _unsupported(type_: object, given: dict[str, object], entry: Entry, at: Place) -> str | None:
+def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, at: Location) -> str | None:
     """Return why a handler that Claude Code takes is not run here; report one that it does not take."""
     if type_ in NOT_RUN:
-        found = f"a handler of type {shown(type_)}"
+        found = f"a handler of type {quote(type_)}"
         at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
         return f"{at.document.path}: {found}, which only Claude Code can run"
     if type_ not in NEEDED:
         expected = '"command" or "http", or "prompt", "agent" or "mcp_tool" for Claude Code alone'
         where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
-        near = nearest(type_, [*NEEDED, *NOT_RUN]) if isinstance(type_, str) else None
-        found = f"type {shown(type_)}" if type_ is not None else "no type"
+        near = closest(type_, [*NEEDED, *NOT_RUN]) if isinstance(type_, str) else None
+        found = f"type {quote(type_)}" if type_ is not None else "no type"
         where.report(found, f"{expected} {VOID}", "correct it", nearest=near)
         return None
     needed = NEEDED[str(type_)]
@@ -183,7 +188,7 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
 def _name(kind: str, target: str | list[str]) -> str:
     if isinstance(target, list):  # a script is one wherever the project is
         target = [word.removeprefix(FILLED[0]) for word in target]
-    return made_name(kind, target)
+    return default_name(kind, target)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:
@@ -191,7 +196,7 @@ def _in_plugin(text: str, plugin: str | None) -> str:
     return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
 
 
-def _meaning(entry: Entry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
+def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
     """Return what the handler's fields come to as fields of a hook."""
     handler = entry.handler if isinstance(entry.handler, dict) else {}
     background = given.get("async") is True or given.get("asyncRewake") is True
@@ -228,26 +233,26 @@ def _only(allowed: list[str], text: str) -> str:
     return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 
-def _doubtful(entry: Entry, given: dict[str, object], at: Place) -> None:
+def _doubtful(entry: HandlerEntry, given: dict[str, object], at: Location) -> None:
     """Warn about what Claude Code takes and what is seldom meant."""
     timeout = given.get("timeout")
     if isinstance(timeout, float) and timeout >= MILLISECONDS:
         found = f"{timeout:g} seconds"
         at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
     if "if" in given and entry.event in TOOL_EVENTS:
-        doubt_rule(str(given["if"]), at.at("if"))
+        lint_rule(str(given["if"]), at.at("if"))
     elif "if" in given:
         expected = f"if only on {', '.join(sorted(TOOL_EVENTS))} (here the hook never runs)"
         at.at("if").warn(f"if on {entry.event}", expected, "remove it")
     handler = entry.handler if isinstance(entry.handler, dict) else {}
     if handler.get("onFailure", "continue") not in ("continue", "block"):
         at.at("onFailure").warn(
-            shown(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
+            quote(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
         )
     for name in headers if isinstance(headers := given.get("headers"), dict) else ():
         if name.lower() in OF_THE_BODY:
             expected = "no header that says where the body ends (it is ignored)"
-            at.at("headers", name).warn(f"the header {shown(name)}", expected, "remove it")
+            at.at("headers", name).warn(f"the header {quote(name)}", expected, "remove it")
     if handler.get("once") is True:
         at.at("once").warn("once", "nothing (Claude Code obeys it in skills only)", "remove it")
     if given.get("asyncRewake") is True:

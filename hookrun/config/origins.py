@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.config.fields import BELONGS, HOOK_FIELDS, KINDS, TRUSTED_SETTINGS
+from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.compile import Examined
-    from hookrun.config.file import File
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.config_file import ConfigFile
+    from hookrun.config.load import LoadedConfig
+    from hookrun.config.parse import KeyPath
 
 OWN, DEFAULTS, MADE, BUILT_IN = "own", "defaults", "made", "built in"
 """Where a value can come from: the hook or setting itself, the file's `defaults`, what else is declared, hookrun."""
@@ -47,7 +47,7 @@ class Value:
         ]
 
 
-def hooks(examined: Examined) -> list[tuple[Hook, list[Value]]]:
+def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
     """Return the hooks in running order, each with its values in the order of the table of fields."""
     written = {id(hook): (file, path) for hook, file, path in examined.written}
     found = []
@@ -66,7 +66,7 @@ def _of_another(hook: Hook) -> Iterator[Value]:
             yield Value(field.name, value, OWN, hook.source, hook.line)
 
 
-def _of_entry(hook: Hook, file: File, path: KeyPath, examined: Examined) -> Iterator[Value]:
+def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfig) -> Iterator[Value]:
     entry = _entry(file, path)
     for field in HOOK_FIELDS:
         name = field.name
@@ -75,7 +75,7 @@ def _of_entry(hook: Hook, file: File, path: KeyPath, examined: Examined) -> Iter
         value = _value(hook, name)
         if name in entry:
             yield _placed(name, value, OWN, file, (*path, name))
-        elif BELONGS.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
+        elif REQUIRES.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
             yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
         elif name == "name" or (name == "cwd" and value != BUILT["cwd"]):
             yield Value(name, value, MADE)
@@ -83,7 +83,7 @@ def _of_entry(hook: Hook, file: File, path: KeyPath, examined: Examined) -> Iter
             yield Value(name, value, BUILT_IN)
 
 
-def _entry(file: File, path: KeyPath) -> dict[str, object]:
+def _entry(file: ConfigFile, path: KeyPath) -> dict[str, object]:
     index = path[-1]
     entry = file.entries[index] if isinstance(index, int) else None
     return entry if isinstance(entry, dict) else {}
@@ -95,9 +95,9 @@ def _value(hook: Hook, name: str) -> object:
     return hook.target if name in KINDS else getattr(hook, name)
 
 
-def _default_of(file: File, name: str, examined: Examined) -> File | None:
+def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFile | None:
     """Return the file whose `defaults` give the field: the file itself, or the nearest that includes it."""
-    by: File | None = file
+    by: ConfigFile | None = file
     while by is not None:
         own = by.settings.get("defaults")
         if isinstance(own, dict) and name in own:
@@ -106,12 +106,12 @@ def _default_of(file: File, name: str, examined: Examined) -> File | None:
     return None
 
 
-def _placed(name: str, value: object, origin: str, file: File, path: KeyPath) -> Value:
+def _placed(name: str, value: object, origin: str, file: ConfigFile, path: KeyPath) -> Value:
     line = file.document.key_position(path)[0] if file.document is not None else 1
     return Value(name, value, origin, file.path, line)
 
 
-def settings(examined: Examined) -> list[Value]:
+def settings(examined: LoadedConfig) -> list[Value]:
     """Return the settings in force; of those that each file has for itself, a value for each file that sets it."""
     found = []
     for name in TRUSTED_SETTINGS:

@@ -1,166 +1,392 @@
-"""The JSON Schema (draft 2020-12) of a declaration file, made from the table of fields."""
+"""The shapes a declared value can have: what the checker checks and what the JSON Schema is made from."""
 
 from __future__ import annotations
 
-from hookrun.config.claude import NATIVE
-from hookrun.config.claude_handler import NEEDED, NOT_RUN
-from hookrun.config.fields import BELONGS, HOOK_FIELDS, KINDS, SETTINGS
-from hookrun.config.shapes import (
-    Anything,
-    Choice,
-    Field,
-    Flag,
-    FlagOr,
-    Integer,
-    Many,
-    Number,
-    Record,
-    Scalar,
-    Shape,
-    Table,
-    Text,
+from dataclasses import dataclass
+
+from hookrun.events import EVENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """`true` or `false`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number greater than `above`."""
+
+    above: float
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number from `low` to `high`."""
+
+    low: int
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Str:
+    """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
+
+    `says` is how messages call it. `known` are the values that are proposed, `but_not` those that are refused.
+    """
+
+    says: str
+    pattern: str | None = None
+    known: tuple[str, ...] = ()
+    but_not: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One string out of `values`."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A string, a number or a boolean; numbers and booleans stand for their JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of `item`, of at least `least`; or `alone`: one value in the place of a list of one."""
+
+    item: Str | Scalar
+    says: str
+    alone: Str | Scalar | None = None
+    first: Str | None = None
+    least: int = 1
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """An object whose keys fit `key` and whose values fit `value`, with at least `least` of them."""
+
+    key: Str
+    value: Str | ListOf
+    says: str
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnyObject:
+    """Any object: what is in it is nobody's business here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An object with these fields and no others, none of them required."""
+
+    fields: tuple[Field, ...]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoolOr:
+    """`true`, `false`, or a record."""
+
+    record: Record
+
+
+Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyObject | Record | BoolOr
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: its name, the shape of its value, what it is for in a sentence, its default (None: it has none)."""
+
+    name: str
+    shape: Shape
+    description: str
+    default: object = None
+
+
+def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
+    """Return what a value of this shape is called in messages and in the reference."""
+    match shape:
+        case Bool():
+            return "true or false"
+        case Number(above):
+            return f"a number greater than {above:g}"
+        case Integer(low, None):
+            return f"an integer of at least {low}"
+        case Integer(low, high):
+            return f"an integer from {low} to {high}"
+        case Choice(values):
+            return " or ".join(f'"{value}"' for value in values)
+        case Scalar():
+            return "a string, number or boolean"
+        case AnyObject():
+            return "an object"
+        case BoolOr(record):
+            return f"true, false or {record.says}"
+        case Str() | ListOf() | MapOf() | Record():
+            return shape.says
+
+
+NO_NUL = r"[^\u0000]*"
+SOME_NO_NUL = r"[^\u0000]+"
+NOT_BLANK = r"[ \t\r\n]*[^\u0000 \t\r\n][^\u0000]*"
+NO_CONTROLS = r"[^\u0000-\u001f\u007f-\u009f]"
+IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
+DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
+ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
+
+KINDS = ("command", "args", "python", "url")
+"""The fields of which a hook has exactly one: it says what is run."""
+
+REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
+"""Fields that make sense beside one of KINDS only."""
+
+SYNONYMS = {
+    "argv": "args",
+    "async": "background",
+    "cmd": "command",
+    "disabled": "mode",
+    "enabled": "mode",
+    "environment": "env",
+    "if": "when",
+    "on_error": "on_failure",
+    "order": "priority",
+    "run": "command",
+    "script": "command",
+    "tool": "matcher",
+    "tool_name": "matcher",
+    "tools": "matcher",
+    "working_dir": "cwd",
+}
+"""What people write for a field whose name they do not remember."""
+
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+"""Fields that describe one hook: a file cannot set them for all of its hooks."""
+
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "cursor")
+"""The agents that are known by name; another name is a warning."""
+
+CONTEXT_FIELDS = (
+    "session_id",
+    "event",
+    "tool_name",
+    "tool_args",
+    "tool_result_output",
+    "tool_result_error",
+    "user_prompt",
+    "assistant_response",
+    "root_session_id",
+    "file_path",
+    "working_dir",
+    "version",
+    "agent",
+    "agent_event",
+    "agent_tool_name",
+    "request_id",
+    "timestamp",
+    "hook",
+    "metadata",
+    "tool_use_id",
+    "permission_mode",
+    "agent_id",
+    "transcript_path",
+    "stop_hook_active",
+    "checkpoint_data",
+    "error_info",
+    "payload",
+)
+"""The fields of a context: `when` and `unless` look at one of them or at something inside of one."""
+
+OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
+EVENT = Str("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
+WORD = Str("a string without NUL", NO_NUL)
+PATH = Str("a path", SOME_NO_NUL)
+DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
+ACCOUNT = Str("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+PATTERN = Str('names or globs with "|" between them', ALTERNATIVES)
+PATTERN_OR_EMPTY = Str('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
+CONDITIONS = MapOf(
+    Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
+    ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
+    "an object of dotted context path and glob",
+    least=1,
 )
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-Schema = dict[str, object]
+HOOK_FIELDS = (
+    Field(
+        "event",
+        ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
+        "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
+    ),
+    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs."),
+    Field(
+        "args",
+        ListOf(WORD, "a list of a program and its arguments", first=PATH),
+        "A program and its arguments, run without a shell.",
+    ),
+    Field(
+        "python",
+        Str('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
+        "A Python function that is called with the context.",
+    ),
+    Field(
+        "url",
+        Str("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
+        "An address that the context is posted to.",
+    ),
+    Field("interpreter", PATH, "The Python that runs a `python` hook, instead of hookrun's own."),
+    Field(
+        "headers",
+        MapOf(
+            Str("the name of an HTTP header", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
+            Str("a string without control characters", f"{NO_CONTROLS}*"),
+            "an object of header name and value",
+        ),
+        "Headers of the request to `url`; `$NAME` stands for a variable named in `allowed_env`.",
+    ),
+    Field(
+        "allowed_env",
+        ListOf(Str("the name of a variable", IDENTIFIER), "a list of names of variables", least=0),
+        "The environment variables that `headers` may use.",
+    ),
+    Field(
+        "matcher",
+        ListOf(PATTERN, "a glob on the tool's name or a list of globs, none of them empty", alone=PATTERN_OR_EMPTY),
+        "Only for these tools: globs, `|` between alternatives or a list, case-sensitive.",
+    ),
+    Field("when", CONDITIONS, "Only if all of these places in the context look like this."),
+    Field("unless", CONDITIONS, "Not if all of these places in the context look like this."),
+    Field("timeout", Number(0), "How many seconds the hook may take.", default=30),
+    Field("priority", Integer(0, 1000), "Lower runs first; equal ones run as declared.", default=500),
+    Field("parallel", Bool(), "Neighbours in order that all say true run side by side.", default=False),
+    Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
+    Field("exclusive", Bool(), "Never run two at once in one project on one machine.", default=False),
+    Field("on_failure", Choice(("continue", "block")), "What it means when this hook fails.", default="continue"),
+    Field(
+        "mode",
+        Choice(("enforce", "advise", "off")),
+        "`advise` turns a block into a message and tells a change without making it; `off` never runs.",
+        default="enforce",
+    ),
+    Field("background", Bool(), "Start the hook and do not wait for it: it has no say.", default=False),
+    Field("dialect", Choice(("hookrun", "claude")), "Which JSON the hook reads and writes.", default="hookrun"),
+    Field(
+        "agents",
+        ListOf(
+            Str("the name of an agent", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
+        ),
+        "Only for these agents.",
+    ),
+    Field(
+        "env",
+        MapOf(Str("the name of a variable", r"[^=\u0000]+"), WORD, "an object of variable and value"),
+        "Variables that are added to the hook's environment.",
+    ),
+    Field(
+        "env_policy",
+        Choice(("inherit", "scrub", "clean")),
+        "What the hook inherits: everything, everything but what looks like a credential, or next to nothing.",
+        default="inherit",
+    ),
+    Field(
+        "cwd",
+        Str('"project", "event" or a path', SOME_NO_NUL),
+        "Where the hook runs: at the project's root, where the agent is, or in this directory (relative to the root).",
+        default="project",
+    ),
+    Field("files", ListOf(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
+    Field("payload", Bool(), "Put the agent's whole message into the context.", default=False),
+    Field("max_output", Integer(1, 64 << 20), "How many bytes of each output stream are kept.", default=1 << 20),
+    Field(
+        "name",
+        Str("a name without control characters", f"{NO_CONTROLS}+"),
+        "What the hook is called, once in a file; made from the command when absent.",
+    ),
+    Field("description", Str("a string"), "What the hook is for, for people."),
+    Field("metadata", AnyObject(), "Anything, for tools."),
+)
+"""Every field of a hook."""
+
+AUDIT_FIELDS = (
+    Field("max_bytes", Integer(65536), "How large the log may grow before it is set aside.", default=10485760),
+    Field("keep", Integer(1), "How many logs that were set aside are kept.", default=5),
+)
+"""The fields of the setting `audit`."""
+
+DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
+"""The fields that `defaults` may set for every hook of a file."""
+
+SETTINGS = (
+    Field(
+        "defaults",
+        Record(DEFAULTS_FIELDS, "an object of hook fields"),
+        "Fields for every hook of this file and of the files it includes; a hook's own field counts more.",
+    ),
+    Field(
+        "on_error",
+        Choice(("continue", "block")),
+        "Whether an agent goes on or is refused when hookrun itself is in trouble (managed and user layer only).",
+        default="continue",
+    ),
+    Field(
+        "audit",
+        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
+        "Whether the audit log is kept, and how much of it (managed and user layer only).",
+        default=True,
+    ),
+    Field(
+        "record_context",
+        Bool(),
+        "Whether the whole context, up to 1 MiB, goes into the audit log too (managed and user layer only).",
+        default=False,
+    ),
+    Field(
+        "project_env_policy",
+        Choice(("inherit", "scrub", "clean")),
+        "What a project's hooks inherit at most: `scrub` where it is not set (managed and user layer only).",
+    ),
+    Field(
+        "trusted",
+        ListOf(
+            Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
+        ),
+        "Digests of projects' hooks that are approved, besides those that `hookrun trust` approved (managed and user "
+        "layer only).",
+    ),
+    Field(
+        "trusted_owners",
+        ListOf(ACCOUNT, "a list of accounts", least=0),
+        "Accounts whose files a project's hook may be, besides yours and root (managed and user layer only).",
+    ),
+    Field(
+        "include",
+        ListOf(PATH, "a list of paths", least=0),
+        "Further files of the same layer, relative to this file.",
+    ),
+    Field("include_claude", Bool(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
+    Field(
+        "events",
+        ListOf(OWN_EVENT, "a list of different names of your own events", least=0, unique=True),
+        "Events of the program that fires them, beyond those that are known.",
+    ),
+    Field(
+        "min_version",
+        Str('a version such as "1.2.3"', r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"),
+        "The oldest hookrun that these declarations are written for.",
+    ),
+)
+"""Every setting under `hookrun`."""
+
+TRUSTED_LAYERS = ("managed", "user")
+"""The layers whose word counts for the machine: only they have TRUSTED_SETTINGS and may not run relative programs."""
+
+TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "trusted", "trusted_owners")
+"""Settings that only the managed and the user layer may set."""
 
 
-def schema() -> Schema:
-    """Return the schema of coder.json and hookrun.yaml. Keys at the top that are not ours are left open."""
-    return {
-        "$schema": DIALECT,
-        "title": "hookrun declarations",
-        "description": "Hooks for coding agents, and the settings of hookrun. Other keys belong to other programs.",
-        "type": "object",
-        "properties": {
-            "hooks": {
-                "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
-                "description": "The hooks, as declared.",
-            },
-            "hookrun": {"$ref": "#/$defs/settings"},
-        },
-        "$defs": {
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}},
-            "hook": _hook(),
-            "claude": _claude_groups(),
-            "settings": {**_object(SETTINGS), "description": "The settings of hookrun for these declarations."},
-        },
-    }
-
-
-def _nested() -> Schema:
-    return {
-        "type": "object",
-        "properties": {"hooks": {"$ref": "#/$defs/hooks"}},
-        "required": ["hooks"],
-        "additionalProperties": False,
-    }
-
-
-def _claude() -> Schema:
-    """Claude Code's form: a map of its events."""
-    return {
-        "type": "object",
-        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE},
-        "additionalProperties": False,
-        "minProperties": 1,
-    }
-
-
-def _claude_groups() -> Schema:
-    handler = {"type": "object", "properties": {"type": {"enum": [*NEEDED, *NOT_RUN]}}, "required": ["type"]}
-    group = {
-        "type": "object",
-        "properties": {"matcher": {"type": ["string", "null"]}, "hooks": {"type": "array", "items": handler}},
-        "required": ["hooks"],
-    }
-    return {"type": "array", "items": group, "description": "The groups of an event in Claude Code's form."}
-
-
-def _hook() -> Schema:
-    return {
-        **_object(HOOK_FIELDS),
-        "description": "One hook.",
-        "required": ["event"],
-        "oneOf": [{"required": [kind]} for kind in KINDS],
-        "dependentRequired": {name: [kind] for name, kind in BELONGS.items()},
-        "not": {
-            "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
-            "required": ["background", "on_failure"],
-        },
-    }
-
-
-def _object(fields: tuple[Field, ...]) -> Schema:
-    return {
-        "type": "object",
-        "properties": {field.name: _field(field) for field in fields},
-        "additionalProperties": False,
-    }
-
-
-def _field(field: Field) -> Schema:
-    default = {} if field.default is None else {"default": field.default}
-    return {**of_shape(field.shape), "description": field.description, **default}
-
-
-def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
-    """Return the schema of the values that have this shape."""
-    match shape:
-        case Flag():
-            return {"type": "boolean"}
-        case Number(above):
-            return {"type": "number", "exclusiveMinimum": above}
-        case Integer(low, high):
-            return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
-        case Text():
-            return _text(shape)
-        case Choice(values):
-            return {"enum": list(values)}
-        case Scalar():
-            return {"type": ["string", "number", "boolean"]}
-        case Many():
-            return _many(shape)
-        case Table():
-            return _table(shape)
-        case Anything():
-            return {"type": "object"}
-        case Record(fields):
-            return _object(fields)
-        case FlagOr(record):
-            return {"anyOf": [{"type": "boolean"}, _object(record.fields)]}
-
-
-def _text(shape: Text) -> Schema:
-    result: Schema = {"type": "string"}
-    if shape.known:
-        known: Schema = {"enum": list(shape.known)}
-        return {"anyOf": [known, {**result, **_pattern(shape)}]} if shape.pattern else known
-    if shape.but_not:
-        result["not"] = {"enum": list(shape.but_not)}
-    return {**result, **_pattern(shape)}
-
-
-def _pattern(shape: Text) -> Schema:
-    """Return the pattern, made one for the whole string. Python's `$` also stands before a line break at the end."""
-    return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
-
-
-def _many(shape: Many) -> Schema:
-    several: Schema = {"type": "array", "items": of_shape(shape.item)}
-    if shape.least:
-        several["minItems"] = shape.least
-    if shape.first is not None:
-        several["prefixItems"] = [of_shape(shape.first)]
-    if shape.unique:
-        several["uniqueItems"] = True
-    return several if shape.alone is None else {"anyOf": [of_shape(shape.alone), several]}
-
-
-def _table(shape: Table) -> Schema:
-    result: Schema = {
-        "type": "object",
-        "propertyNames": of_shape(shape.key),
-        "additionalProperties": of_shape(shape.value),
-    }
-    return result | ({"minProperties": shape.least} if shape.least else {})
+def names(fields: tuple[Field, ...]) -> dict[str, Field]:
+    """Return the fields by their names."""
+    return {field.name: field for field in fields}

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from hookrun import audit
-from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
-from hookrun.doctor.shape import dropped
-from hookrun.doctor.switches import switched_off
-from hookrun.doctor.trust import trusted
-from hookrun.doctor.twice import twice
-from hookrun.wiring import command, install
+from hookrun import state
+from hookrun.agents import AGENTS
+from hookrun.config import command_words
+from hookrun.config.diagnostics import key_text
+from hookrun.config.parse import ParseError, line_and_column
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.edit.file_change import BOM, ExistingFile, FileError, existing
+from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import Toml
+from hookrun.text import quote
+from hookrun.wiring import hook_trust, plan, wired_command
+from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.wiring.targets import Wired
+    from hookrun.wiring.targets import WiredEvent
 
-    Check = Callable[[Case], Iterable[Finding]]
+    Check = Callable[[AgentState], Iterable[Finding]]
+    from collections.abc import Callable, Iterable
+
+    from hookrun.config.parse import KeyPath
+
+    Wrong = Iterable[tuple[KeyPath, str]]
+    """What makes the agent drop a file: where it stands, and what is expected there."""
+    from collections.abc import Callable, Iterable
+
+    from hookrun.wiring.entries import WiredEntry
+    from hookrun.wiring.hook_trust import HookTrust
+
+    Kind = Callable[[AgentState], Iterable[Finding]]
+    from collections.abc import Iterable
 
 
-def settings(case: Case) -> Iterable[Finding]:
+def check_settings(case: AgentState) -> Iterable[Finding]:
     """Are the files in which the agent reads its hooks valid?"""
     for message in case.unreadable.values():
-        cause = f"what {case.agent.TITLE} cannot read, it does not obey"
+        cause = f"what {case.agent.DISPLAY_NAME} cannot read, it does not obey"
         yield Finding("settings", PROBLEM, message, cause, "correct the file")
 
 
-def wired(case: Case) -> Iterable[Finding]:
+def check_wired(case: AgentState) -> Iterable[Finding]:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in case.wired.items():
         if found:
@@ -36,11 +55,11 @@ def wired(case: Case) -> Iterable[Finding]:
             files = ", ".join(dict.fromkeys(each.path for each in found))
             yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
     if not case.all_wired and not case.unreadable:
-        cause = f"{case.agent.TITLE} fires hooks only through what stands in its settings"
+        cause = f"{case.agent.DISPLAY_NAME} fires hooks only through what stands in its settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(case))
 
 
-def narrowed(case: Case) -> Iterable[Finding]:
+def check_matchers(case: AgentState) -> Iterable[Finding]:
     """Does a matcher keep hookrun from a part of an event?"""
     for each in case.all_wired:
         if each.only:
@@ -49,27 +68,27 @@ def narrowed(case: Case) -> Iterable[Finding]:
             yield Finding("matcher", PROBLEM, found, cause, _install(case))
 
 
-def behind(case: Case) -> Iterable[Finding]:
+def check_missing_events(case: AgentState) -> Iterable[Finding]:
     """Is every event wired for which a hook is declared?"""
     have = {each.event for each in case.all_wired}
-    missing = [event for event in install.events_for(case.agent, case.declared) if event not in have]
+    missing = [event for event in plan.events_for(case.agent, case.declared) if event not in have]
     if missing and have:
         found = f"hooks are declared for {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not wired"
         yield Finding("declared", PROBLEM, found, "the wiring has fallen behind the declarations", _install(case))
-    unknown = install.unknown_to(case.agent, case.declared)
+    unknown = plan.unsupported_events(case.agent, case.declared)
     if unknown:
         found = f"hooks are declared for {', '.join(unknown)}"
-        cause = f"{case.agent.TITLE} has no such event: these hooks never run there"
+        cause = f"{case.agent.DISPLAY_NAME} has no such event: these hooks never run there"
         yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
 
 
-def declarations(case: Case) -> Iterable[Finding]:
+def check_declarations(case: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
     for problem in case.problems:
         yield Finding("declarations", PROBLEM, problem, "nobody knows which hooks it holds", "run `hookrun validate`")
 
 
-def approved(case: Case) -> Iterable[Finding]:
+def check_approval(case: AgentState) -> Iterable[Finding]:
     """Has a person approved the project's hooks?"""
     if case.undecided is not None:
         cause = "nothing counts as approved, so that no hook of a project runs"
@@ -80,7 +99,7 @@ def approved(case: Case) -> Iterable[Finding]:
         yield Finding("approved", PROBLEM, f"nobody has approved {names}", cause, "run `hookrun trust`")
 
 
-def protected(case: Case) -> Iterable[Finding]:
+def check_protection(case: AgentState) -> Iterable[Finding]:
     """Does a hook keep the agent from editing what guards it?"""
     if case.unprotected and case.all_wired:
         cause = "an agent that edits hooks, its own settings or what is approved has switched its guards off"
@@ -88,11 +107,11 @@ def protected(case: Case) -> Iterable[Finding]:
         yield Finding("protected", NOTE, "no hook keeps the agent from editing hooks", cause, remedy)
 
 
-def program(case: Case) -> Iterable[Finding]:
+def check_program(case: AgentState) -> Iterable[Finding]:
     """Is what the wired command runs still there, and is it this hookrun?"""
     for each in _one_of_each_command(case):
         where = f"{each.path}:{each.line}"
-        runs, fires = command.parse(each.text)
+        runs, fires = wired_command.parse(each.text)
         if runs is None:
             found = f"{where}: the command is not as `hookrun install` writes it"
             yield Finding("program", NOTE, found, "whether it runs cannot be told", _install(case))
@@ -111,20 +130,20 @@ def program(case: Case) -> Iterable[Finding]:
             yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", _install(case))
 
 
-def _one_of_each_command(case: Case) -> list[Wired]:
+def _one_of_each_command(case: AgentState) -> list[WiredEvent]:
     """Return of the wiring the first that runs each program: what is wrong with it is told once."""
-    first: dict[tuple[object, object], Wired] = {}
+    first: dict[tuple[object, object], WiredEvent] = {}
     for each in case.all_wired:
-        runs, fires = command.parse(each.text)
+        runs, fires = wired_command.parse(each.text)
         first.setdefault((runs, fires.home), each)
     return list(first.values())
 
 
-def limits(case: Case) -> Iterable[Finding]:
+def check_timeouts(case: AgentState) -> Iterable[Finding]:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in case.all_wired:
-        ours = command.parse(each.text)[1].deadline
-        theirs = each.limit if each.limit is not None else install.limit(case.agent, each.event)
+        ours = wired_command.parse(each.text)[1].deadline
+        theirs = each.limit if each.limit is not None else plan.timeout_for(case.agent, each.event)
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
@@ -132,9 +151,9 @@ def limits(case: Case) -> Iterable[Finding]:
             yield Finding("limits", PROBLEM, found, cause, _install(case))
 
 
-def home(case: Case) -> Iterable[Finding]:
+def check_audit(case: AgentState) -> Iterable[Finding]:
     """Can the audit be written?"""
-    directory = audit.directory(case.spot.home)
+    directory = state.state_dir(case.spot.home)
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -142,7 +161,7 @@ def home(case: Case) -> Iterable[Finding]:
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
-def fired(case: Case) -> Iterable[Finding]:
+def check_last_fired(case: AgentState) -> Iterable[Finding]:
     """When did each wired event last fire?"""
     if not case.all_wired:
         return
@@ -165,32 +184,278 @@ def _rfc3339(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(seconds * 1000) % 1000:03d}Z"
 
 
-def _install(case: Case) -> str:
+def _install(case: AgentState) -> str:
     """Return the command that mends it."""
     scope = "project" if case.wired.get("project") and not case.wired.get("user") else "user"
     return f"run `hookrun install {case.agent.NAME}{'' if scope == 'user' else ' --scope project'}`"
 
 
+CODEX_KEYS = ("hooks", "description")
+
+
+def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
+    """Look through the files in which hookrun is wired for what its agent is known to drop a file for."""
+    drops = DROPS.get(case.agent.INSTALL.get("drops", ""))
+    if drops is None:
+        return
+    for path in dict.fromkeys(each.path for each in case.all_wired):
+        try:
+            now = existing(path)
+            text = Json(now.text(), "json")
+        except (FileError, ParseError):  # that is told already
+            continue
+        for where, expected in drops(text, now):
+            line, column = line_and_column(text.text, text.offset(where))
+            at = key_text(where) or "the file"
+            found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
+            cause = f"{case.agent.DISPLAY_NAME} drops the whole file for that, hookrun's hooks with it"
+            yield Finding("settings", PROBLEM, found, cause, "correct that entry")
+
+
+def _claude_drops(text: Json, _now: ExistingFile) -> Wrong:
+    """Claude Code 2.1.197 and 2.1.329, measured: a matcher that is no text, a handler without a type, a flat entry."""
+    events = text.at(("hooks",))
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            path: KeyPath = ("hooks", event, number)
+            if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
+                yield path, "an object with a list of hooks"
+                continue
+            if not isinstance(group.get("matcher", ""), str):
+                yield (*path, "matcher"), "a text, or no matcher"
+            for each, handler in enumerate(group["hooks"]):
+                if not isinstance(handler, dict) or not isinstance(handler.get("type"), str):
+                    yield (*path, "hooks", each), "an object with a type"
+
+
+def _codex_drops(text: Json, now: ExistingFile) -> Wrong:
+    """Codex CLI: another key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
+    if now.data is not None and now.data.startswith(BOM):
+        yield (), "no byte-order mark before it"
+    for key in text.data if isinstance(text.data, dict) else ():
+        if key not in CODEX_KEYS:
+            yield (key,), f"no other key than {' and '.join(CODEX_KEYS)}"
+
+
+DROPS: dict[str, Callable[[Json, ExistingFile], Wrong]] = {"claude": _claude_drops, "codex": _codex_drops}
+"""What an agent's WIRING calls its way of dropping files -> what it is looked for with."""
+
+
+def check_switched_off(case: AgentState) -> Iterable[Finding]:
+    """Look for each setting that switches hooks off in the file that counts most of those that have it."""
+    wiring = case.agent.INSTALL
+    paths = [resolve_path(each, wiring, case.spot) for each in wiring.get("settings", ())]
+    for key, off in wiring.get("off", {}).items():
+        found = next(((path, value) for path in paths if (value := setting(path, key)) is not None), None)
+        if found is not None and _switches_off(found[1], off):
+            where = f"{found[0]}: {key} is {quote(found[1])}"
+            cause = f"{case.agent.DISPLAY_NAME} runs no hook of hookrun's then"
+            yield Finding("switched off", PROBLEM, where, cause, "take that setting out")
+
+
+def _switches_off(value: object, off: object) -> bool:
+    return off in value if isinstance(value, list) else value == off
+
+
+def setting(path: str, key: str) -> object:
+    """Return a setting by its path with dots, of a JSON or TOML file; None where it is not set or cannot be read."""
+    try:
+        text = existing(path).text()
+        if path.endswith(".toml"):
+            return Toml(text).at(tuple(key.split(".")))
+        return Json(text, "jsonc").at(tuple(key.split(".")))
+    except (FileError, ParseError):
+        return None
+
+
+FOLDERS = "trustedFolders.json"
+TRUSTED, DISTRUSTED = ("TRUST_FOLDER", "TRUST_PARENT"), "DO_NOT_TRUST"
+
+
+def check_trust(case: AgentState) -> Iterable[Finding]:
+    """Ask in the agent's own way, if it has one."""
+    kind = KINDS.get(case.agent.INSTALL.get("trust", ""))
+    return kind(case) if kind is not None and case.all_wired else ()
+
+
+def codex(case: AgentState) -> Iterable[Finding]:
+    """Every hook needs its digest in the user's config.toml; a project's besides a project that is trusted."""
+    where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), hook_trust.CONFIG)
+    try:
+        config = Toml(existing(where).text())
+    except (FileError, ParseError) as error:
+        yield Finding("trust", PROBLEM, f"{where}: {error}", "whether Codex trusts the hooks is unknown", "correct it")
+        return
+    for scope, found in case.wired.items():
+        events = [each.event for each, trust in _needed(case, scope) if not trust.given(config)]
+        if events:
+            missing = f"Codex does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
+            remedy = f"run `hookrun install codex --scope {scope} --trust`, or say so in Codex with /hooks"
+            yield Finding("trust", PROBLEM, missing, "it skips them in silence", remedy)
+        off = [each.event for each, trust in _needed(case, scope) if trust.switched_off(config)]
+        if off:
+            disabled = f"{where}: the hook for {', '.join(off)} is switched off (enabled = false)"
+            yield Finding("trust", PROBLEM, disabled, "Codex skips it in silence", "switch it on in Codex with /hooks")
+        level = config.at(("projects", case.spot.project, "trust_level"))
+        if scope == "project" and found and level != "trusted":
+            folder = f"{case.spot.project} is not trusted in {where}"
+            yield Finding("trust", PROBLEM, folder, "Codex skips a project's hooks then", "trust it in Codex")
+
+
+def _needed(case: AgentState, scope: str) -> Iterable[tuple[WiredEntry, HookTrust]]:
+    """Give our hooks of a scope with the trust that each needs, under the path that its file is written with."""
+    for target in case.wish(scope).targets([]):
+        if isinstance(target, SettingsFile):
+            hooks = target.read(existing(target.path))
+            yield from hook_trust.required_trust(target.path, hooks, target.form)
+
+
+def folders(case: AgentState) -> Iterable[Finding]:
+    """Gemini CLI: without trust it does not start headless, and with --skip-trust leaves out a project's hooks."""
+    yield from _folders(case, unset=True)
+
+
+def folders_if_asked(case: AgentState) -> Iterable[Finding]:
+    """Qwen Code: the same, where folder trust is switched on."""
+    yield from _folders(case, unset=False)
+
+
+def _folders(case: AgentState, *, unset: bool) -> Iterable[Finding]:
+    wiring = case.agent.INSTALL
+    paths = [resolve_path(each, wiring, case.spot) for each in wiring.get("settings", ())]
+    values = [value for path in paths if (value := setting(path, "security.folderTrust.enabled")) is not None]
+    if not (values[0] if values else unset):
+        return
+    where = os.path.join(agent_directory(wiring, case.spot), FOLDERS)
+    level = _level(case.spot.project, setting_map(where))
+    if level in TRUSTED:
+        return
+    found = f"{case.spot.project} is {'not trusted' if level == DISTRUSTED else 'not yet trusted'} in {where}"
+    level_of = PROBLEM if case.wired.get("project") or level == DISTRUSTED else NOTE
+    cause = f"without a terminal {case.agent.DISPLAY_NAME} does not start there, and it leaves out a project's hooks"
+    remedy = f"start {case.agent.NAME} in it once and trust the folder"
+    yield Finding("trust", level_of, found, cause, remedy)
+
+
+def _level(project: str, folders: dict[str, object]) -> object:
+    """Return what is said of a directory: of itself, or that one above it is trusted."""
+    if project in folders:
+        return folders[project]
+    for folder, level in folders.items():
+        root = os.path.dirname(folder) if level == "TRUST_PARENT" else folder
+        if level in TRUSTED and (project + "/").startswith(root.rstrip("/") + "/"):
+            return level
+    return None
+
+
+def setting_map(path: str) -> dict[str, object]:
+    """Return the object that a JSON file holds, empty where it cannot be read."""
+    from hookrun.edit.json_edit import Json
+
+    try:
+        data = Json(existing(path).text(), "jsonc").data
+    except (FileError, ParseError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def copilot(case: AgentState) -> Iterable[Finding]:
+    """Copilot CLI: a project's hooks are skipped in silence where the folder is not trusted; a person's are not."""
+    if not case.wired.get("project"):
+        return
+    where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), "config.json")
+    config = setting_map(where)
+    listed = [folder for key in ("trusted_folders", "trustedFolders") for folder in _texts(config.get(key))]
+    if not any((case.spot.project + "/").startswith(folder.rstrip("/") + "/") for folder in listed):
+        found = f"{case.spot.project} is not among the trusted folders of {where}"
+        cause = "Copilot CLI skips a project's hooks in silence then"
+        remedy = "trust the folder in Copilot, or start it with --trust-folder"
+        yield Finding("trust", PROBLEM, found, cause, remedy)
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+KINDS: dict[str, Kind] = {
+    "codex": codex,
+    "folders": folders,
+    "folders if asked": folders_if_asked,
+    "copilot": copilot,
+}
+"""What an agent's WIRING calls its way of trusting -> how it is asked."""
+
+
+CAUSE = "each of its hooks runs twice for one event"
+
+
+def check_double_wiring(case: AgentState) -> Iterable[Finding]:
+    """Look for a second wiring in the same file, in the other scope, and in all other files that the agent reads."""
+    name = case.agent.NAME
+    for scope, found in case.wired.items():
+        for event, count in Counter(each.event for each in found).items():
+            if count > 1:
+                where = found[0].path
+                remedy = f"run `hookrun install {name} --scope {scope}`"
+                yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", CAUSE, remedy)
+    if case.wired.get("user") and case.wired.get("project"):
+        files = f"{case.wired['user'][0].path} and {case.wired['project'][0].path}"
+        cause = "hookrun is silent in the project's while the user's is there: it costs a start for nothing"
+        yield Finding("twice", NOTE, f"wired in {files}", cause, f"run `hookrun uninstall {name} --scope project`")
+    for path in _others(case):
+        for agent in _fired_for(path):
+            yield _in_another_file(case, path, agent)
+
+
+def _in_another_file(case: AgentState, path: str, agent: str) -> Finding:
+    if agent == case.agent.NAME:
+        return Finding("twice", PROBLEM, f"{path} fires hookrun too", CAUSE, "take hookrun out of that file")
+    found = f"{case.agent.DISPLAY_NAME} reads {path} too, where hookrun is wired for {agent}"
+    cause = f"hookrun sees who is calling, and is silent there while {case.agent.NAME} itself is wired"
+    return Finding("twice", NOTE, found, cause, "nothing")
+
+
+def _others(case: AgentState) -> list[str]:
+    written = {os.path.realpath(each.path) for each in case.all_wired}
+    paths = [
+        resolve_path(each.replace(EVENT, event), case.agent.INSTALL, case.spot)
+        for each in case.agent.INSTALL.get("elsewhere", ())
+        for event in (case.agent.EVENTS if EVENT in each else ("",))
+    ]
+    return [path for path in paths if os.path.realpath(path) not in written]
+
+
+def _fired_for(path: str) -> list[str]:
+    """Return the agents for which hookrun is fired in a file, none where that cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return []
+    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
+    return [agent for agent in AGENTS if agent in fired]
+
+
 CHECKS: tuple[Check, ...] = (
-    settings,
-    dropped,
-    wired,
-    narrowed,
-    behind,
-    declarations,
-    approved,
-    protected,
-    program,
-    limits,
-    switched_off,
-    trusted,
-    twice,
-    home,
-    fired,
+    check_settings,
+    check_dropped_settings,
+    check_wired,
+    check_matchers,
+    check_missing_events,
+    check_declarations,
+    check_approval,
+    check_protection,
+    check_program,
+    check_timeouts,
+    check_switched_off,
+    check_trust,
+    check_double_wiring,
+    check_audit,
+    check_last_fired,
 )
 """Every check, in the order in which they are told."""
 
 
-def examine(case: Case) -> list[Finding]:
+def run_checks(case: AgentState) -> list[Finding]:
     """Return what all checks find about one agent."""
     return [finding for check in CHECKS for finding in check(case)]

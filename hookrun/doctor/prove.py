@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from hookrun import records
-from hookrun.agents.answer import answer
-from hookrun.agents.said import Said, said
-from hookrun.config.plain import FIRES
-from hookrun.doctor.case import NOTE, OK, PROBLEM, Case, Finding
+from hookrun import audit_reader
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import build_response
+from hookrun.config.command_words import FIRES
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict
-from hookrun.wiring import install
-from hookrun.wiring.command import parse
+from hookrun.wiring import plan
+from hookrun.wiring.wired_command import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.agent import Agent
-    from hookrun.agents.message import Message
-    from hookrun.wiring.targets import Wired
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
+    from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe refuses this, so that it is seen to be obeyed"
 PROBE = "hookrun-probe"
@@ -53,7 +53,7 @@ PATIENCE = 60.0
 """Seconds that a wired command may take at most, whatever limit its agent gives it."""
 
 
-def prove(case: Case) -> Iterable[Finding]:
+def prove(case: AgentState) -> Iterable[Finding]:
     """Send what was recorded of each wired event through its command, and tell what the agent would have done."""
     payloads = recorded(case.agent.NAME)
     unproven = []
@@ -77,7 +77,7 @@ def recorded(agent: str) -> dict[str, dict[str, object]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProbeResult:
     """What came of the wired command: its exit status (None: it did not end), its output, and the hooks that ran."""
 
     status: int | None
@@ -86,7 +86,7 @@ class Ran:
     hooks: list[str]
 
 
-def _proof(case: Case, wired: Wired, payload: Mapping[str, object]) -> Finding:
+def _proof(case: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
     with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as directory:
         home, work = os.path.join(directory, "home"), os.path.join(directory, "work")
         os.makedirs(os.path.join(home, ".config", "hookrun"))
@@ -107,13 +107,13 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
     return filled
 
 
-def _run(case: Case, wired: Wired, message: bytes, *, home: str, work: str) -> Ran:
+def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
     """Run the wired command in the agent's way: its shell, its variables, its working directory."""
-    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.WIRING.get("shell") == "login" else "/bin/sh"
+    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.INSTALL.get("shell") == "login" else "/bin/sh"
     command = _probing(wired.text, home)
     if parse(wired.text)[1].event is None:  # who runs it adds the event
         command = f"{command} {wired.event}"
-    environment = {**os.environ, **dict.fromkeys(case.agent.VARIABLES, work)}
+    environment = {**os.environ, **dict.fromkeys(case.agent.PROJECT_ENV_VARS, work)}
     try:
         done = subprocess.run(
             [shell, "-c", command],
@@ -121,12 +121,12 @@ def _run(case: Case, wired: Wired, message: bytes, *, home: str, work: str) -> R
             capture_output=True,
             cwd=work,
             env=environment,
-            timeout=min(PATIENCE, wired.limit or install.limit(case.agent, wired.event)),
+            timeout=min(PATIENCE, wired.limit or plan.timeout_for(case.agent, wired.event)),
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        return Ran(None, late.stdout or b"", late.stderr or b"", [])
-    return Ran(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
+        return ProbeResult(None, late.stdout or b"", late.stderr or b"", [])
+    return ProbeResult(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
 
 
 def _probing(text: str, home: str) -> str:
@@ -138,36 +138,40 @@ def _probing(text: str, home: str) -> str:
 
 def _hooks_that_ran(home: str) -> list[str]:
     try:
-        ran = [str(record.get("hook")) for record in records.backwards(home) if record.get("kind") == records.HOOK]
+        ran = [
+            str(record.get("hook"))
+            for record in audit_reader.newest_first(home)
+            if record.get("kind") == audit_reader.HOOK
+        ]
     except OSError:
         return []
     return ran[::-1]
 
 
-def _judged(agent: Agent, wired: Wired, payload: dict[str, object], ran: Ran) -> Finding:
+def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: ProbeResult) -> Finding:
     """Compare what came with what the agent's tables say it has to be."""
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
     refuses = any(call.event == "pre_tool_use" for call in message.calls)
-    verdict = said(Verdict("block", message=REASON)) if refuses else Said()
+    verdict = reply_from_verdict(Verdict("block", message=REASON)) if refuses else Reply()
     expected = _expected(agent, message, verdict)
     if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
         found = f"{where}: {_came(ran)}; expected {_shown(expected)}"
         return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
     if not refuses:
-        return Finding("proof", OK, f"{where}: the probe ran; {agent.TITLE} would have gone on")
-    told = answer(agent, message, [verdict])
+        return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have gone on")
+    told = build_response(agent, message, [verdict])
     how = f" ({', '.join(told.degraded)})" if told.degraded else ""
-    done = "would not have run the tool" if not told.said.goes_on else "would have run the tool"
-    return Finding("proof", OK, f"{where}: the probe refused; {agent.TITLE} {done}{how}: {_shown(expected)}")
+    done = "would not have run the tool" if not told.reply.allows else "would have run the tool"
+    return Finding("proof", OK, f"{where}: the probe refused; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}")
 
 
-def _expected(agent: Agent, message: Message, verdict: Said) -> bytes:
-    told = answer(agent, message, [verdict])
+def _expected(agent: Agent, message: Message, verdict: Reply) -> bytes:
+    told = build_response(agent, message, [verdict])
     return told.stdout()
 
 
-def _came(ran: Ran) -> str:
+def _came(ran: ProbeResult) -> str:
     if ran.status is None:
         return "it did not end in time"
     probe = "the probe ran" if ran.hooks else "the probe did not run"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Literal
 
-from hookrun.agents.forms import ENDS
-from hookrun.agents.said import GOES_ON, Said, approval, lines, said as of_verdict
-from hookrun.exception_text import exception_text
+from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.library.result import Result
+from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,24 +17,10 @@ if TYPE_CHECKING:
 OnError = Literal["continue", "block"]
 """What hookrun's own trouble means: the agent goes on and the log says so, or it is refused what it was about to do."""
 
-__all__ = [
-    "GOES_ON",
-    "OnError",
-    "Said",
-    "approval",
-    "fire",
-    "fire_sync",
-    "lines",
-    "log",
-    "said",
-    "spoken",
-    "trouble",
-]
-
 log = logging.getLogger("hookrun.integrations")
 
 
-def spoken(value: object) -> str | None:
+def safe_str(value: object) -> str | None:
     """Return what `str` says of a value; None where that raises."""
     try:
         return str(value)
@@ -43,9 +28,9 @@ def spoken(value: object) -> str | None:
         return None
 
 
-def said(result: Result) -> Said:
+def reply_of(result: Result) -> Reply:
     """Return what a result has to say to an agent."""
-    return of_verdict(result, result.runs)
+    return reply_from_verdict(result, result.runs)
 
 
 async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -53,7 +38,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, exception_text(error), on_error, error)
+        return internal_failure(event, describe_exception(error), on_error, error)
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
@@ -61,20 +46,20 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
-        return trouble(event, exception_text(error), on_error, error)
+        return internal_failure(event, describe_exception(error), on_error, error)
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:
     """Return the result, or that of hookrun's own trouble where declarations could not be read and nothing refuses."""
-    if result.problems and result.action in GOES_ON:
-        found = trouble(event, "; ".join(result.problems), on_error, None)
+    if result.problems and result.action in ALLOWING_ACTIONS:
+        found = internal_failure(event, "; ".join(result.problems), on_error, None)
         return result if on_error == "continue" else found
     return result
 
 
-def trouble(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
+def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
     """Write hookrun's own trouble to the log, and return the result that it is to have."""
-    blocks = on_error == "block" and event not in ENDS  # there a block would mean to go on
+    blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would mean to go on
     message = f"hookrun itself is in trouble ({event}: {what})"
     consequence = (
         "the agent is refused what it was about to do" if blocks else "the agent goes on as if there were no hooks"

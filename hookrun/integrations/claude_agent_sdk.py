@@ -13,14 +13,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hookrun.agents import claude
-from hookrun.agents.answer import answer
-from hookrun.agents.degrade import DEGRADATIONS
-from hookrun.agents.message import unread
+from hookrun.agents.base import placeholder_message
+from hookrun.agents.formats import Reply, join_paragraphs
+from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
-from hookrun.exception_text import exception_text
 from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, Said, lines, log, said, trouble
+from hookrun.integrations.answers import OnError, internal_failure, log, reply_of
 from hookrun.library.bounded import CANCEL_GRACE
+from hookrun.text import describe_exception
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
-    from hookrun.agents.message import Message
+    from hookrun.agents.base import Message
     from hookrun.library.engine import Engine
 
 OLDEST = (0, 2, 155)
@@ -77,7 +77,7 @@ def hooks_for(
     Raises ValueError for one of `events` that the SDK cannot deliver; hooks of such events are named in the log.
     """
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
-    native |= {event: made[0] for event, made in claude.MADE_FROM.items()}
+    native |= {event: made[0] for event, made in claude.SYNTHESIZED_FROM.items()}
     wanted = _asked(events, native) if events is not None else _with_hooks(engine, native)
     callback = _Callback(engine, timeout, on_error)
     matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
@@ -128,22 +128,22 @@ class _Callback:
 
     async def __call__(self, data: HookInput, _tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
         payload = cast("dict[str, object]", data)
-        message = unread(claude, str(payload.get("hook_event_name")))
+        message = placeholder_message(claude, str(payload.get("hook_event_name")))
         try:
             message = claude.read(payload, "")
             saids = await self._saids(message)
         except Exception as error:
-            saids = [said(trouble(message.event, exception_text(error), self._on_error, error))]
-        found = answer(claude, message, saids)
+            saids = [reply_of(internal_failure(message.event, describe_exception(error), self._on_error, error))]
+        found = build_response(claude, message, saids)
         for name in found.degraded:
             if name.endswith("-> nothing"):
-                texts = lines(*(text for each in saids for text in (each.text, each.person)))
+                texts = join_paragraphs(*(text for each in saids for text in (each.text, each.user_message)))
                 log.warning("hookrun: %s: %s: %s", message.native, DEGRADATIONS[name], texts)
         if "continue" in found.data:
             found.data["continue_"] = found.data.pop("continue")
         return cast("HookJSONOutput", found.data)
 
-    async def _saids(self, message: Message) -> list[Said]:
+    async def _saids(self, message: Message) -> list[Reply]:
         until = monotonic() + self._timeout - margin(self._timeout, len(message.calls))
         found = []
         for call in message.calls:
@@ -152,6 +152,6 @@ class _Callback:
             found.append(await self._fire(call.event, call.fields, until))
         return found
 
-    async def _fire(self, event: str, context: dict[str, object], until: float) -> Said:
+    async def _fire(self, event: str, context: dict[str, object], until: float) -> Reply:
         deadline = max(until - monotonic(), LEAST)
-        return said(await answers.fire(self._engine, event, {**context, "deadline": deadline}, self._on_error))
+        return reply_of(await answers.fire(self._engine, event, {**context, "deadline": deadline}, self._on_error))

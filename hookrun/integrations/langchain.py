@@ -15,8 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, Said, approval, lines, log, said
+from hookrun.integrations.answers import OnError, log, reply_of
 from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
 
 try:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from langchain.agents.middleware.types import ToolCallRequest
 
-    from hookrun.agents.names import Names
+    from hookrun.agents.base import NameMap
     from hookrun.integrations.tool_loop import Approve
     from hookrun.library.engine import Engine
 
@@ -66,7 +67,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         engine: Engine,
         *,
         session_id: str | None = None,
-        names: Names | None = None,
+        names: NameMap | None = None,
         approve: Approve | None = None,
         tell_person: Callable[[str], object] = log.warning,
         on_error: OnError = "continue",
@@ -153,11 +154,11 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             answer.response_metadata.update(_mark(outcome))
         return answer
 
-    def _fire(self, event: str, fields: dict[str, object]) -> Said:
-        return self._heard(said(answers.fire_sync(self._engine, event, self._context(fields), self._on_error)))
+    def _fire(self, event: str, fields: dict[str, object]) -> Reply:
+        return self._heard(reply_of(answers.fire_sync(self._engine, event, self._context(fields), self._on_error)))
 
-    async def _afire(self, event: str, fields: dict[str, object]) -> Said:
-        return self._heard(said(await answers.fire(self._engine, event, self._context(fields), self._on_error)))
+    async def _afire(self, event: str, fields: dict[str, object]) -> Reply:
+        return self._heard(reply_of(await answers.fire(self._engine, event, self._context(fields), self._on_error)))
 
     def _context(self, fields: dict[str, object]) -> dict[str, object]:
         return {**self._fields, "session_id": self._session(), **fields}
@@ -171,25 +172,25 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             return None
         return None if thread is None else str(thread)
 
-    def _heard(self, verdict: Said) -> Said:
-        if verdict.person:
-            self._tell_person(verdict.person)
+    def _heard(self, verdict: Reply) -> Reply:
+        if verdict.user_message:
+            self._tell_person(verdict.user_message)
         return verdict
 
-    def _begun(self, messages: list[AnyMessage], verdicts: list[Said]) -> Update:
+    def _begun(self, messages: list[AnyMessage], verdicts: list[Reply]) -> Update:
         """Return what becomes of a turn: refused with the prompt taken out of it, or told what hooks have to say."""
         if not verdicts:
             return None
         *starts, prompt = verdicts
-        ends = next((each for each in verdicts if each.action == "stop"), None) or (None if prompt.goes_on else prompt)
+        ends = next((each for each in verdicts if each.action == "stop"), None) or (None if prompt.allows else prompt)
         if ends is not None:
-            reason = approval(ends.reason) if ends.action == "ask" else ends.reason or ""
+            reason = approval_needed(ends.reason) if ends.action == "ask" else ends.reason or ""
             withheld = HumanMessage("(a hook kept this prompt back)", id=messages[-1].id)
             return {"messages": [withheld, AIMessage(reason, response_metadata={MARK: "refused"})], "jump_to": "end"}
-        context = lines(*(each.text for each in starts), prompt.context)
+        context = join_paragraphs(*(each.text for each in starts), prompt.context)
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
 
-    def _ended(self, messages: list[AnyMessage], verdict: Said) -> Update:
+    def _ended(self, messages: list[AnyMessage], verdict: Reply) -> Update:
         """Return what becomes of the end of a turn: only a block goes on."""
         if verdict.action != "block":
             if verdict.text and verdict.action != "stop":
@@ -274,12 +275,14 @@ def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
     if not outcome.notes and not mark:
         return answer
     if message is None:
-        log.warning("hookrun: nobody was told: %s", lines(*outcome.notes))
+        log.warning("hookrun: nobody was told: %s", join_paragraphs(*outcome.notes))
         return answer
-    note = lines(*outcome.notes)
+    note = join_paragraphs(*outcome.notes)
     content: Any = message.content
     if note:
-        content = lines(content, note) if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+        content = (
+            join_paragraphs(content, note) if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+        )
     metadata = {**message.response_metadata, **mark}
     changed = message.model_copy(update={"content": content, "response_metadata": metadata})
     if not isinstance(answer, Command):

@@ -11,10 +11,10 @@ from concurrent.futures import Future, wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from hookrun.exception_text import exception_text
 from hookrun.library.workers import Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError
+from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -89,7 +89,7 @@ class Background:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if error is not None and not isinstance(error, asyncio.CancelledError):
-            said = exception_text(error)
+            said = describe_exception(error)
             LOG.error("hook %s failed in the background: %s", label, said)
             if failed is not None:
                 wanted = failed(Failure("exception", f"its background work raised {said}", error))

@@ -8,12 +8,12 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from hookrun.exception_text import exception_text
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.context import own
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
-from hookrun.verdict import NO_OBJECTION
+from hookrun.text import describe_exception
+from hookrun.verdicts import NO_OBJECTION
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -182,7 +182,7 @@ class Call:
         except BaseException as error:  # an object may do what it likes, also when it is only looked at
             what = f"{type(value).__name__} that cannot be read as an answer"
             self.outcome.answer = None
-            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({exception_text(error)})")
+            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({describe_exception(error)})")
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
@@ -208,7 +208,7 @@ class Call:
         elif isinstance(error, KeyboardInterrupt):
             raise error
         else:
-            self.outcome.failure = Failure("exception", f"it raised {exception_text(error)}", error)
+            self.outcome.failure = Failure("exception", f"it raised {describe_exception(error)}", error)
 
 
 def to_be_awaited(value: Any) -> bool:

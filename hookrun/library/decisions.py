@@ -6,7 +6,8 @@ import os
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from hookrun.trust import directory, store as stores
+from hookrun.state import data_dir
+from hookrun.trust import store as stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +29,7 @@ class Decisions:
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
         """Return what is decided, as `store.load` does. Raises StoreError."""
         owners = tuple(owners)
-        where = directory(home)
+        where = data_dir(home)
         try:
             above = os.lstat(where)
         except FileNotFoundError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import cache
-from hookrun.config.find import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import given, handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context

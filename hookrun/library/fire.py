@@ -10,8 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
-from hookrun.engine import Chain
-from hookrun.exception_text import exception_text
+from hookrun.engine import HookChain
 from hookrun.library import encode
 from hookrun.library.bounded import FOREVER, Bounded
 from hookrun.library.calls import Call, as_coroutine, dismiss, to_be_awaited
@@ -21,9 +20,10 @@ from hookrun.library.group import Group
 from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
 from hookrun.library.result import Result
-from hookrun.model import Failure, Outcome, Run, Verdict
+from hookrun.model import Failure, HookResult, Outcome, Verdict
 from hookrun.process.prepare import MAX_NESTING, nesting_depth
-from hookrun.verdict import NO_OBJECTION, goes_on
+from hookrun.text import describe_exception
+from hookrun.verdicts import NO_OBJECTION, is_plain_continue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -75,16 +75,16 @@ class Fire:
         self._told = 0
         self._request_id = f"{getrandbits(64):016x}"
         self._selection = selection
-        self._given = contexts.complete(data, event, self._request_id, services.directory)
-        self._made: Chain | None = None
+        self._given = contexts.with_defaults(data, event, self._request_id, services.directory)
+        self._made: HookChain | None = None
         self._steps: Steps | None = None
-        self._quiet: Run | None = None
+        self._quiet: HookResult | None = None
 
     @property
-    def _chain(self) -> Chain:
+    def _chain(self) -> HookChain:
         """The chain, made when it is needed: a single hook without objection needs none."""
         if self._made is None:
-            self._made = Chain(
+            self._made = HookChain(
                 self._event,
                 self._given,
                 self._selection,
@@ -187,11 +187,11 @@ class Fire:
         """Give the chain the outcomes of the hooks that ran; return those that run next, None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
-            plain = goes_on(outcome) if outcome.answer is None else outcome.answer is NO_OBJECTION
+            plain = is_plain_continue(outcome) if outcome.answer is None else outcome.answer is NO_OBJECTION
             if plain and outcome.failure is None and not outcome.notes:
-                self._quiet = Run(hooks[0], Verdict(), outcome=outcome)
+                self._quiet = HookResult(hooks[0], Verdict(), outcome=outcome)
             else:
-                self._chain.take_over([(0, hooks[0])], outcomes, recheck=False)
+                self._chain.record_outcomes([(0, hooks[0])], outcomes, recheck=False)
             return None
         try:
             return self._steps.send(outcomes)
@@ -199,10 +199,10 @@ class Fire:
             return None
 
     def _keep_text(self, text: str) -> str | None:
-        from hookrun.claude.texts import keep
+        from hookrun.state import save_overflow_text
 
         home = self._services.home
-        return keep(home, text) if home is not None else None
+        return save_overflow_text(home, text) if home is not None else None
 
     def _group(self, hooks: Sequence[Hook]) -> Group:
         calls: dict[int, Call] = {}
@@ -233,7 +233,7 @@ class Fire:
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start what a handler leaves in the background: no fire waits for it, so that it is within none."""
-        run = Run(handler, Verdict(), outcome=Outcome())
+        run = HookResult(handler, Verdict(), outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
             run.failure = failure
@@ -248,11 +248,11 @@ class Fire:
         finally:
             NESTING.reset(nesting)
 
-    def _failures(self) -> Sequence[tuple[Run, Report]]:
+    def _failures(self) -> Sequence[tuple[HookResult, Report]]:
         """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""
         runs = self._chain.runs
         told, self._told = self._told, len(runs)
-        found: list[tuple[Run, Report]] = []
+        found: list[tuple[HookResult, Report]] = []
         for run in runs[told:]:
             for note in run.notes:
                 LOG.warning("hook %s: %s", run.hook.name, note)
@@ -269,7 +269,7 @@ class Fire:
         if self._quiet is not None:
             result.runs = (self._quiet,)
         else:
-            self._chain.combined(result)
+            self._chain.combine(result)
             result.runs = self._chain.runs
             result.ended_by = self._chain.ended_by
         result.context_after = self._context_after
@@ -286,10 +286,10 @@ class Fire:
 
     # --- what is kept
 
-    def _audit(self, runs: Sequence[Run], **more: object) -> None:
+    def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
         """Keep a record of it all."""
         self._keep(
-            lambda journal: audit.of_fire(
+            lambda journal: audit.fire_records(
                 runs,
                 self._data,
                 ms=(monotonic() - self._started) * 1000,
@@ -304,7 +304,7 @@ class Fire:
         self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self._keep(lambda _: [audit.of_background(hook, outcome, self._data)])
+        self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
         """Write records, where there is an audit. Nothing that goes wrong here changes the answer."""
@@ -314,7 +314,7 @@ class Fire:
         try:
             error = journal.write(records(journal))
         except Exception as mistake:  # what a program puts into a context, JSON may not take
-            error = exception_text(mistake)
+            error = describe_exception(mistake)
         _tell_of(error)
 
 
@@ -330,7 +330,7 @@ def _come_back(nesting: contextvars.Token[int]) -> None:
         return
 
 
-def _begin_report(run: Run, report: Report) -> Any:
+def _begin_report(run: HookResult, report: Report) -> Any:
     """Tell a handler's `on_error` of its failure; return what that wants to have awaited, if anything."""
     handler, context = report
     if handler.on_error is None or run.failure is None:
@@ -345,7 +345,7 @@ def _begin_report(run: Run, report: Report) -> Any:
     return wanted if to_be_awaited(wanted) else None
 
 
-async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
+async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
     """Await what an `on_error` wants to have awaited, for as long as the hook itself, or the fire, may take."""
     bounded = None
     until = monotonic() + run.hook.timeout
@@ -368,6 +368,6 @@ async def _finish_report(run: Run, wanted: Any, deadline: float = FOREVER, befor
         _report_failed(run, TimeoutError(f"it had not ended {when}"))
 
 
-def _report_failed(run: Run, error: BaseException) -> None:
-    run.notes.append(f"its on_error failed: {exception_text(error)}")
+def _report_failed(run: HookResult, error: BaseException) -> None:
+    run.notes.append(f"its on_error failed: {describe_exception(error)}")
     LOG.error("hook %s: %s", run.hook.name, run.notes[-1])

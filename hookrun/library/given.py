@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun.config import json_text
-from hookrun.config.check import check_hook
-from hookrun.config.scope import Scope, explicit_names
-from hookrun.config.source import Document
+from hookrun.config import parse
+from hookrun.config.parse import Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.library.handlers import RegistrationError
 
 if TYPE_CHECKING:
@@ -29,13 +28,13 @@ def declared(entries: Iterable[Mapping[str, object]], own_events: Collection[str
         text = json.dumps(list(entries), indent=1)
     except (TypeError, ValueError) as error:
         raise RegistrationError(f"{NAME}: {error}: expected a list of what could stand in a file") from error
-    document = Document(NAME, text, json_text.parse(text))
+    document = Document(NAME, text, parse.parse_json(text))
     listed = document.data if isinstance(document.data, list) else []
     scope = Scope("project", frozenset(own_events), reserved=explicit_names(listed))
     problems: list[str] = []
     hooks: list[Hook] = []
     for index, entry in enumerate(listed):
-        checked = check_hook(document, (index,), entry, scope)
+        checked = validate_hook(document, (index,), entry, scope)
         problems += [str(problem) for problem in checked.problems if problem.severity == "error"]
         if checked.hook is not None:
             checked.hook.layer = "user"

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from hookrun.config.check import split_matcher
-from hookrun.config.fields import HOOK_FIELDS, names
-from hookrun.config.problem import Problem, nearest, printable, shown
-from hookrun.config.shapes import Field, Flag
-from hookrun.config.values import Place, keep
+from hookrun.config.diagnostics import Diagnostic, closest, printable, quote
+from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
+from hookrun.config.validate import split_matcher
+from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
@@ -19,7 +18,7 @@ from hookrun.model import Hook
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-    from hookrun.config.parsed import KeyPath
+    from hookrun.config.parse import KeyPath
     from hookrun.library.result import Abort, Skip
     from hookrun.model import Failure, Verdict
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     Event = str | type[Context]
 
 FIELDS = names(HOOK_FIELDS)
-OWN_FIELDS = {name: Field(name, Flag(), "") for name in ("enabled", "thread")}
+OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "thread")}
 """Options that only a handler has, and that are checked like a declaration's."""
 
 
@@ -100,13 +99,13 @@ def make(
 ) -> Handler:
     """Return the handler of a function. Raises RegistrationError."""
     if unknown := [key for key in options if key not in Options.__annotations__]:
-        near = nearest(unknown[0], Options.__annotations__)
-        raise RegistrationError(f"unknown option {shown(unknown[0])}{f': did you mean {near}?' if near else ''}")
+        near = closest(unknown[0], Options.__annotations__)
+        raise RegistrationError(f"unknown option {quote(unknown[0])}{f': did you mean {near}?' if near else ''}")
     on_error, thread = options.get("on_error"), bool(options.get("thread"))
     if not callable(function):
-        raise RegistrationError(f"{shown(repr(function))} cannot be called, expected a function that takes the context")
+        raise RegistrationError(f"{quote(repr(function))} cannot be called, expected a function that takes the context")
     if on_error is not None and not callable(on_error):
-        raise RegistrationError(f"on_error is {shown(repr(on_error))}, expected a function of a failure and a context")
+        raise RegistrationError(f"on_error is {quote(repr(on_error))}, expected a function of a failure and a context")
     target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     source, line = _place_of(function)
     made = target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
@@ -158,13 +157,13 @@ def check_events(events: Event | Iterable[Event], own_events: Collection[str], w
 
 def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object]:
     """Return the options in the form that a hook keeps. Raises RegistrationError with everything that is wrong."""
-    problems: list[Problem] = []
-    at = Place(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
+    problems: list[Diagnostic] = []
+    at = Location(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
     values: dict[str, object] = {}
     for key, value in options.items():
         field = FIELDS.get(key) or OWN_FIELDS.get(key)
         if value is not None and field is not None:
-            keep(values, field, list(value) if isinstance(value, tuple) else value, at)
+            validate_into(values, field, list(value) if isinstance(value, tuple) else value, at)
     if problems:
         raise RegistrationError("\n".join(map(str, problems)))
     if "matcher" in values:
@@ -182,9 +181,9 @@ class _Source:
         self._line = line
         self._name = printable(name)
 
-    def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Problem:
+    def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Diagnostic:
         key = f"handler {self._name}: {'.'.join(map(str, path))}"
-        return Problem(
+        return Diagnostic(
             self._path, self._line, 1, key, found, expected, advice, **{k: more[k] for k in more if k != "at_key"}
         )
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config.find import home_directory
+from hookrun.config.discovery import home_directory
 from hookrun.model import Failure
 from hookrun.process.prepare import prepare
 from hookrun.process.runner import classify_failure
-from hookrun.trust.check import Approvals
-from hookrun.trust.switches import Switches
+from hookrun.trust.approvals import Approvals, UserDecisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.engine import Chain
+    from hookrun.engine import HookChain
     from hookrun.library.services import Services
     from hookrun.model import Hook, Outcome
     from hookrun.process.child import Task
@@ -28,7 +27,7 @@ class Processes:
     def __init__(
         self,
         services: Services,
-        chain: Chain,
+        chain: HookChain,
         *,
         request_id: str,
         deadline: float,
@@ -40,7 +39,7 @@ class Processes:
         self._on_background_end = on_background_end
         self._request_id = request_id
         self._surroundings: HookEnvironment | None = None
-        self._asked: Switches | None = None
+        self._asked: UserDecisions | None = None
         self._undecided: bool | None = None
 
     @property
@@ -50,11 +49,11 @@ class Processes:
         return self._surroundings
 
     @property
-    def _trust(self) -> Switches:
+    def _trust(self) -> UserDecisions:
         """Who is asked about each hook: read anew in each fire, for a person decides while the program runs."""
         if self._asked is None:
             services = self._services
-            kind = Switches if services.trusted else Approvals
+            kind = UserDecisions if services.trusted else Approvals
             self._asked = kind(
                 services.home or home_directory(),
                 services.project,

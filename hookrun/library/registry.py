@@ -7,8 +7,8 @@ from inspect import isfunction
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from hookrun.conditions import ConditionEvaluator
 from hookrun.library.handlers import Handler
-from hookrun.match import View
 from hookrun.model import LAYERS
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Table:
         key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"))
         known = self._known.get(key)
         if known is None:
-            view = View(data)
+            view = ConditionEvaluator(data)
             found = (n for n, hook in enumerate(self.hooks) if view.selects(hook.matcher, None, None, hook.agents))
             known = frozenset(found)
             if len(self._known) >= MOST_REMEMBERED:
@@ -138,7 +138,7 @@ class Selection:
         self._table = table
         self._concerned = concerned
         self._context: Mapping[str, object] | None = None
-        self._view: View | None = None
+        self._view: ConditionEvaluator | None = None
 
     def alone(self) -> Hook | None:
         """Return the hook if it is the only one that is concerned, and nothing else is asked of the context."""
@@ -176,7 +176,7 @@ class Selection:
         if hook.when is hook.unless is hook.claude is None:
             return True
         if context is not self._context or self._view is None:
-            self._context, self._view = context, View(context)
+            self._context, self._view = context, ConditionEvaluator(context)
         return self._view.selects(None, hook.when, hook.unless, None, hook.claude)
 
     def hook(self, index: int) -> Hook:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from hookrun.model import ENDING, STRENGTH, Verdict
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.library.context import Context
-    from hookrun.model import Run
+    from hookrun.model import HookResult
 
 
 class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
@@ -76,7 +76,7 @@ class Result(Verdict):
         self.message = message
         self.modified_args = self.args_patch = self.modified_context = None
         self.additional_context = self.system_message = None
-        self.runs: Sequence[Run] = ()
+        self.runs: Sequence[HookResult] = ()
         self.problems: Sequence[str] = ()
         self.ended_by: str | None = None
         self.request_id = ""
@@ -91,12 +91,12 @@ class Result(Verdict):
     @property
     def go_on(self) -> bool:
         """Whether it may be done: nobody refused, skipped, stopped or asks for a person."""
-        return STRENGTH[self.action] < STRENGTH["ask"]
+        return PRECEDENCE[self.action] < PRECEDENCE["ask"]
 
     @property
     def refused(self) -> bool:
         """Whether it must not be done: block, skip or stop."""
-        return self.action in ENDING
+        return self.action in TERMINAL_ACTIONS
 
     def ok(self) -> Self:
         """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from hookrun import audit
-from hookrun.config.find import home_directory
+from hookrun import state
+from hookrun.config.discovery import home_directory
 from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
 from hookrun.library.journal import Journal
@@ -64,4 +64,4 @@ class Services:
     @property
     def locks(self) -> str:
         """Where the locks of exclusive hooks lie."""
-        return audit.directory(self.home or home_directory()) + "/locks"
+        return state.state_dir(self.home or home_directory()) + "/locks"

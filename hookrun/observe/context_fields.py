@@ -5,8 +5,8 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING, Any
 
-from hookrun.config.problem import shown
 from hookrun.observe import sanitize
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
     if score is None:
         return None
     if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= MAX_SCORE:
-        raise ValueError(f"checkpoint_data.quality_score is {shown(score)}, expected a number")
+        raise ValueError(f"checkpoint_data.quality_score is {quote(score)}, expected a number")
     return float(score)
 
 

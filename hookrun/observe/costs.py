@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.config.problem import nearest, shown
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import session_of
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.timestamps import fired_at
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     import sqlite3
@@ -256,7 +256,7 @@ def money(amount: float) -> str:
 
 def _require_token_counts(usage: object) -> None:
     if all(_member(usage, name) is None for names in NAMES.values() for name in names):
-        found = shown([str(name) for name in usage]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
+        found = quote([str(name) for name in usage]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
         raise ValueError(f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them")
 
 
@@ -269,25 +269,25 @@ def _member(value: object, name: str) -> Any:
 
 def _amount(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_USD:
-        raise ValueError(f"{name} is {shown(value)}, expected an amount of USD, 0 or more")
+        raise ValueError(f"{name} is {quote(value)}, expected an amount of USD, 0 or more")
     return float(value)
 
 
 def _price(model: str, given: Price | Mapping[str, float]) -> Price:
     if not isinstance(given, Price | Mapping):
-        raise ValueError(f"prices[{shown(model)}] is {shown(given)}, expected input and output")  # noqa: TRY004
+        raise ValueError(f"prices[{quote(model)}] is {quote(given)}, expected input and output")  # noqa: TRY004
     amounts = asdict(given) if isinstance(given, Price) else {**given}
     known = [each.name for each in fields(Price)]
     for name in amounts:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"prices[{shown(model)}] has {shown(name)}, expected {', '.join(known)}{hint}")
+            raise ValueError(f"prices[{quote(model)}] has {quote(name)}, expected {', '.join(known)}{hint}")
     for name in ("input", "output"):
         if name not in amounts:
-            raise ValueError(f"prices[{shown(model)}] has no {name!r}, expected USD per million tokens")
+            raise ValueError(f"prices[{quote(model)}] has no {name!r}, expected USD per million tokens")
     needed = {name: value for name, value in amounts.items() if value is not None or name in ("input", "output")}
-    return Price(**{name: _amount(value, f"prices[{shown(model)}].{name}") for name, value in needed.items()})
+    return Price(**{name: _amount(value, f"prices[{quote(model)}].{name}") for name, value in needed.items()})
 
 
 def _first(usage: object, names: tuple[str, ...]) -> int | None:
@@ -298,5 +298,5 @@ def _first(usage: object, names: tuple[str, ...]) -> int | None:
 
 def _count(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_TOKENS:
-        raise ValueError(f"{name} is {shown(value)}, expected a number of tokens, 0 or more")
+        raise ValueError(f"{name} is {quote(value)}, expected a number of tokens, 0 or more")
     return value

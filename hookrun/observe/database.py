@@ -9,8 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun import private
-from hookrun.config.find import NoHomeError, home_directory
+from hookrun.state import NoHomeError, home_directory, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -239,7 +238,7 @@ class Store:
             return
         directory = os.path.dirname(self.path)
         try:
-            private.make(directory)
+            make_private_dir(directory)
             # Linked into place when closed: closing a file drops every POSIX lock of this process on it, also those
             # that SQLite holds in another thread.
             fd, fresh = tempfile.mkstemp(prefix=".observe-", dir=directory)
@@ -335,6 +334,7 @@ def register_observers(
     priority: int = 500,
     always: bool = True,
     thread: bool = True,
+    description: str | None = None,
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures refuse nothing."""
     for name, (event, handler) in handlers.items():
@@ -347,6 +347,7 @@ def register_observers(
             always=always,
             thread=thread,
             on_failure="continue",
+            description=description,
         )
 
 

@@ -7,9 +7,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config.problem import nearest, shown
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.metrics_report import collect
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,9 +55,9 @@ class MetricsExport:
 
     def __init__(self, path: str | os.PathLike[str], store: Store | None = None, format: str = "prometheus") -> None:  # noqa: A002  # what it is
         if format not in FORMATS:
-            near = nearest(format, FORMATS)
+            near = closest(format, FORMATS)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"format is {shown(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
+            raise ValueError(f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
         self._path = os.path.abspath(path)
         self._store = store or Store()
         self._format = FORMATS[format]

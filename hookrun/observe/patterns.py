@@ -113,7 +113,7 @@ class PatternLearning:
         if not best:
             return None
         lines = [f"- {each.title} (quality {each.score:g}, {_count(each.times)})" for each in best]
-        return Verdict.tell("\n".join(["What went well in this project before:", *lines]))
+        return Verdict.with_context("\n".join(["What went well in this project before:", *lines]))
 
     def find(self, text: str, limit: int = 5) -> list[Pattern]:
         """Return the patterns that have the words of a text, those with most of them first."""

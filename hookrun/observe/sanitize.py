@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hookrun.process.prepare import looks_like_credential
-from hookrun.redact import HIDDEN, redact
+from hookrun.credentials import HIDDEN, looks_like_credential, redact
 
 MAX_CHARS = 50_000
 """Characters of a string that are examined."""

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import shown
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def seconds(value: object, name: str) -> float:
     except (OverflowError, ValueError):
         at = None
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < END:
-        raise ValueError(f"{name} is {shown(value)}, expected a date and time in ISO 8601, or seconds since 1970")
+        raise ValueError(f"{name} is {quote(value)}, expected a date and time in ISO 8601, or seconds since 1970")
     return float(at)
 
 

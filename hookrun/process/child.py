@@ -210,7 +210,7 @@ class Process:
         if self.status is not None:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
         if not self.ending:
-            outcome.left = self.count_leftovers(held=held)
+            outcome.processes_left = self.count_leftovers(held=held)
         self.unlock()
         outcome.ms = (monotonic() - self.started) * 1000
 

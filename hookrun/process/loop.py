@@ -184,9 +184,9 @@ class Loop:
         """Take the lock of an exclusive hook; return False when another process has it."""
         import fcntl
 
-        from hookrun import private
+        from hookrun import state
 
-        private.make(os.path.dirname(path))
+        state.make_private_dir(os.path.dirname(path))
         process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.model import STRANGERS, Failure
+from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.process import spawn
 from hookrun.process.child import Task
 
@@ -23,13 +23,6 @@ NESTING = b"HOOKRUN_CHAIN"
 
 MAX_NESTING = 3
 """Hooks that start an agent fire hooks again, up to this depth."""
-
-CREDENTIAL_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
-)  # fmt: skip
-CREDENTIAL_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""Parts and endings of the names of variables that `env_policy: scrub` removes."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
@@ -120,7 +113,7 @@ class HookEnvironment:
         The default for a project is `scrub`; not for Claude's dialect, because Claude gives its hooks everything.
         """
         floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
-        if hook.layer not in STRANGERS or floor not in POLICIES:
+        if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
@@ -198,13 +191,9 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
+    from hookrun.credentials import scrubbed
 
-
-def looks_like_credential(name: bytes) -> bool:
-    """Return whether the name of an environment variable suggests a credential."""
-    upper = name.upper()
-    return upper.endswith(CREDENTIAL_ENDS) or any(word in upper for word in CREDENTIAL_WORDS)
+    return scrubbed(variables)
 
 
 def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: str) -> Task | Failure:
@@ -215,7 +204,7 @@ def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: st
     try:
         return _prepared(hook, stdin, environment, locks)
     except ValueError as error:  # a NUL or half a character where the system takes none
-        return Failure("spawn", f"{hook.where()}: it cannot be given to the system as it is: {error}")
+        return Failure("spawn", f"{hook.location()}: it cannot be given to the system as it is: {error}")
 
 
 def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str) -> Task | Failure:
@@ -367,9 +356,9 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    from hookrun.private import label
+    from hookrun.state import file_name_for
 
-    return f"{locks}/{label(project, hook.layer, hook.source, hook.name)}.lock"
+    return f"{locks}/{file_name_for(project, hook.layer, hook.source, hook.name)}.lock"
 
 
 def _with_claude_paths(words: list[str], variables: Mapping[bytes, bytes]) -> list[str]:

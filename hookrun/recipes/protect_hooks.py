@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from hookrun.config import cache
-from hookrun.config.find import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
-from hookrun.match import glob
+from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
+from hookrun.globs import glob
 from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_words import commands
@@ -19,7 +19,7 @@ from hookrun.shell.named_files import option_targets
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import absolute
 from hookrun.trust.digest import SYSTEM
-from hookrun.trust.files import TooManyFilesError, files_of, within
+from hookrun.trust.hook_files import TooManyFilesError, files_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Reads files of cases: every case with its place in the file, and everything that is wrong, with its place too."""
+"""Read files of cases into `Case` objects and report every mistake in them with its position."""
 
 from __future__ import annotations
 
@@ -6,41 +6,127 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
-from hookrun.config.fields import names
-from hookrun.config.problem import Problem, shown
-from hookrun.config.source import Document, SourceError, read
-from hookrun.config.values import Place, keep
-from hookrun.testing.case_fields import (
-    CASE_FIELDS,
-    EXPECT_FIELDS,
-    FILE_FIELDS,
-    LAID_OVER,
-    NOT_IN_DEFAULTS,
-    NULLABLE,
+from hookrun.agents import AGENTS
+from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.schema import (
+    EVENT,
+    HOOK_FIELDS,
+    NOT_BLANK,
+    PATH,
+    WORD,
+    AnyObject,
+    Choice,
+    Field,
+    ListOf,
+    MapOf,
+    Str,
+    names,
 )
+from hookrun.config.validate_value import Location, validate_into
+from hookrun.globs import glob
+from hookrun.model import FAILURES, PRECEDENCE
+from hookrun.testing import is_case_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
+HOOK = Str("the name of a hook", NAME.pattern)
+ACTION = Str("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
+AGENT = Str("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
+
+EXPECT_FIELDS = (
+    Field(
+        "action",
+        ListOf(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
+        "What all hooks together come to: one action, or those of which one is right.",
+    ),
+    Field("message", WORD, "A glob on the message; null: there is none."),
+    Field("additional_context", WORD, "A glob on the text for the model; null: there is none."),
+    Field("system_message", WORD, "A glob on the text for the person; null: there is none."),
+    Field("args", AnyObject(), "The tool's arguments after the chain, all of them."),
+    Field("failure", Choice(tuple(FAILURES)), "How a hook that ran failed; null, as by default: none failed."),
+    Field(
+        "fired",
+        ListOf(HOOK, "a list of hooks, true or false", least=0),
+        "The hooks that ran, in order; true: at least one did; false: none did.",
+    ),
+    Field(
+        "files",
+        MapOf(PATH, Str("a glob"), "an object of path and glob"),
+        "Files in the case's own directory afterwards: a glob on what one holds; null: it is not there.",
+    ),
+)
+"""The fields of `expect`."""
+
+NULLABLE = frozenset({"message", "additional_context", "system_message", "failure"})
+"""Expectations that may be null, for none."""
+
+CASE_FIELDS = (
+    Field("name", NAME, "What the case is called; unique in its file."),
+    Field("event", EVENT, "The event that is fired, by any of its names."),
+    Field(
+        "hook",
+        ListOf(HOOK, "the name of a hook or a list of them", alone=HOOK, unique=True),
+        "Only these hooks; without it the whole chain.",
+    ),
+    Field("tool", WORD, "The context's `tool_name`."),
+    Field("args", AnyObject(), "The context's `tool_args`."),
+    Field("context", AnyObject(), "Other fields of the context."),
+    Field("context_file", PATH, "A JSON file with a context, relative to the file of cases."),
+    Field(
+        "agents",
+        ListOf(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
+        "Run once as each of these agents would have it.",
+    ),
+    Field("env", names(HOOK_FIELDS)["env"].shape, "Variables in the environment of the hooks."),
+    Field(
+        "files",
+        MapOf(PATH, Str("text"), "an object of path and text"),
+        "Files in the case's own temporary working directory.",
+    ),
+    Field("setup", Str("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
+    Field("workdir", Choice(("temporary",)), "A temporary working directory, also without files."),
+    Field("expect", AnyObject(), "What has to come of it."),
+)
+"""The fields of a case."""
+
+FILE_FIELDS = (
+    Field("config", PATH, "The declaration file, relative to this one."),
+    Field("defaults", AnyObject(), "Fields for every case that does not have them itself."),
+    Field("cases", AnyObject(), "The cases."),
+)
+"""The fields at the top of a file of cases."""
+
+NOT_IN_DEFAULTS = frozenset({"name", "expect"})
+"""Fields that defaults cannot set."""
+
+MERGED_FIELDS = frozenset({"context", "env", "files"})
+"""Objects of a case that are merged into those of the defaults, key by key."""
 
 WORKDIR = "${WORKDIR}"
-"""What stands for the case's own directory, in texts of its context, environment and expectations."""
+"""The placeholder for the case's own directory in strings of its context, environment and expectations."""
 
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
-"""Fields with which a case has a temporary working directory."""
+"""Fields that give a case a temporary working directory."""
 
 NO_DATA = frozenset({"an empty file", "a file without data"})
-NEVER = float("inf")
+NO_DEADLINE = float("inf")
 
 OF_CASE, OF_EXPECT, OF_FILE = names(CASE_FIELDS), names(EXPECT_FIELDS), names(FILE_FIELDS)
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Case:
-    """One case: the event that is fired on a context, in what surroundings, and what is expected of it.
+    """One case: the event and context to fire, the environment to do it in, and the expected result.
 
-    `hooks` are the only ones that are asked, None for all. `agents` are those as which it is run, none for a program.
-    `temporary` tells that it has a working directory of its own, where `setup` is run before the event. `reads` are
-    other files that it is made of.
-    `problems` is what is wrong with it: such a case cannot be run.
+    `hooks` limits the run to these hooks, None runs all. The case runs once as each of `agents`, or once as a program.
+    `temporary` gives it a working directory of its own, in which `setup` runs before the event. `reads` are the other
+    files it was read from. A case with `problems` cannot be run.
     """
 
     file: CaseFile
@@ -56,31 +142,32 @@ class Case:
     temporary: bool = False
     expect: dict[str, object] = field(default_factory=dict)
     reads: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     @property
     def line(self) -> int:
-        """The line at which the case begins, from 1."""
+        """The line of the case, from 1."""
         return self.file.position(self.index)[0]
 
     @property
     def where(self) -> str:
-        """`path:line:column`."""
+        """The position of the case as `path:line:column`."""
         line, column = self.file.position(self.index)
         return f"{self.file.shown}:{line}:{column}"
 
-    def place(self, *steps: str | int) -> Place:
-        """Return a place in the case, for what is wrong there."""
+    def place(self, *steps: str | int) -> Location:
+        """Return a place in the case to report problems at."""
         if self.file.document is None:
             raise LookupError(f"{self.file.path} was not read")
-        return Place(self.file.document, ("cases", self.index, *steps), self.problems)
+        return Location(self.file.document, ("cases", self.index, *steps), self.problems)
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class CaseFile:
-    """One file of cases as far as it could be read. `config` is the declaration file that it names, absolute.
+    """A file of cases, as far as it could be read.
 
-    `problems` is what is wrong with the file as such; its cases have their own. `shown` is how messages call it.
+    `config` is the absolute path of the declaration file it names, `shown` the path in messages. `problems` are those
+    of the file itself; each case has its own.
     """
 
     path: str
@@ -88,20 +175,20 @@ class CaseFile:
     document: Document | None = None
     config: str | None = None
     cases: list[Case] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     @property
     def directory(self) -> str:
-        """Where it lies."""
+        """The directory of the file."""
         return os.path.dirname(self.path)
 
     def position(self, index: int) -> tuple[int, int]:
-        """Return line and column, from 1, of a case."""
+        """Return the line and column of a case, from 1."""
         return self.document.position(("cases", index)) if self.document is not None else (1, 1)
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
-    """Return a file of cases as far as it can be read; what is wrong is in its `problems` and those of its cases."""
+    """Return a file of cases as far as it can be read, with its problems and those of its cases."""
     file = CaseFile(os.path.abspath(path), shown_as or path)
     try:
         document = file.document = read(file.path)
@@ -113,16 +200,16 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
         file.problems.append(problem)
         return file
     document.path = file.shown
-    at = Place(document, (), file.problems)
+    at = Location(document, (), file.problems)
     if not isinstance(document.data, dict):
-        at.mistaken(document.data, "an object with cases", "write cases: and below it a list")
+        at.type_error(document.data, "an object with cases", "write cases: and below it a list")
         return file
     for key in document.data:
         if key not in OF_FILE:
             at.unknown_key(key, "config, defaults or cases", list(OF_FILE))
     found: dict[str, object] = {}
     if "config" in document.data:
-        keep(found, OF_FILE["config"], document.data["config"], at)
+        validate_into(found, OF_FILE["config"], document.data["config"], at)
     if isinstance(config := found.get("config"), str):
         file.config = os.path.normpath(os.path.join(file.directory, config))
     defaults = _fields(document.data.get("defaults", {}), at.at("defaults"), in_defaults=True)
@@ -130,16 +217,16 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
     return file
 
 
-def _take_cases(file: CaseFile, data: dict[str, object], at: Place, defaults: dict[str, object]) -> None:
+def _take_cases(file: CaseFile, data: dict[str, object], at: Location, defaults: dict[str, object]) -> None:
     listed = data.get("cases")
     if not isinstance(listed, list):
-        at.at("cases").mistaken(listed, "a list of cases", "write cases: and below it a list")
+        at.at("cases").type_error(listed, "a list of cases", "write cases: and below it a list")
         return
     taken: dict[str, int] = {}
     for index, entry in enumerate(listed):
         case = _case(file, index, entry, defaults)
         if case.name in taken:
-            found = f"the name {shown(case.name)} a second time"
+            found = f"the name {quote(case.name)} a second time"
             first = file.position(taken[case.name])[0]
             case.place("name").report(found, f"each name once in a file (line {first} has it)", "choose another name")
         taken.setdefault(case.name, index)
@@ -150,7 +237,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     case = Case(file, index, f"case {index + 1}")
     at = case.place()
     if not isinstance(entry, dict):
-        at.mistaken(entry, "an object with name, event and expect", "write a case, or remove the item")
+        at.type_error(entry, "an object with name, event and expect", "write a case, or remove the item")
         return case
     own = _fields(entry, at)
     if "name" in own:
@@ -158,7 +245,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     elif "name" not in entry:
         at.report("no name", "every case to have one", "add a name that says what the hook is to do")
     values = {**defaults, **own}
-    for name in LAID_OVER:
+    for name in MERGED_FIELDS:
         before, after = defaults.get(name), own.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             values[name] = {**before, **after}
@@ -168,7 +255,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         at.report("no event", "every case to name its event", "add event: pre_tool_use or another event")
     if "expect" in entry:
         case.expect = _expect(entry["expect"], at.at("expect"))
-    _surround(case, values)
+    _set_environment(case, values)
     case.context = _context(case, values)
     if not case.temporary:
         _needs_no_directory(case)
@@ -176,7 +263,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
 
 
 def _needs_no_directory(case: Case) -> None:
-    """Report what only makes sense in a directory of the case's own."""
+    """Report what only makes sense with a temporary directory."""
     advice = "add workdir: temporary, or write something else"
     expected = "a case with a temporary directory, which it is about"
     if "files" in case.expect:
@@ -185,26 +272,26 @@ def _needs_no_directory(case: Case) -> None:
         case.place().report(WORKDIR, expected, advice)
 
 
-def _fields(entry: object, at: Place, *, in_defaults: bool = False) -> dict[str, object]:
-    """Return every field of a case, or of the defaults, that fits its shape; report the others."""
+def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[str, object]:
+    """Return the valid fields of a case or of the defaults; report the others."""
     found: dict[str, object] = {}
     if not isinstance(entry, dict):
-        at.mistaken(entry, "an object of fields for every case", "write {}, or remove it")
+        at.type_error(entry, "an object of fields for every case", "write {}, or remove it")
         return found
     for key, value in entry.items():
         if key not in OF_CASE or (in_defaults and key in NOT_IN_DEFAULTS):
             valid = [name for name in OF_CASE if not in_defaults or name not in NOT_IN_DEFAULTS]
             at.unknown_key(key, "a field for every case" if in_defaults else "a field of a case", valid)
         elif key != "expect":
-            keep(found, OF_CASE[key], value, at)
+            validate_into(found, OF_CASE[key], value, at)
     return found
 
 
-def _expect(value: object, at: Place) -> dict[str, object]:
-    """Return what is expected, as far as it fits."""
+def _expect(value: object, at: Location) -> dict[str, object]:
+    """Return the valid expectations; report the others."""
     found: dict[str, object] = {}
     if not isinstance(value, dict):
-        at.mistaken(value, "an object with at least one of " + ", ".join(OF_EXPECT))
+        at.type_error(value, "an object with at least one of " + ", ".join(OF_EXPECT))
         return found
     for key, item in value.items():
         if key not in OF_EXPECT:
@@ -214,22 +301,22 @@ def _expect(value: object, at: Place) -> dict[str, object]:
         elif (item is None and key in NULLABLE) or (key == "fired" and isinstance(item, bool)):
             found[key] = item
         else:
-            keep(found, OF_EXPECT[key], item, at)
+            validate_into(found, OF_EXPECT[key], item, at)
     return found
 
 
-def _files_expected(files: dict[str, object], at: Place) -> dict[str, object]:
-    """Return the globs that files have to fit, None for those that are not to be there."""
+def _files_expected(files: dict[str, object], at: Location) -> dict[str, object]:
+    """Return the glob for each file, None for a file that must not exist."""
     there = {path: glob for path, glob in files.items() if glob is not None}
     found: dict[str, object] = dict.fromkeys(files)
     checked: dict[str, object] = {}
-    keep(checked, OF_EXPECT["files"], there, Place(at.document, at.path[:-1], at.problems))
+    validate_into(checked, OF_EXPECT["files"], there, Location(at.document, at.path[:-1], at.problems))
     fits = checked.get("files")
     return {**found, **fits} if isinstance(fits, dict) else {}
 
 
-def _surround(case: Case, values: dict[str, object]) -> None:
-    """Give a case what it runs in."""
+def _set_environment(case: Case, values: dict[str, object]) -> None:
+    """Set the hooks, agents and environment that a case runs with."""
     case.hooks = _texts(values.get("hook")) if "hook" in values else None
     case.agents = _texts(values.get("agents"))
     case.env = _table(values.get("env"))
@@ -238,7 +325,7 @@ def _surround(case: Case, values: dict[str, object]) -> None:
     case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
-            found = f"the path {shown(path)}"
+            found = f"the path {quote(path)}"
             case.place("files", path).report(found, "a path within the working directory", "write a relative path")
 
 
@@ -251,12 +338,12 @@ def _table(value: object) -> dict[str, str]:
 
 
 def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
-    """Return the context: that of a file, over it the other fields, over them `tool` and `args`."""
+    """Return the context: `context_file`, overridden by `context`, overridden by `tool` and `args`."""
     context: dict[str, object] = {}
     if isinstance(path := values.get("context_file"), str):
         case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.from_file(case.reads[0], NEVER)
+            context = contexts.from_file(case.reads[0], NO_DEADLINE)
         except contexts.ContextError as error:
             found, _, expected = str(error).partition(": expected ")
             wanted = expected.removesuffix(", or - for stdin") or "a context that can be read"
@@ -269,5 +356,52 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     for name, value in context.items():
         if value is not None and not isinstance(value, contexts.FIELDS.get(name, object)):
             expected = "a string or null" if contexts.FIELDS[name] is str else "an object or null"
-            case.place("context", name).mistaken(value, expected)
+            case.place("context", name).type_error(value, expected)
     return context
+
+
+SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
+"""Directories that are not searched: they hold no files of the project itself."""
+
+
+class NoCaseFileError(LookupError):
+    """A given path does not exist or is not a file of cases."""
+
+
+def find_case_files(paths: Iterable[str]) -> list[str]:
+    """Return the files of cases at these paths, each once, in order. Raises NotThereError."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if os.path.isdir(path):
+            for each in _below(path):
+                found.setdefault(os.path.realpath(each), each)
+        elif not os.path.exists(path):
+            raise NoCaseFileError(f"{path}: found nothing, expected a file of cases or a directory; correct the path")
+        elif not is_case_file(path):
+            expected = "expected a name that ends in .hooktest.yaml, .hooktest.yml or .hooktest.json"
+            raise NoCaseFileError(f"{path}: found another file, {expected}; rename it, or name another")
+        else:
+            found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _below(directory: str) -> Iterator[str]:
+    for where, directories, files in os.walk(directory):
+        directories[:] = sorted(set(directories) - SKIPPED_DIRECTORIES)
+        for name in sorted(files):
+            if is_case_file(name):
+                yield os.path.normpath(os.path.join(where, name))
+
+
+def load_all(paths: Iterable[str]) -> list[CaseFile]:
+    """Return every file of cases at these paths, read. Raises NotThereError."""
+    return [load(path) for path in find_case_files(paths)]
+
+
+def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
+    """Return the cases whose name, or `file: name`, matches the pattern: a substring or a glob, None for all."""
+    cases = [case for file in files for case in file.cases]
+    if pattern is None:
+        return cases
+    whole = pattern if any(char in pattern for char in "*?[") else f"*{pattern}*"
+    return [case for case in cases if glob(whole, f"{case.file.shown}: {case.name}") or glob(whole, case.name)]

@@ -1,6 +1,6 @@
-"""pytest's plugin: files of cases become tests, and a project's own tests get a fixture with which they fire events.
+"""The pytest plugin: collects files of cases as tests, and gives a project's own tests a fixture that fires events.
 
-Every pytest run where hookrun is installed loads this: what is not needed for that is imported when it is used.
+Every pytest run loads this where hookrun is installed, so it imports the rest of hookrun only when it is used.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.testing.names import is_case_file
+from hookrun.testing import is_case_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from hookrun.testing.cases import Case
-    from hookrun.testing.fixture import Hookrun
-    from hookrun.testing.ran import Ran
-    from hookrun.testing.runner import Runner
+    from hookrun.testing.results import CaseRun
+    from hookrun.testing.runner import CaseRunner, Hookrun
 
-RUNNER: pytest.StashKey[Runner] = pytest.StashKey()
+RUNNER: pytest.StashKey[CaseRunner] = pytest.StashKey()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Take files of cases for tests."""
+    """Collect files of cases."""
     if not is_case_file(file_path.name):
         return None
     collected: pytest.Collector = Cases.from_parent(parent, path=file_path)
@@ -32,18 +31,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class NotPassedError(Exception):
-    """A case did not pass; what came of it is its `ran`."""
+    """A case did not pass; `run` holds its result."""
 
-    def __init__(self, ran: Ran) -> None:
-        super().__init__(ran.name)
-        self.ran = ran
+    def __init__(self, run: CaseRun) -> None:
+        super().__init__(run.name)
+        self.run = run
 
 
 class Cases(pytest.File):
     """A file of cases."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for each case, and for each agent of one. Raises CollectError for what cannot be read."""
+        """Yield a test for each case and agent. Raises CollectError for a file that cannot be read."""
         from hookrun.testing.cases import load
 
         file = load(str(self.path), self.nodeid or self.path.name)
@@ -56,7 +55,7 @@ class Cases(pytest.File):
 
 
 class OneCase(pytest.Item):
-    """One case, as one agent would have it."""
+    """One case, as one agent or as a program."""
 
     def __init__(self, *, case: Case, agent: str | None, **kwargs: object) -> None:
         super().__init__(**kwargs)  # type: ignore[arg-type]  # what pytest gives every node
@@ -66,37 +65,37 @@ class OneCase(pytest.Item):
     def runtest(self) -> None:
         """Run the case. Raises NotPassedError."""
         runner = runner_of(self.config)
-        ran = runner.run(runner.to_run(self._case, self._agent))
-        if not ran.passed:
-            raise NotPassedError(ran)
+        run = runner.run(runner.prepare(self._case, self._agent))
+        if not run.passed:
+            raise NotPassedError(run)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-        """Return what is told of a case that did not pass; of anything else, what pytest would."""
+        """Return the report of a case that did not pass; for anything else, pytest's own."""
         if isinstance(excinfo.value, NotPassedError):
-            from hookrun.testing.told import failure
+            from hookrun.testing.report import failure_lines
 
-            return "\n".join(failure(excinfo.value.ran))
+            return "\n".join(failure_lines(excinfo.value.run))
         return str(super().repr_failure(excinfo, style))  # type: ignore[arg-type]  # pytest's own value
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return where the case is."""
+        """Return the position of the case."""
         return self.path, self._case.line - 1, self.name
 
 
-def runner_of(config: pytest.Config) -> Runner:
-    """Return what runs all cases and fires of this pytest run."""
+def runner_of(config: pytest.Config) -> CaseRunner:
+    """Return the runner of this pytest run."""
     if RUNNER not in config.stash:
-        from hookrun.testing.runner import Runner
+        from hookrun.testing.runner import CaseRunner
 
-        runner = config.stash[RUNNER] = Runner(directory=str(config.rootpath))
+        runner = config.stash[RUNNER] = CaseRunner(directory=str(config.rootpath))
         config.add_cleanup(runner.close)
     return config.stash[RUNNER]
 
 
 @pytest.fixture
 def hookrun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Hookrun:
-    """Fires events at the hooks of the project in which the test lies: `hookrun.fire("pre_tool_use", tool="bash")`."""
-    from hookrun.testing.fixture import Hookrun
+    """Fire events for the hooks of the project around the test: `hookrun.fire("pre_tool_use", tool="bash")`."""
+    from hookrun.testing.runner import Hookrun
 
     directories = (request.path.parent, request.config.rootpath)
     return Hookrun(runner_of(request.config), directories, tmp_path_factory.mktemp("hookrun-home"))

@@ -1,73 +1,94 @@
-"""What a person is shown: progress while cases run, each failure as a difference, coverage, and the sum of it all."""
+"""Report a test run: to a terminal, as plain lines, as JSON, or as the JUnit XML that CI servers read."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
+import re
 import sys
+from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.config.problem import printable
-from hookrun.testing.told import failure
+from hookrun.config.diagnostics import printable
+from hookrun.testing.results import as_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import xml.etree.ElementTree as ET
+    from collections.abc import Iterator
 
     from rich.console import Console
     from rich.progress import Progress
 
-    from hookrun.config.problem import Problem
-    from hookrun.testing.coverage import Coverage
-    from hookrun.testing.ran import Ran, Tested
+    from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun
     from hookrun.testing.update import Updated
 
 STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red", "+": "green"}
-"""How what a line begins with is shown on a terminal."""
+"""First word of a line, or first character of an indented one -> its style on a terminal."""
+REFRESH_INTERVAL = 0.1
+"""Seconds between two updates of the progress bar."""
+MAX_CONTEXT = 4000
+"""Characters of a context that are written into the command that reproduces a case."""
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold in any form."""
 
 
-BETWEEN = 0.1
-"""Seconds from one picture of the progress to the next."""
-
-
-class Report:
-    """Writes to stdout what is to be read, and to a terminal on stderr how far it has come."""
+class TestReporter:
+    """Prints a test run to stdout, and its progress to a terminal on stderr."""
 
     def __init__(self) -> None:
         self._out = _console() if sys.stdout.isatty() else None
         self._progress: Progress | None = None
-        self._shown = 0.0
+        self._refreshed = 0.0
         self._failed = 0
 
     def begin(self, total: int) -> None:
-        """Begin to show progress, where there is a terminal."""
+        """Show a progress bar if stderr is a terminal."""
         if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return
         from rich.console import Console  # only for a terminal
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # the same
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        # without a thread of its own, for what runs the cases forks
+        # auto_refresh would start a thread, and a process with threads must not fork
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
         self._progress.add_task("cases", total=total)
         self._progress.start()
 
-    def ran(self, ran: Ran) -> None:
+    def ran(self, run: CaseRun) -> None:
         """Show that one more case has run."""
-        self._failed += not ran.passed
+        self._failed += not run.passed
         if self._progress is not None:
             failed = f", {self._failed} failed" if self._failed else ""
             self._progress.update(self._progress.task_ids[0], advance=1, description=f"cases{failed}")
-            if monotonic() - self._shown > BETWEEN:
-                self._shown = monotonic()
+            if monotonic() - self._refreshed > REFRESH_INTERVAL:
+                self._refreshed = monotonic()
                 self._progress.refresh()
 
     def end(self) -> None:
-        """Show no more progress."""
+        """Remove the progress bar."""
         if self._progress is not None:
             self._progress.stop()
 
-    def line(self, text: str = "") -> None:
-        """Print a line."""
+    def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
+        """Print the results; after an update, only the failures that could not be updated."""
+        for problem in done.problems:
+            self._line(f"BROKEN {problem}")
+        for run in done.results:
+            if run.problems or (updated is None and not run.passed):
+                for line in failure_lines(run):
+                    self._line(line)
+        if coverage is not None:
+            self._line(f"coverage: {coverage.reached} of {coverage.total} ({coverage.percent:.0f} %)")
+            for each in coverage.hooks:
+                if each.missing:
+                    self._line(f"  {each.hook.name} ({each.hook.location()}): {'; '.join(each.summary)}")
+        for line in updated.problems if updated is not None else ():
+            self._line(f"NOT UPDATED {line}")
+        self._line(_summary(done, updated.results if updated is not None else 0))
+
+    def _line(self, text: str) -> None:
         text = printable(text)
         if self._out is None:
             print(text)
@@ -77,46 +98,158 @@ class Report:
         word = text.split(" ", 1)[0] if not text.startswith(" ") else text.lstrip()[:1]
         self._out.print(Text(text, style=STYLES.get(word, "")))
 
-    def problems(self, problems: Iterable[Problem]) -> None:
-        """Print what is wrong with files of cases."""
-        for problem in problems:
-            self.line(f"BROKEN {problem}")
-
-    def failures(self, results: Iterable[Ran]) -> None:
-        """Print every case that did not pass."""
-        for ran in results:
-            if not ran.passed:
-                for line in failure(ran):
-                    self.line(line)
-
-    def coverage(self, coverage: Coverage) -> None:
-        """Print what no case has reached."""
-        self.line(f"coverage: {coverage.reached} of {coverage.total} ({coverage.percent:.0f} %)")
-        for of in coverage.hooks:
-            if of.missing:
-                self.line(f"  {of.hook.name} ({of.hook.where()}): {'; '.join(of.told)}")
-
-    def all(self, tested: Tested, coverage: Coverage | None, updated: Updated | None = None) -> None:
-        """Print all that is to be read; where cases were `updated`, of those that did not hold only the others."""
-        self.problems(tested.problems)
-        self.failures(ran for ran in tested.results if ran.problems or updated is None)
-        if coverage is not None:
-            self.coverage(coverage)
-        for problem in updated.problems if updated is not None else ():
-            self.line(f"NOT UPDATED {problem}")
-        self.sum(tested, updated.results if updated is not None else 0)
-
-    def sum(self, tested: Tested, updated: int = 0) -> None:
-        """Print how many passed and how many did not."""
-        count, broken, failed = len(tested.results), len(tested.problems), tested.failed - updated
-        said = [f"{count - tested.failed} passed"]
-        said += [f"{updated} updated"] if updated else []
-        said += [f"{failed} failed"] if failed else []
-        said += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
-        self.line(f"{count} {'case' if count == 1 else 'cases'}: {', '.join(said)} in {tested.seconds:.1f} s")
-
 
 def _console() -> Console:
     from rich.console import Console  # only for a terminal
 
     return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def _summary(done: TestRun, updated: int) -> str:
+    count, broken, failed = len(done.results), len(done.problems), done.failed - updated
+    parts = [f"{count - done.failed} passed"]
+    parts += [f"{updated} updated"] if updated else []
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
+    return f"{count} {'case' if count == 1 else 'cases'}: {', '.join(parts)} in {done.seconds:.1f} s"
+
+
+def failure_lines(run: CaseRun) -> Iterator[str]:
+    """Yield the report of a case that did not pass: differences, hooks, their stderr, and how to reproduce it."""
+    if run.problems:
+        yield from (f"BROKEN {problem}" for problem in run.problems)
+        return
+    yield f"FAIL {run.case.where}: {run.name}"
+    for each in run.differences:
+        yield from (f"  {line}" for line in difference_lines(each))
+    if run.result is None:
+        return
+    yield f"  ran: {_hooks_that_ran(run.result)}"
+    for name, text in run.result.stderr():
+        yield f"  stderr of {name}:"
+        yield from (f"    | {line}" for line in text.splitlines())
+    gone = " (its own directory is gone)" if run.directory is not None else ""
+    yield f"  try it{gone}: {reproduce_command(run)}"
+
+
+def difference_lines(found: Difference) -> Iterator[str]:
+    """Yield the lines of a difference: the expected value with `-`, the actual one with `+`."""
+    expected, actual = as_lines(found.expected), as_lines(found.actual)
+    if len(expected) == len(actual) == 1:
+        yield f"- {found.key}: {expected[0]}"
+        yield f"+ {found.key}: {actual[0]}"
+    else:
+        yield f"{found.key}:"
+        yield from (f"{line[0]} {line[2:]}" for line in difflib.ndiff(expected, actual) if line[0] != "?")
+    if found.why:
+        yield f"({found.why})"
+
+
+def _hooks_that_ran(result: CaseResult) -> str:
+    parts = []
+    for run in result.runs:
+        failed = f", failed: {run.failure.kind}" if run.failure is not None else ""
+        parts.append(f"{run.name} ({run.action}{failed}, {run.ms:.0f} ms)")
+    return ", ".join(parts) or "no hook"
+
+
+def reproduce_command(run: CaseRun) -> str:
+    """Return the command line that fires the same event and explains which hooks ran and why."""
+    case, config = run.case, run.config
+    context = json.dumps(run.result.context if run.result is not None else case.context, ensure_ascii=False)
+    if len(context) > MAX_CONTEXT:
+        context = "..."
+    here = config is None or config.rootless or config.root == os.getcwd()
+    directory = f"cd {quote(config.root)} && " if config is not None and not here else ""
+    option = f" --config {quote(case.file.config)}" if case.file.config is not None else ""
+    env = "".join(f"{name}={quote(value)} " for name, value in case.env.items())
+    return f"{directory}printf %s {quote(context)} | {env}hookrun fire {case.event} --explain{option}"
+
+
+def as_json(done: TestRun, coverage: Coverage | None, *, ok: bool, updated: int = 0) -> dict[str, object]:
+    """Return the test run as a JSON object; `ok` and `updated` are those after an update."""
+    data: dict[str, object] = {
+        "ok": ok,
+        "passed": len(done.results) - done.failed,
+        "failed": done.failed - updated,
+        "updated": updated,
+        "seconds": round(done.seconds, 3),
+        "cases": [_case_to_json(run) for run in done.results],
+        "problems": [problem.to_dict() for problem in done.problems],
+    }
+    if coverage is not None:
+        data["coverage"] = coverage.to_dict()
+    return data
+
+
+def _case_to_json(run: CaseRun) -> dict[str, object]:
+    data: dict[str, object] = {
+        "file": run.case.file.shown,
+        "line": run.case.line,
+        "name": run.case.name,
+        "agent": run.agent,
+        "passed": run.passed,
+        "differences": [each.to_dict() for each in run.differences],
+        "problems": run.problems,
+    }
+    if (result := run.result) is not None:
+        keys = ("action", "message", "additional_context", "system_message", "args", "fired", "degraded")
+        data["came"] = {**{key: getattr(result, key) for key in keys}, "ms": round(result.ms, 1)}
+        data["hooks"] = [each.summary() for each in result.runs]
+    return data
+
+
+def as_junit(done: TestRun) -> bytes:
+    """Return the test run as JUnit XML in UTF-8: a suite for each file, a test case for each case and agent."""
+    import xml.etree.ElementTree as ET
+
+    root = ET.Element("testsuites", name="hookrun test", time=f"{done.seconds:.3f}")
+    suites: dict[str, list[CaseRun]] = {}
+    for run in done.results:
+        suites.setdefault(run.case.file.shown, []).append(run)
+    for name, runs in suites.items():
+        failed = sum(bool(run.differences) for run in runs)
+        broken = sum(bool(run.problems) for run in runs)
+        counts = {"tests": str(len(runs)), "failures": str(failed), "errors": str(broken)}
+        suite = ET.SubElement(root, "testsuite", {"name": _xml_text(name), **counts})
+        for run in runs:
+            _add_junit_case(suite, run)
+    for problem in done.problems:
+        suite = ET.SubElement(root, "testsuite", name=_xml_text(problem.path), tests="1", failures="0", errors="1")
+        case = ET.SubElement(suite, "testcase", classname=_class_name(problem.path), name="the file can be read")
+        _add_junit_failure(case, "error", str(problem), [str(problem)])
+    ET.indent(root)
+    whole: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return whole + b"\n"
+
+
+def _add_junit_case(suite: ET.Element, run: CaseRun) -> None:
+    shown = run.case.file.shown
+    attributes = {
+        "classname": _class_name(shown),
+        "name": _xml_text(run.name),
+        "file": _xml_text(shown),
+        "line": str(run.case.line),
+        "time": f"{run.result.ms / 1000 if run.result is not None else 0.0:.3f}",
+    }
+    case = suite.makeelement("testcase", attributes)
+    suite.append(case)
+    if run.problems:
+        _add_junit_failure(case, "error", run.problems[0], run.problems)
+    elif run.differences:
+        keys = ", ".join(each.key for each in run.differences)
+        _add_junit_failure(case, "failure", f"not as expected: {keys}", list(failure_lines(run)))
+
+
+def _add_junit_failure(case: ET.Element, tag: str, message: str, lines: list[str]) -> None:
+    element = case.makeelement(tag, {"message": _xml_text(message)})
+    element.text = _xml_text("\n".join(lines))
+    case.append(element)
+
+
+def _class_name(path: str) -> str:
+    return _xml_text(os.path.splitext(path)[0].replace("/", "."))
+
+
+def _xml_text(text: str) -> str:
+    return NOT_IN_XML.sub(lambda match: match.group().encode("unicode_escape", "surrogatepass").decode("ascii"), text)

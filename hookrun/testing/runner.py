@@ -1,4 +1,4 @@
-"""Runs a case through the engine, in surroundings of its own. Nothing of the person's is read or written."""
+"""Run cases through the engine, each in a sandbox. Nothing of the user's own is read or written."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import itertools
 import os
 import shutil
 import tempfile
+from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
-from hookrun.config.problem import nearest
+from hookrun.config.diagnostics import closest
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Selection, Table
 from hookrun.library.result import Result
@@ -19,52 +20,91 @@ from hookrun.library.services import Services
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
-from hookrun.testing import as_agent, declared
-from hookrun.testing.around import ACCOUNT, Around, CaseFire, account_home, filled
-from hookrun.testing.came import Came, as_told, of_verdict
+from hookrun.testing import parallel
 from hookrun.testing.cases import WORKDIR
-from hookrun.testing.judge import judge
-from hookrun.testing.ran import Ran
+from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
+from hookrun.testing.sandbox import (
+    HOME,
+    CaseFire,
+    Sandbox,
+    UnsupportedEventError,
+    account_home,
+    agent_message,
+    agent_response,
+    config_from_files,
+    expand_placeholders,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.declared import Declared
+    from hookrun.testing.sandbox import CaseConfig
 
-SETUP_PATIENCE = 60.0
-"""Seconds that a `setup` may take."""
-MOST_SAID = 2000
-"""Characters of what a failing `setup` printed that are told: the last ones."""
+HOOKS_PER_CORE = 4
+"""Hooks that run at once for each core, by default."""
+SETUP_TIMEOUT = 60.0
+"""Seconds after which `setup` is killed."""
+MAX_SETUP_OUTPUT = 2000
+"""Characters of a failing `setup`'s output that are shown: the last ones."""
 
 
 class CannotRunError(ValueError):
-    """A case cannot be run as it stands; the message says why."""
+    """A case cannot be run; the message says why."""
 
 
-class Runner:
-    """Runs cases, at most `at_once` processes at a time. To be closed: that removes its temporary directory.
+def run_cases(
+    files: Iterable[CaseFile],
+    cases: Iterable[Case] | None = None,
+    *,
+    at_once: int | None = None,
+    given: CaseConfig | None = None,
+    directory: str | None = None,
+    on_ran: Callable[[CaseRun], object] = lambda _: None,
+) -> TestRun:
+    """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
-    Safe to use from many threads, and in processes that were forked: these share the directory, and only `stop` it.
+    At most `at_once` hooks run at a time, many cases in several processes. `given` is a configuration from
+    `config_from_data` or `config_from_files` to use instead of the files around the cases; `directory` is where to look
+    for one where a file of cases has none around it. `on_ran` is called with each case that has run.
+    """
+    files = list(files)
+    started = monotonic()
+    to_run = cases if cases is not None else [case for file in files for case in file.cases]
+    width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
+    with CaseRunner(width, given, directory) as runner:
+        runs = [runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,))]
+        if (count := parallel.process_count(len(runs), width)) > 1:
+            parallel.run_in_processes(runner, runs, count, width, on_ran)
+        else:
+            parallel.run_in_threads(runner, runs, max(1, min(width, len(runs))), on_ran)
+    return TestRun(runs, [problem for file in files for problem in file.problems], monotonic() - started)
 
-    `given` are declarations that stand in for those around the files of cases. `directory` is where those are looked
-    for that have none around them: outside of a repository they are not looked for above a file.
+
+class CaseRunner:
+    """Runs cases, at most `at_once` processes at a time. `close` removes its temporary directory.
+
+    Safe to use from many threads, and in forked processes, which share the directory and only `stop` it.
+
+    `given` is a configuration to use instead of the files around the cases; `directory` is where to look for one where
+    a file of cases has none around it (outside of a repository, directories above a file are not searched).
     """
 
     def __init__(
-        self, at_once: int = MAX_PROCESSES, given: Declared | None = None, directory: str | None = None
+        self, at_once: int = MAX_PROCESSES, given: CaseConfig | None = None, directory: str | None = None
     ) -> None:
         self.at_once = at_once
         self._given = given
         self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
-        self._place = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
+        self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
         for name in ("home", "project"):
-            os.mkdir(f"{self._place}/{name}")
-        self._declared: dict[tuple[str, str | None], Declared] = {}
-        self._services: dict[Declared, Services] = {}
+            os.mkdir(f"{self._temporary}/{name}")
+        self._configs: dict[tuple[str, str | None], CaseConfig] = {}
+        self._services: dict[CaseConfig, Services] = {}
         self._tables: dict[tuple[object, ...], Table] = {}
-        self._made = itertools.count(1)
+        self._numbers = itertools.count(1)
         self._homes: list[str] = []
 
     def __enter__(self) -> Self:
@@ -74,168 +114,164 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """End every hook that runs and remove what was made for the cases."""
+        """End every running hook and remove the temporary directory."""
         self.stop()
-        shutil.rmtree(self._place, ignore_errors=True)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def stop(self) -> None:
-        """End every hook that runs; no more are run."""
+        """End every running hook; run no more."""
         self._pool.close()
         self._background_pool.close()
 
-    def declared_for(self, file: CaseFile) -> Declared:
-        """Return what the cases of a file are run against."""
+    def config_at(self, directory: str, config: str | None = None) -> CaseConfig:
+        """Return the configuration of a directory, or of the one file `config`."""
+        key = (directory, config) if config is None else ("", config)
+        if key not in self._configs:
+            self._configs[key] = config_from_files(directory, config)
+        return self._configs[key]
+
+    def prepare(self, case: Case, agent: str | None = None) -> CaseRun:
+        """Return a case ready to `run`, as an agent if one is given: with its configuration or its problems."""
+        run = CaseRun(case, agent, problems=list(map(str, case.problems)))
+        if not run.problems:
+            run.config = self._config_for(case.file)
+            run.problems = [f"{case.where}: its declarations are not known: {each}" for each in run.config.problems]
+        return run
+
+    def _config_for(self, file: CaseFile) -> CaseConfig:
         if self._given is not None:
             return self._given
-        found = self.declared_at(file.directory, file.config)
+        found = self.config_at(file.directory, file.config)
         if found.found or file.config is not None or self._directory is None:
             return found
-        instead = self.declared_at(self._directory)
+        instead = self.config_at(self._directory)
         return instead if instead.found else found
 
-    def declared_at(self, directory: str, config: str | None = None) -> Declared:
-        """Return what is declared for a directory, or in one file."""
-        key = (directory, config) if config is None else ("", config)
-        if key not in self._declared:
-            self._declared[key] = declared.from_files(directory, config)
-        return self._declared[key]
-
-    def to_run(self, case: Case, agent: str | None = None) -> Ran:
-        """Return a case as it is to be run, as an agent if one is given: against what, or why it cannot be."""
-        ran = Ran(case, agent, problems=list(map(str, case.problems)))
-        if not ran.problems:
-            ran.declared = self.declared_for(case.file)
-            ran.problems = [f"{case.where}: its declarations are not known: {each}" for each in ran.declared.problems]
-        return ran
-
-    def run(self, ran: Ran) -> Ran:
-        """Run what `to_run` returned, judge what came, and return it. Raises nothing."""
-        if ran.problems or ran.declared is None:
-            return ran
+    def run(self, run: CaseRun) -> CaseRun:
+        """Run what `prepare` returned, compare the result with what is expected, and return it. Raises nothing."""
+        if run.problems or run.config is None:
+            return run
         try:
-            ran.came, expect = self._fire(ran, ran.declared)
+            run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
-            ran.problems = [f"{ran.case.where}: {error}"]
-        except Exception as error:  # one case that cannot be run keeps none of the others from it
-            ran.problems = [f"{ran.case.where}: it cannot be run: {type(error).__name__}: {error}"]
+            run.problems = [f"{run.case.where}: {error}"]
+        except Exception as error:  # the other cases are run
+            run.problems = [f"{run.case.where}: it cannot be run: {type(error).__name__}: {error}"]
         else:
-            ran.differences = judge(expect, ran.came)
-        return ran
+            run.differences = compare(expect, run.result)
+        return run
 
-    def _fire(self, ran: Ran, against: Declared) -> tuple[Came, Mapping[str, object]]:
-        """Return what came of a case, and what is expected of it with its own directory filled in."""
-        case, agent = ran.case, ran.agent
-        event = known_event(case.event, against)
-        hooks = chosen(case.hooks, against)
-        around = self._surround(case)
-        if against.rootless and around.directory is not None:
-            around = dataclasses.replace(around, project=around.directory)
-        ran.directory = around.directory
-        context = around.filled(case.context)
-        if around.directory is not None:
+    def _fire_case(self, run: CaseRun, config: CaseConfig) -> tuple[CaseResult, Mapping[str, object]]:
+        """Return the result of a case, and what is expected of it with placeholders expanded."""
+        case = run.case
+        event = known_event(case.event, config)
+        hooks = select_hooks(case.hooks, config)
+        sandbox = self._make_sandbox(case)
+        if config.rootless and sandbox.directory is not None:
+            sandbox = dataclasses.replace(sandbox, project=sandbox.directory)
+        run.directory = sandbox.directory
+        context = sandbox.expand(case.context)
+        if sandbox.directory is not None:
             given = context.get("working_dir")
-            context["working_dir"] = (
-                os.path.join(around.directory, given) if isinstance(given, str) else around.directory
-            )
+            below = given if isinstance(given, str) else ""
+            context["working_dir"] = os.path.join(sandbox.directory, below) if below else sandbox.directory
         if case.setup is not None:
-            self._set_up(case.setup, context, against, around)
-        if agent is None:
-            came = self.fire(event, context, against, hooks=hooks, around=around)
-        else:
-            came = self.fire_as(agent, event, context, against, hooks=hooks, around=around)
-        self._give_back(around, came)
-        came.files = around.texts(case.expect.get("files"))
-        return came, around.filled(case.expect)
+            self._run_setup(case.setup, context, config, sandbox)
+        result = self.fire(event, context, config, agent=run.agent, hooks=hooks, sandbox=sandbox)
+        self._recycle_home(sandbox, result)
+        result.files = sandbox.read_files(case.expect.get("files"))
+        return result, sandbox.expand(case.expect)
 
     def fire(
         self,
         event: str,
         context: Mapping[str, object],
-        against: Declared,
+        config: CaseConfig,
         *,
+        agent: str | None = None,
         hooks: frozenset[str] | None = None,
-        around: Around,
-    ) -> Came:
-        """Fire an event (canonical name) at what is declared, or at some of its hooks; return what came of it.
+        sandbox: Sandbox,
+    ) -> CaseResult:
+        """Fire an event (canonical name), for all hooks of the configuration or some, and return the result.
 
-        `around` is what the hooks run in.
+        As an `agent`, the context makes its way through the agent's message, and the result is what the agent sees.
         """
-        contexts.check(context, "the context")
-        table = self._table(event, against, hooks)
-        concerned = table.concerned(context)
-        if not concerned:
-            return of_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(against), event, context, Selection(table, concerned), around)
-        result = fire.run_sync()
-        came = of_verdict(result, list(result.runs), dict(context))
-        came.ms = result.ms
-        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
-        came.failures += fire.background_failures(len(waiting))
-        return came
-
-    def fire_as(
-        self,
-        agent: str,
-        event: str,
-        context: Mapping[str, object],
-        against: Declared,
-        *,
-        hooks: frozenset[str] | None,
-        around: Around,
-    ) -> Came:
-        """Do the same as an agent would have it; what came is what the agent is told."""
+        if agent is None:
+            return self._fire(event, context, config, hooks, sandbox)
         module = load_agent(agent)
         try:
-            message = as_agent.message_of(module, event, context)
-        except as_agent.NoEventError as error:
+            message = agent_message(module, event, context)
+        except UnsupportedEventError as error:
             raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        came = self.fire(event, message.calls[0].fields, against, hooks=hooks, around=around)
-        return as_told(came, as_agent.told(module, message, came.verdict, came.runs))
+        result = self._fire(event, message.calls[0].fields, config, hooks, sandbox)
+        return as_agent_sees_it(result, agent_response(module, message, result.verdict, result.runs))
 
-    def _set_up(self, line: str, context: Mapping[str, object], against: Declared, around: Around) -> None:
-        """Run a case's `setup`, as a hook of nobody's. Raises CannotRunError when it fails.
+    def _fire(
+        self,
+        event: str,
+        context: Mapping[str, object],
+        config: CaseConfig,
+        hooks: frozenset[str] | None,
+        sandbox: Sandbox,
+    ) -> CaseResult:
+        contexts.check(context, "the context")
+        table = self._table(event, config, hooks)
+        concerned = table.concerned(context)
+        if not concerned:
+            return result_from_verdict(Result(), [], dict(context))
+        fire = CaseFire(self._services_for(config), event, context, Selection(table, concerned), sandbox)
+        fired = fire.run_sync()
+        result = result_from_verdict(fired, list(fired.runs), dict(context))
+        result.ms = fired.ms
+        waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
+        result.failures += fire.background_failures(len(waiting))
+        return result
 
-        It finds its programs where we do, also where the case's hooks are to find none.
+    def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
+        """Run `setup` as if it were a hook. Raises CannotRunError when it fails.
+
+        Its PATH is ours: a case may hide every program from its hooks.
         """
-        hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_PATIENCE)
+        hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
         table = Table([hook])
-        env = {name: value for name, value in around.env.items() if name != "PATH"}
-        around = dataclasses.replace(around, env=env)
-        fire = CaseFire(self._services_for(against), "setup", context, Selection(table, frozenset({0})), around)
+        env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
+        sandbox = dataclasses.replace(sandbox, env=env)
+        fire = CaseFire(self._services_for(config), "setup", context, Selection(table, frozenset({0})), sandbox)
         (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
-            said = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
+            output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
             if run.failure is not None and run.failure.kind != "exit_code":
                 why = run.failure.detail
-            raise CannotRunError(f"setup: it {why}{f': {said[-MOST_SAID:]}' if said else ''}; correct the line")
+            shown = f": {output[-MAX_SETUP_OUTPUT:]}" if output else ""
+            raise CannotRunError(f"setup: it {why}{shown}; correct the line")
 
-    def _table(self, event: str, against: Declared, hooks: frozenset[str] | None) -> Table:
-        key = (against, event, hooks)
+    def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> Table:
+        key = (config, event, hooks)
         if key not in self._tables:
-            found = [hook for hook in against.hooks if event in hook.events and hook.mode != "off"]
+            found = [hook for hook in config.hooks if event in hook.events and hook.mode != "off"]
             self._tables[key] = Table([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _services_for(self, against: Declared) -> Services:
-        services = self._services.get(against)
+    def _services_for(self, config: CaseConfig) -> Services:
+        services = self._services.get(config)
         if services is None:
-            root = f"{self._place}/project" if against.rootless else against.root
+            root = f"{self._temporary}/project" if config.rootless else config.root
             services = Services(root, max_processes=self.at_once)
-            services.home = f"{self._place}/home"
+            services.home = f"{self._temporary}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool
-            self._services[against] = services
+            self._services[config] = services
         return services
 
-    def _surround(self, case: Case) -> Around:
-        """Return what a case runs in: a home of its own, and a directory with its files if it is to have one."""
+    def _make_sandbox(self, case: Case) -> Sandbox:
+        """Return a sandbox with a home of its own, and with a directory that holds the case's files if it has any."""
         if not case.temporary:
             try:
                 home = self._homes.pop()
             except IndexError:
                 home = self._new_directory()
-            return Around(None, home, {"HOME": home, **filled(case.env, {ACCOUNT: account_home()})})
+            return Sandbox(None, home, {"HOME": home, **expand_placeholders(case.env, {HOME: account_home()})})
         directory = self._new_directory()
         home = f"{directory}/.home"
         os.mkdir(home)
@@ -246,36 +282,90 @@ class Runner:
                 file.write(text)
             if text.startswith("#!"):
                 os.chmod(path, 0o755)  # noqa: S103  # a program, in a directory of our own
-        env = filled(case.env, {ACCOUNT: account_home(), WORKDIR: directory})
-        return Around(directory, home, {"HOME": home, **env})
+        env = expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory})
+        return Sandbox(directory, home, {"HOME": home, **env})
 
     def _new_directory(self) -> str:
-        directory = f"{self._place}/{os.getpid()}-{next(self._made)}"
+        directory = f"{self._temporary}/{os.getpid()}-{next(self._numbers)}"
         os.mkdir(directory)
         return directory
 
-    def _give_back(self, around: Around, came: Came) -> None:
-        """Take back a home that is as empty as it was: making one, and removing it, takes longer than many a hook."""
-        if around.directory is None and not any(run.outcome.left for run in came.runs) and not os.listdir(around.home):
-            self._homes.append(around.home)
+    def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
+        """Use a home that is still empty again: making and removing one takes longer than many a hook."""
+        unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
+        if unused and not os.listdir(sandbox.home):
+            self._homes.append(sandbox.home)
 
 
-def known_event(given: str, against: Declared) -> str:
-    """Return the canonical name of an event. Raises CannotRunError for one that nobody knows."""
+class Hookrun:
+    """The pytest fixture: fires events for the project's hooks around a test.
+
+    `home` is the HOME of the hooks, empty at first and kept between fires. Nothing of the account's is read or written,
+    and no hook needs approval.
+    """
+
+    def __init__(self, runner: CaseRunner, directories: Sequence[Path], home: Path) -> None:
+        self._runner = runner
+        self._directories = directories
+        self.home = home
+
+    def fire(
+        self,
+        event: str,
+        *,
+        tool: str | None = None,
+        args: Mapping[str, object] | None = None,
+        hook: str | Sequence[str] | None = None,
+        agent: str | None = None,
+        env: Mapping[str, str] | None = None,
+        config: str | os.PathLike[str] | None = None,
+        **context: object,
+    ) -> CaseResult:
+        """Fire an event and return the result: `action`, `message`, `args`, `fired`, `failures` and more.
+
+        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields go by their names. Only the hooks
+        named by `hook` run, by default all. With `agent`, the result is what that agent sees. `env` is merged into the
+        environment of the hooks. `config` is a declaration file to use instead of the project's.
+
+        Raises ValueError for an unknown event, hook or agent, and for a configuration that cannot be read.
+        """
+        against = self._config(config)
+        names = (hook,) if isinstance(hook, str) else hook
+        if tool is not None:
+            context["tool_name"] = tool
+        if args is not None:
+            context["tool_args"] = dict(args)
+        sandbox = Sandbox(None, str(self.home), {"HOME": str(self.home), **(env or {})})
+        name, hooks = known_event(event, against), select_hooks(names, against)
+        return self._runner.fire(name, context, against, agent=agent, hooks=hooks, sandbox=sandbox)
+
+    def _config(self, config: str | os.PathLike[str] | None) -> CaseConfig:
+        if config is not None:
+            found = [self._runner.config_at("", os.path.abspath(config))]
+        else:
+            found = [self._runner.config_at(str(directory)) for directory in self._directories]
+        against = next((each for each in found if each.found), found[0])
+        if against.problems:
+            raise CannotRunError("\n".join(against.problems))
+        return against
+
+
+def known_event(name: str, config: CaseConfig) -> str:
+    """Return the canonical name of an event. Raises CannotRunError for an unknown one."""
     try:
-        return resolve_event(given, against.events)
+        return resolve_event(name, config.events)
     except UnknownEventError as error:
         raise CannotRunError(str(error)) from None
 
 
-def chosen(names: Iterable[str] | None, against: Declared) -> frozenset[str] | None:
-    """Return the hooks of these names, None for all. Raises CannotRunError for one that is not declared."""
+def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:
+    """Return the hooks with these names, None for all. Raises CannotRunError for an unknown one."""
     if names is None:
         return None
-    known = [hook.name for hook in against.hooks]
+    known = [hook.name for hook in config.hooks]
     for name in names:
         if name not in known:
-            near = nearest(name, known)
+            near = closest(name, known)
             hint = f"; did you mean {near}?" if near else ""
             raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
     return frozenset(names)

@@ -1,120 +1,193 @@
-"""`hookrun test --update`: what came is written into the files of cases as what is expected."""
+"""Write files of cases: actual results as expectations (`--update`), and a recorded fire as a case (`--from-log`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.testing.around import filled
+from hookrun import audit, audit_reader
+from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
+from hookrun.edit.span_editor import EditError
+from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, load
-from hookrun.testing.edit import CannotEditError, Change, edited
-from hookrun.testing.judge import NOTHING, accepted, plain
-from hookrun.wiring.files import WiringError, existing, write
+from hookrun.testing.results import NO_EXPECTATION, actual_expectation, default_expectation
+from hookrun.testing.sandbox import expand_placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hookrun.audit_reader import Record
+    from hookrun.config.parse import KeyPath
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.ran import Ran
+    from hookrun.testing.results import CaseRun
+
+LAST = "last"
+"""Names the newest fire that was recorded with its context, in the place of an id."""
+LEFT_OUT = frozenset(
+    {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
+)
+"""Fields of a context that a case holds elsewhere, or that belong to one fire or one machine."""
+HOW = 'contexts are kept with "hookrun": {"record_context": true} in your own ~/.config/hookrun/hooks.json'
 
 
+class NoCaseError(LookupError):
+    """There is no such fire, or its case cannot be made or written; the message says what to do."""
+
+
+@dataclass(slots=True)
 class Updated:
-    """What `update` did: how many `results` hold now that did not, and why others could not be updated, a line each."""
+    """The number of results that were updated, and why others could not be, a line each."""
 
-    def __init__(self) -> None:
-        self.results = 0
-        self.problems: list[str] = []
+    results: int = 0
+    problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The changes by which a case would hold, and how many of its results that is."""
+class CaseUpdate:
+    """The changes that make a case pass, and the number of its results that did not."""
 
     case: Case
-    changes: list[Change]
+    changes: list[tuple[KeyPath, object]]
     results: int
 
 
-def update(results: Iterable[Ran]) -> Updated:
-    """Write what came of each case that did not hold into its file. A case that cannot be edited stays as it is."""
+def update(runs: Iterable[CaseRun]) -> Updated:
+    """Write the actual result of each case that failed into its file. A case that cannot be edited is left as it is."""
     updated = Updated()
-    by_file: dict[CaseFile, dict[Case, list[Ran]]] = {}
-    for ran in results:
-        by_file.setdefault(ran.case.file, {}).setdefault(ran.case, []).append(ran)
+    by_file: dict[CaseFile, dict[Case, list[CaseRun]]] = {}
+    for run in runs:
+        by_file.setdefault(run.case.file, {}).setdefault(run.case, []).append(run)
     for file, cases in by_file.items():
-        changes: list[Wanted] = []
-        for case, runs in cases.items():
-            if any(ran.problems for ran in runs) or all(ran.passed for ran in runs):
+        updates: list[CaseUpdate] = []
+        for case, of_case in cases.items():
+            failed = sum(not run.passed for run in of_case)
+            if not failed or any(run.problems for run in of_case):
                 continue
             try:
-                changes.append(Wanted(case, _changes(case, runs), sum(not ran.passed for ran in runs)))
-            except CannotEditError as error:
+                updates.append(CaseUpdate(case, _changes(case, of_case), failed))
+            except EditError as error:
                 updated.problems.append(f"{case.where}: {case.name}: {error}")
-        if changes:
-            _write(file, changes, updated)
+        if updates:
+            _write(file, updates, updated)
     return updated
 
 
-def _changes(case: Case, runs: list[Ran]) -> list[Change]:
-    """Return what has to change for a case to hold. Raises CannotEditError where its agents come to several things."""
-    at = ("cases", case.index, "expect")
-    keys = list(dict.fromkeys(each.key for ran in runs for each in ran.differences))
-    if NOTHING in keys:
-        return [Change(at, _agreed("what comes of it", [_general(ran, _plain(ran)) for ran in runs]))]
-    return [Change((*at, key), _agreed(key, [_general(ran, _accepted(key, ran)) for ran in runs])) for key in keys]
+def _changes(case: Case, runs: list[CaseRun]) -> list[tuple[KeyPath, object]]:
+    """Return the changes that make a case pass. Raises EditError if its agents have different results."""
+    at: KeyPath = ("cases", case.index, "expect")
+    keys = list(dict.fromkeys(each.key for run in runs for each in run.differences))
+    if NO_EXPECTATION in keys:
+        return [(at, _expectation(None, runs))]
+    return [((*at, key), _expectation(key, runs)) for key in keys]
 
 
-def _plain(ran: Ran) -> object:
-    return plain(ran.came) if ran.came is not None else None
-
-
-def _accepted(key: str, ran: Ran) -> object:
-    return accepted(key, ran.came) if ran.came is not None else None
-
-
-def _agreed(what: str, values: list[object]) -> object:
+def _expectation(key: str | None, runs: list[CaseRun]) -> object:
+    """Return the expectation for this key, None for the whole, that all runs of a case meet. Raises EditError."""
+    values: list[object] = []
+    for run in runs:
+        if (result := run.result) is not None:
+            value = default_expectation(result) if key is None else actual_expectation(key, result)
+            values.append(expand_placeholders(value, {run.directory: WORKDIR} if run.directory is not None else {}))
     if any(value != values[0] for value in values):
-        raise CannotEditError(f"{what} is not the same for all its agents; make a case for each of them")
+        what = key or "what comes of it"
+        raise EditError(f"{what} is not the same for all its agents; make a case for each of them")
     return values[0]
 
 
-def _general(ran: Ran, value: object) -> object:
-    """Return a value with the word for the case's directory in the place of its path."""
-    return filled(value, {ran.directory: WORKDIR}) if ran.directory is not None else value
-
-
-def _write(file: CaseFile, wanted: list[Wanted], updated: Updated) -> None:
+def _write(file: CaseFile, updates: list[CaseUpdate], updated: Updated) -> None:
+    """Make the changes of each case that can be edited."""
+    results = 0
     try:
         before = existing(file.path)
-        _not_changed(file)
-        text, possible = _edited(file.path, before.text(), wanted, updated)
-        write(before.path, before.encoded(text))
-    except (CannotEditError, WiringError) as error:
+        _check_unchanged(file)
+        document = editor_for(file.path, before.text())
+        for each in updates:
+            try:
+                edited = document
+                for path, value in each.changes:
+                    edited = edited.put(path, value)
+            except EditError as error:
+                updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
+            else:
+                document = edited
+                results += each.results
+        write_file(before.path, before.encoded(document.text))
+    except (EditError, FileError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
         return
-    updated.results += sum(each.results for each in possible)
+    updated.results += results
 
 
-def _edited(path: str, text: str, wanted: list[Wanted], updated: Updated) -> tuple[str, list[Wanted]]:
-    """Return the text with all changes; where that cannot be, with those of the cases that can be changed alone."""
-    try:
-        return edited(path, text, [change for each in wanted for change in each.changes]), wanted
-    except CannotEditError:
-        possible = [each for each in wanted if _can_be(each, path, text, updated)]
-        return edited(path, text, [change for each in possible for change in each.changes]), possible
-
-
-def _can_be(each: Wanted, path: str, text: str, updated: Updated) -> bool:
-    try:
-        edited(path, text, each.changes)
-    except CannotEditError as error:
-        updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
-        return False
-    return True
-
-
-def _not_changed(file: CaseFile) -> None:
-    """Raise CannotEditError where a file is not any more what was run."""
+def _check_unchanged(file: CaseFile) -> None:
     now = load(file.path).document
     if now is None or file.document is None or now.data != file.document.data:
-        raise CannotEditError("it has changed since its cases were run; run it again")
+        raise EditError("it has changed since its cases were run; run it again")
+
+
+def case_from_log(home: str, request_id: str) -> dict[str, object]:
+    """Return the case of a recorded fire, given by the beginning of its id or LAST. Raises NoCaseError."""
+    recorded = list(audit_reader.newest_first(home))[::-1]
+    fires = [record for record in recorded if record.get("kind") == audit_reader.FIRE]
+    if request_id == LAST:
+        fires = [record for record in fires if "context" in record][-1:]
+    else:
+        fires = [record for record in fires if str(record.get("request_id", "")).startswith(request_id)]
+    if not fires:
+        raise NoCaseError(
+            f"{audit.path(home)}: found no fire {request_id}, expected the id of one that is recorded; {HOW}"
+        )
+    if len({record.get("request_id") for record in fires}) > 1:
+        raise NoCaseError(f"found {len(fires)} fires whose ids begin with {request_id}, expected one; give more of it")
+    fire = fires[-1]
+    context = fire.get("context")
+    if not isinstance(context, dict):
+        raise NoCaseError(f"the fire {fire['request_id']} was recorded without its context; {HOW}")
+    of_fire = [each for each in recorded if each.get("request_id") == fire["request_id"]]
+    return _case(fire, context, [each for each in of_fire if each.get("kind") == audit_reader.HOOK])
+
+
+def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, object]:
+    tool, args, event = context.get("tool_name"), context.get("tool_args"), str(fire.get("event"))
+    case: dict[str, object] = {"name": f"{tool or event} as in {fire['request_id']}", "event": event}
+    if tool is not None:
+        case["tool"] = tool
+    if args is not None:
+        case["args"] = args
+    others = {name: value for name, value in context.items() if name not in LEFT_OUT and value not in (None, {})}
+    if isinstance(args, dict) and "file_path" in args:
+        others.pop("file_path", None)  # made of the arguments
+    if others:
+        case["context"] = others
+    expect: dict[str, object] = {"action": fire.get("action") or "continue"}
+    failures = list(dict.fromkeys(each["failure"] for each in hooks if "failure" in each))
+    if failures:
+        expect["failure"] = failures[0]
+    expect["fired"] = list(dict.fromkeys(str(each.get("hook")) for each in hooks))
+    return {**case, "expect": expect}
+
+
+def case_as_text(case: dict[str, object], path: str = "a.yaml") -> str:
+    """Return the text of a new file with this case, in the format that the name of the file asks for."""
+    return editor_for(path, "").add((), [case], "cases").text
+
+
+def append_case(path: str, case: dict[str, object]) -> None:
+    """Append a case to a file of cases, creating the file if needed. Raises NoCaseError."""
+    if not is_case_file(path):
+        raise NoCaseError(f"{path}: expected a name that ends in .hooktest.yaml, .hooktest.yml or .hooktest.json")
+    try:
+        before = existing(path)
+        if before.data is None:
+            if missing_directories(before.path):
+                raise NoCaseError(f"{path}: found no directory for it, expected one; make it first")
+            write_file(before.path, case_as_text(case, path).encode())
+            return
+        file = load(path)
+        if file.problems:
+            raise NoCaseError("\n".join(map(str, file.problems)))
+        if case["name"] in {each.name for each in file.cases}:
+            raise NoCaseError(f"{path}: the case {case['name']} is there already")
+        write_file(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
+    except (EditError, FileError) as error:
+        raise NoCaseError(f"{path}: {error}") from error

@@ -1,4 +1,4 @@
-"""`hookrun test --watch`: which files have a say in what comes of cases, and when one of them has changed."""
+"""Find the files that affect the results of cases and wait until one changes, for `hookrun test --watch`."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrun.config.find import identity
-from hookrun.testing.find import NotThereError, find
+from hookrun.config.discovery import identity
+from hookrun.testing.cases import NoCaseFileError, find_case_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hookrun.config.find import Identity
-    from hookrun.testing.ran import Ran
+    from hookrun.config.discovery import Identity
+    from hookrun.testing.results import CaseRun
 
-EVERY = 0.3
-"""Seconds between two looks."""
+POLL_INTERVAL = 0.3
+"""Seconds between two checks."""
 
-COARSE = 10_000_000
-"""Nanoseconds by which a file's times may lie behind the clock."""
+TIMESTAMP_LAG = 10_000_000
+"""Nanoseconds by which a file's time may lag behind the clock."""
 
 State = dict[str, "Identity | None"]
 
 
-def files_of(results: Iterable[Ran]) -> set[str]:
-    """Return the files that had a say in these results, beside those of cases."""
+def files_of(results: Iterable[CaseRun]) -> set[str]:
+    """Return the files that affected these results, other than files of cases."""
     found: set[str] = set()
     for ran in results:
         found.update(ran.case.reads)
-    for declared in {ran.declared for ran in results if ran.declared is not None}:
+    for declared in {ran.config for ran in results if ran.config is not None}:
         found.update(declared.files)
         for hook in declared.hooks:
             words = [word for word in (*hook.words, *hook.look) if not word.startswith(("$", "~"))]
@@ -38,21 +38,18 @@ def files_of(results: Iterable[Ran]) -> set[str]:
 
 
 def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> None:
-    """Wait until a file has changed since a time (nanoseconds), or one of cases at these paths is new or gone.
-
-    Ctrl-C ends it.
-    """
+    """Wait until a file has changed since a time (nanoseconds), or a file of cases at these paths is new or gone."""
     before = _state(paths, files)
-    if any(each is not None and each[-1] > since - COARSE for each in before.values()):
+    if any(each is not None and each[-1] > since - TIMESTAMP_LAG for each in before.values()):
         return
     while _state(paths, files) == before:
-        time.sleep(EVERY)
+        time.sleep(POLL_INTERVAL)
 
 
 def _state(paths: Sequence[str], files: Iterable[str]) -> State:
     try:
-        cases = find(paths)
-    except NotThereError:
+        cases = find_case_files(paths)
+    except NoCaseFileError:
         cases = []
     return {path: _identity(path) for path in (*cases, *files)}
 

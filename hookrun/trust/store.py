@@ -6,7 +6,7 @@ import os
 from errno import ELOOP, ENOTDIR
 
 from hookrun.fastjson import loads
-from hookrun.trust import directory
+from hookrun.state import data_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def load(home: str, owners: Iterable[int] = ()) -> Store:
 
     `owners` are accounts, besides this one and root, that may own the directories above it.
     """
-    where = directory(home)
+    where = data_dir(home)
     try:
         fd = open_directory(where, owners)
     except FileNotFoundError:
@@ -85,9 +85,9 @@ def open_directory(where: str, owners: Iterable[int] = ()) -> int:
     except OSError as error:
         what = "a symbolic link or no directory" if error.errno in (ELOOP, ENOTDIR) else str(error.strerror)
         raise StoreError(f"{where}: found {what}, expected a directory; remove it: {AGAIN}") from None
-    from hookrun.trust.owners import Owners
+    from hookrun.trust.ownership import Owners
 
-    _, problem = Owners(owners).walk(where)
+    _, problem = Owners(owners).resolve_and_check(where)
     if problem is None and os.fstat(fd).st_uid != os.geteuid():
         problem = f"{where} belongs to another account"
     if problem is None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.wiring.command import is_ours
+from hookrun.wiring.wired_command import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.parsed import KeyPath
-    from hookrun.wiring.json_edit import Json
+    from hookrun.config.parse import KeyPath
+    from hookrun.edit.json_edit import Json
 
 TOP: KeyPath = ("hooks",)
 
-EVERYTHING = ("", "*", ".*")
+MATCH_ALL = ("", "*", ".*")
 """Matchers that keep nothing away from their hooks."""
 
 
-class FormError(Exception):
+class LayoutError(Exception):
     """What stands at `path` has not the form that the agent reads: `found` instead of `expected`."""
 
     def __init__(self, path: KeyPath, found: object, expected: str) -> None:
@@ -31,7 +31,7 @@ class FormError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class EntryLayout:
     """How a file holds hooks: under `hooks`, for each event a list, of groups with `hooks` (nested) or of handlers.
 
     `command` is the handler's key for the command line, `first` what a new file begins with.
@@ -43,7 +43,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WiredEntry:
     """One handler that fires hookrun: its event, its path in the file, and what it says."""
 
     event: str
@@ -51,7 +51,7 @@ class Found:
     handler: dict[str, object]
 
 
-def ours(json: Json, form: Form, agent: str) -> list[Found]:
+def find_own(json: Json, form: EntryLayout, agent: str) -> list[WiredEntry]:
     """Return the handlers that fire hookrun for this agent, in the order of the file."""
     found = []
     events = json.at(TOP)
@@ -59,11 +59,11 @@ def ours(json: Json, form: Form, agent: str) -> list[Found]:
         for path in _handlers(json, (*TOP, event), form):
             handler = json.at(path)
             if isinstance(handler, dict) and is_ours(handler.get(form.command), agent):
-                found.append(Found(event, path, handler))
+                found.append(WiredEntry(event, path, handler))
     return found
 
 
-def _handlers(json: Json, path: KeyPath, form: Form) -> list[KeyPath]:
+def _handlers(json: Json, path: KeyPath, form: EntryLayout) -> list[KeyPath]:
     """Return the paths of all handlers of an event, also of those that stand in groups where that is only tolerated."""
     items = json.at(path)
     paths: list[KeyPath] = []
@@ -76,17 +76,17 @@ def _handlers(json: Json, path: KeyPath, form: Form) -> list[KeyPath]:
     return paths
 
 
-def only(json: Json, found: Found) -> tuple[KeyPath, object] | None:
+def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
     """Return what keeps a handler from a part of its event, and where it stands: a matcher, or Claude Code's `if`."""
     matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
     for path in (matcher, condition):
         value = json.at(path)
-        if value is not None and value not in EVERYTHING:
+        if value is not None and value not in MATCH_ALL:
             return path, value
     return None
 
 
-def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
+def add_handlers(json: Json, form: EntryLayout, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
     """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
 
     A matcher keeps none of ours from its event: it is taken out, or ours goes out of a group that others are in.
@@ -94,12 +94,12 @@ def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, ob
     Raises FormError where there is something else than the agent itself would read.
     """
     if not isinstance(json.data, dict):
-        raise FormError((), json.data, "an object with the agent's settings")
+        raise LayoutError((), json.data, "an object with the agent's settings")
     if json.blank or not json.data:
         for key, value in form.first:
             json = json.add((), value, key)
     for event, handler in wanted.items():
-        present = [each for each in ours(json, form, agent) if each.event == event]
+        present = [each for each in find_own(json, form, agent) if each.event == event]
         for surplus in reversed(present[1:]):
             json = _without(json, surplus.path, form, None)
         if not present:
@@ -107,13 +107,13 @@ def put_in(json: Json, form: Form, agent: str, wanted: Mapping[str, dict[str, ob
             continue
         if present[0].handler != handler:
             json = json.set(present[0].path, handler)
-        narrowed = only(json, present[0])
+        narrowed = narrowing(json, present[0])
         if narrowed is not None:
             json = _widened(json, form, present[0], narrowed[0], handler)
     return json
 
 
-def _widened(json: Json, form: Form, ours: Found, matcher: KeyPath, handler: dict[str, object]) -> Json:
+def _widened(json: Json, form: EntryLayout, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
     group = json.at(matcher[:-1])
     handlers = group.get("hooks") if isinstance(group, dict) else None
     if isinstance(handlers, list) and len(handlers) > 1:
@@ -121,23 +121,23 @@ def _widened(json: Json, form: Form, ours: Found, matcher: KeyPath, handler: dic
     return json.remove(matcher)
 
 
-def _added(json: Json, form: Form, event: str, handler: dict[str, object]) -> Json:
+def _added(json: Json, form: EntryLayout, event: str, handler: dict[str, object]) -> Json:
     entry = {"hooks": [handler]} if form.nested else handler
     events = json.at(TOP)
     if "hooks" not in _object(json.data):
         return json.add((), {event: [entry]}, "hooks")
     if not isinstance(events, dict):
-        raise FormError(TOP, events, "an object with a list of hooks for each event")
+        raise LayoutError(TOP, events, "an object with a list of hooks for each event")
     if event not in events:
         return json.add(TOP, [entry], event)
     if not isinstance(events[event], list):
-        raise FormError((*TOP, event), events[event], "a list of hooks")
+        raise LayoutError((*TOP, event), events[event], "a list of hooks")
     return json.add((*TOP, event), entry)
 
 
-def take_out(json: Json, form: Form, agent: str, before: Json | None) -> Json:
+def remove_handlers(json: Json, form: EntryLayout, agent: str, before: Json | None) -> Json:
     """Return the file without our handlers, and without what is empty then, unless it stood in the file `before`."""
-    for found in reversed(ours(json, form, agent)):
+    for found in reversed(find_own(json, form, agent)):
         json = _without(json, found.path, form, before)
     if before is None and json.data == dict(form.first):
         for key, _ in reversed(form.first):
@@ -145,7 +145,7 @@ def take_out(json: Json, form: Form, agent: str, before: Json | None) -> Json:
     return json
 
 
-def _without(json: Json, path: KeyPath, form: Form, before: Json | None) -> Json:
+def _without(json: Json, path: KeyPath, form: EntryLayout, before: Json | None) -> Json:
     """Return the file without one handler, its group if that is empty then, its event, and `hooks`."""
     json = json.remove(path)
     if form.nested or len(path) > len(TOP) + 2:

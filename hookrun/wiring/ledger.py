@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from hookrun import audit, private
-from hookrun.wiring import files
-from hookrun.wiring.files import WiringError
+from hookrun import files, state
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ VERSION = 1
 
 
 @dataclass(slots=True)
-class Entry:
+class LedgerEntry:
     """One file that install wrote: for whom, the digest of what it wrote and of what it found (None: no file).
 
     `scopes` are who has something in it: "user", or "project" and its root. `directories` are those that it made, the
@@ -45,77 +44,74 @@ class Ledger:
     """The entries of one account, each under the real path of its file. Changes are written at once."""
 
     def __init__(self, home: str) -> None:
-        """Read them. Raises WiringError when they cannot be understood."""
-        self.directory = audit.directory(home) + "/backups"
+        """Read them. Raises FileError when they cannot be understood."""
+        self.directory = state.state_dir(home) + "/backups"
         self.path = self.directory + "/manifest.json"
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, LedgerEntry] = {}
         self._read()
 
     def _read(self) -> None:
-        data = files.existing(self.path).data
+        data = file_change.existing(self.path).data
         if data is None:
             return
         try:
             manifest = json.loads(data)
             version = manifest["version"]
             if version <= VERSION:
-                self.entries = {path: Entry(**entry) for path, entry in manifest["files"].items()}
+                self.entries = {path: LedgerEntry(**entry) for path, entry in manifest["files"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise WiringError(
+            raise FileError(
                 f"{self.path}: found something else than what install has written; move it away: what is hookrun's is "
                 "then taken out of the settings, but what else stood in them is not given back byte for byte"
             ) from error
         if version > VERSION:
-            raise WiringError(
+            raise FileError(
                 f"{self.path}: found version {version}, this hookrun reads version {VERSION}; use the newer hookrun"
             )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes of the account out, and read anew what they have written. Raises WiringError."""
-        try:
-            private.make(self.directory)
-            fd = os.open(self.directory + "/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise WiringError(f"{error.filename}: cannot be written ({error.strerror}); backups lie there") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+        """Keep other processes of the account out, and read anew what they have written. Raises FileError."""
+        with ExitStack() as stack:
+            try:
+                state.make_private_dir(self.directory)
+                stack.enter_context(files.locked(self.directory + "/lock"))
+            except OSError as error:
+                raise FileError(f"{error.filename}: cannot be written ({error.strerror}); backups lie there") from error
             self._read()
             yield
-        finally:
-            os.close(fd)
 
-    def unchanged(self, path: str, data: bytes | None) -> Entry | None:
+    def unchanged(self, path: str, data: bytes | None) -> LedgerEntry | None:
         """Return the entry of a file whose bytes are those that install wrote, None for any other."""
         entry = self.entries.get(path)
         return entry if entry is not None and data is not None and entry.written == digest(data) else None
 
-    def original(self, entry: Entry) -> bytes | None:
-        """Return what was there before install; None if that was no file. Raises WiringError if it is lost."""
+    def original(self, entry: LedgerEntry) -> bytes | None:
+        """Return what was there before install; None if that was no file. Raises FileError if it is lost."""
         if entry.original is None:
             return None
         path = f"{self.directory}/{entry.original}"
-        data = files.existing(path).data
+        data = file_change.existing(path).data
         if data is None or digest(data) != entry.original:
-            raise WiringError(f"{path}: the backup is not there any more, or not whole; move {self.path} away")
+            raise FileError(f"{path}: the backup is not there any more, or not whole; move {self.path} away")
         return data
 
-    def keep(self, path: str, entry: Entry, original: bytes | None) -> None:
-        """Note what is about to be written to `path`, and keep a copy of what is there. Raises WiringError."""
+    def keep(self, path: str, entry: LedgerEntry, original: bytes | None) -> None:
+        """Note what is about to be written to `path`, and keep a copy of what is there. Raises FileError."""
         if original is not None and not os.path.exists(f"{self.directory}/{digest(original)}"):
-            files.write(f"{self.directory}/{digest(original)}", original, 0o600)
+            file_change.write_file(f"{self.directory}/{digest(original)}", original, 0o600)
         self.entries[path] = entry
         self._write()
 
     def forget(self, path: str) -> None:
-        """Drop the entry of a file, and the copy of what was there. Raises WiringError."""
+        """Drop the entry of a file, and the copy of what was there. Raises FileError."""
         if self.entries.pop(path, None) is not None:
             self._write()
 
     def _write(self) -> None:
         manifest = {"version": VERSION, "files": {path: asdict(entry) for path, entry in self.entries.items()}}
-        files.write(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
+        file_change.write_file(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
         kept = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
         for name in os.listdir(self.directory):
             if name not in kept:
-                files.remove(f"{self.directory}/{name}", [])
+                file_change.remove_file(f"{self.directory}/{name}", [])

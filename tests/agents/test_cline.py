@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrun.agents import cline
-from hookrun.agents.message import Message
+from hookrun.agents.base import Message
 
 
 def read(tool: str, given: object, **more: object) -> Message:
@@ -70,7 +70,7 @@ def test_every_thing_is_a_call(tool: str, given: object, name: str, seen: list[o
 )
 def test_a_change_goes_where_it_came_from(tool: str, given: object, wanted: list[object], own: object) -> None:
     """Every other thing stays as the model gave it; what a patch is to become cannot be said."""
-    assert read(tool, given).own(wanted) == own  # type: ignore[arg-type]
+    assert read(tool, given).to_native_args(wanted) == own  # type: ignore[arg-type]
 
 
 def test_each_thing_has_its_own_result() -> None:

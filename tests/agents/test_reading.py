@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookrun.agents import caller, copilot, gemini, opencode, qwen
-from hookrun.agents.message import UnreadableError
+from hookrun.agents import copilot, detect, gemini, opencode, qwen
+from hookrun.agents.base import UnreadableMessageError
 from tests.golden import golden
 
 Json = dict[str, Any]
@@ -19,25 +19,25 @@ OTHERS = {name: golden.recorded(name) for name in ("codex", "gemini", "qwen", "c
 @pytest.mark.parametrize("name", CLAUDES)
 def test_a_message_of_claude_s_is_told_to_be_claude_s(name: str) -> None:
     """Every one that was recorded, and every one that is documented."""
-    assert caller.caller("claude", CLAUDES[name][1]) == "claude"
+    assert detect.detect_agent("claude", CLAUDES[name][1]) == "claude"
 
 
 @pytest.mark.parametrize("name", COPILOTS)
 def test_a_message_of_copilot_s_is_told_from_claude_s(name: str) -> None:
     """In both dialects, every one that was recorded."""
-    assert caller.caller("claude", COPILOTS[name][1]) == "copilot"
+    assert detect.detect_agent("claude", COPILOTS[name][1]) == "copilot"
 
 
 def test_a_later_claude_may_tell_the_time() -> None:
     """One field alone makes no message Copilot's."""
     _, data = CLAUDES["claude/shell.02.PreToolUse.json"]
-    assert caller.caller("claude", {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
+    assert detect.detect_agent("claude", {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
 
 
 @pytest.mark.parametrize("agent", OTHERS)
 def test_through_its_own_wiring_nobody_is_taken_for_another(agent: str) -> None:
     """Only Claude's settings are read by others."""
-    assert {caller.caller(agent, data) for _, data in OTHERS[agent].values()} == {agent}
+    assert {detect.detect_agent(agent, data) for _, data in OTHERS[agent].values()} == {agent}
 
 
 def before(tool: str, **more: object) -> Json:
@@ -113,12 +113,12 @@ def test_opencode_s_patch_is_read_into_its_files() -> None:
     output = {"args": {"patchText": text}}
     message = opencode.read({"hook": "tool.execute.before", "input": {"tool": "patch"}, "output": output}, "")
     assert [call.fields["tool_name"] for call in message.calls] == ["write", "delete"]
-    assert message.own([{"file_path": "c"}, None]) is None
+    assert message.to_native_args([{"file_path": "c"}, None]) is None
 
 
 @pytest.mark.parametrize("module", [copilot, gemini, opencode, qwen])
 def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
     """The wiring names it after --agent, where the message does not."""
-    assert module.read({}, module.GUARDED).native == module.GUARDED
-    with pytest.raises(UnreadableError, match="expected"):
+    assert module.read({}, module.PRE_TOOL_EVENT).native == module.PRE_TOOL_EVENT
+    with pytest.raises(UnreadableMessageError, match="expected"):
         module.read({}, "")

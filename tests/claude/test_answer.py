@@ -6,10 +6,9 @@ import json
 
 from hypothesis import given, strategies as st
 
-from hookrun.claude import output
-from hookrun.claude.answer import answered
-from hookrun.claude.events import RULES, TOP
-from hookrun.claude.names import EVENTS
+from hookrun.claude import answer
+from hookrun.claude.answer import interpret
+from hookrun.claude.tables import EVENTS, RULES, TOP
 from hookrun.model import Failure, Hook, Outcome, Verdict
 
 HOOK = Hook(name="h", events=["pre_tool_use"], dialect="claude")
@@ -34,15 +33,15 @@ def run(stdout: bytes, code: int, event: str = "pre_tool_use", stderr: bytes = b
     """Return what a run with this output answered."""
     outcome = Outcome()
     outcome.stdout, outcome.stderr, outcome.exit_code = stdout, stderr, code
-    return answered(HOOK, event, CONTEXT, outcome).given
+    return interpret(HOOK, event, CONTEXT, outcome).result
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: ("{" + text + "}").encode()))
 def test_any_bytes_are_an_answer_or_text_or_unreadable(stdout: bytes) -> None:
     """Nothing else is raised."""
     try:
-        said: object = output.read(stdout, "PreToolUse")
-    except output.UnreadableError as error:
+        said: object = answer.read_output(stdout, "PreToolUse")
+    except answer.UnreadableError as error:
         said = str(error)
     assert isinstance(said, (dict, str))
 
@@ -84,6 +83,6 @@ def test_an_answer_that_was_cut_off_is_a_failure_and_not_text() -> None:
     """Longer than `max_output`."""
     outcome = Outcome()
     outcome.stdout, outcome.exit_code, outcome.truncated = b'{"systemMessage": "xxx', 0, True
-    given_ = answered(HOOK, "user_prompt_submit", {}, outcome).given
+    given_ = interpret(HOOK, "user_prompt_submit", {}, outcome).result
     assert isinstance(given_, Failure)
     assert "max_output" in given_.detail

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from hookrun.cli import COMMANDS, cli
-from hookrun.fire import HELP, parse_arguments
+from hookrun.fire.command import HELP, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.migrate import globs
+from hookrun.config.claude_migrate import globs
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:

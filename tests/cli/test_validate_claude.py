@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.compile import examine
-from hookrun.config.find import Found
+from hookrun.config.discovery import ConfigFiles
+from hookrun.config.load import load_config
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
     settings = path / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"hooks": {event: [group]}}, indent=1))
-    found = Found(str(path), str(path))
+    found = ConfigFiles(str(path), str(path))
     found.add("project", str(settings))
-    return [str(problem).removeprefix(f"{settings}:") for problem in examine(found).problems]
+    return [str(problem).removeprefix(f"{settings}:") for problem in load_config(found).problems]
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_group_s_matcher_by_another_name(tmp_path: Path, key: str) -> None:
     path = tmp_path / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"PreToolUse": [{key: "Bash", "hooks": [COMMAND]}]}}))
-    found = Found(str(tmp_path), str(tmp_path))
+    found = ConfigFiles(str(tmp_path), str(tmp_path))
     found.add("project", str(path))
-    (problem,) = examine(found).problems
+    (problem,) = load_config(found).problems
     assert f'found the unknown key "{key}"' in str(problem)
     assert 'did you mean "matcher"?' in str(problem)
 

@@ -9,7 +9,7 @@ import json
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.trust.change import change
+from hookrun.trust.store_writer import locked_store
 from tests.cli.command import hookrun
 from tests.cli.wiring import settings_file
 
@@ -72,7 +72,7 @@ def _decided(what: str) -> Callable[[Project], None]:
     def setup(project: Project) -> None:
         declared()(project)
         refused: Refused = {"name": "guard", "root": str(project.root), "digest": "", "time": 0.0}
-        with change(str(project.home)) as decided:
+        with locked_store(str(project.home)) as decided:
             getattr(decided, what).append(refused)
 
     return setup
@@ -81,7 +81,7 @@ def _decided(what: str) -> Callable[[Project], None]:
 def _paused(project: Project) -> None:
     declared()(project)
     now = time.time()
-    with change(str(project.home)) as decided:
+    with locked_store(str(project.home)) as decided:
         decided.paused.append({"hook": None, "begin": now, "until": now + 3600})
 
 

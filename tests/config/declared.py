@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun.config.compile import Examined, examine
-from hookrun.config.find import Found
+from hookrun.config.discovery import ConfigFiles
+from hookrun.config.load import LoadedConfig, load_config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrun.config.problem import Problem
+    from hookrun.config.diagnostics import Diagnostic
 
 
-def examined(path: Path, data: object, layer: str = "project") -> Examined:
+def examined(path: Path, data: object, layer: str = "project") -> LoadedConfig:
     """Write the data (a text as it is, anything else as JSON) to the file and examine it as the only one there is."""
     path.write_text(data if isinstance(data, str) else json.dumps(data))
-    found = Found(str(path.parent), str(path.parent))
+    found = ConfigFiles(str(path.parent), str(path.parent))
     found.add(layer, str(path))
-    return examine(found)
+    return load_config(found)
 
 
-def errors(result: Examined) -> list[Problem]:
+def errors(result: LoadedConfig) -> list[Diagnostic]:
     """Return what is wrong, without warnings."""
     return [problem for problem in result.problems if problem.severity == "error"]
 
 
-def warnings(result: Examined) -> list[Problem]:
+def warnings(result: LoadedConfig) -> list[Diagnostic]:
     """Return what is doubtful."""
     return [problem for problem in result.problems if problem.severity == "warning"]

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, store
-from hookrun.config.compile import compile_declarations
-from hookrun.config.find import find
+from hookrun.config import cache, cache_writer
+from hookrun.config.discovery import find
+from hookrun.config.load import compile_declarations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrun.config.cache import Compiled
-    from hookrun.config.find import Found
+    from hookrun.config.discovery import ConfigFiles
     from tests.conftest import Project
 
 DECLARED, POISONED = "as-declared", "as-poisoned"
@@ -36,7 +36,7 @@ def says(text: str) -> dict[str, object]:
     return {"command": f"echo {text} >&2; exit 2"}
 
 
-def found(project: Project, cwd: Path | None = None) -> Found:
+def found(project: Project, cwd: Path | None = None) -> ConfigFiles:
     """Return the declaration files in force, without those of the machine."""
     return find(str(cwd or project.root), str(project.home), managed=str(project.home / "none"))
 
@@ -81,7 +81,7 @@ def poison(path: Path) -> None:
 def until_old(path: Path) -> None:
     """Return when the file is so old that what is compiled of it is kept."""
     give_up = time.monotonic() + ENOUGH
-    while time.time_ns() - path.stat().st_ctime_ns <= store.YOUNG + 20_000_000:
+    while time.time_ns() - path.stat().st_ctime_ns <= cache_writer.YOUNG + 20_000_000:
         assert time.monotonic() < give_up
         time.sleep(0.05)
 
@@ -89,7 +89,7 @@ def until_old(path: Path) -> None:
 @pytest.fixture
 def keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is compiled be kept however young the files are."""
-    monkeypatch.setattr(store, "YOUNG", -1)
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
 
 
 # --- real fires
@@ -124,7 +124,7 @@ def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
     project.hooks(says(DECLARED))
     changed = time.monotonic()
     assert project.fire().verdict["message"] == DECLARED
-    if time.monotonic() - changed > store.YOUNG / 1e9:
+    if time.monotonic() - changed > cache_writer.YOUNG / 1e9:
         pytest.skip("this machine took longer than two seconds for one fire")
     assert cache_files(project) == []
 
@@ -444,7 +444,7 @@ def test_a_spoiled_cache_file_is_ignored(project: Project, monkeypatch: pytest.M
     """A fire that finds a cache file torn, foreign or of another make obeys the declaration and says nothing of it."""
     project.hooks(says(DECLARED))
     with monkeypatch.context() as patched:
-        patched.setattr(store, "YOUNG", -1)
+        patched.setattr(cache_writer, "YOUNG", -1)
         assert said(project) == [DECLARED]
     path = cache_file(project)
     if not how.startswith(("torn", "zeros", "other JSON", "with an index")):
@@ -587,7 +587,7 @@ def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(
     """Of a thousand hooks in the cache, a fire runs the one whose matcher fits."""
     project.hooks(*({"name": f"h{i}", "matcher": f"tool{i}", **says(f"{DECLARED}-{i}")} for i in range(1000)))
     with monkeypatch.context() as patched:
-        patched.setattr(store, "YOUNG", -1)
+        patched.setattr(cache_writer, "YOUNG", -1)
         load(project)
     poison(cache_file(project))
     fired = project.fire({"tool_name": "tool789", "tool_args": {}})
@@ -629,13 +629,13 @@ def test_old_cache_files_are_pruned(project: Project) -> None:
     load(project)
     own = cache_file(project)
     own.unlink()
-    for number in range(store.MOST_FILES + 20):
+    for number in range(cache_writer.MOST_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
     left = cache_files(project)
-    assert len(left) == store.MOST_FILES
+    assert len(left) == cache_writer.MOST_FILES
     assert own in left
     assert min(path.name for path in left if path != own) == f"{21:032x}.json"
 
@@ -650,9 +650,9 @@ def test_a_directory_among_the_cache_files_does_not_stop_the_pruning(project: Pr
     strange = own.with_name("strange")
     strange.mkdir()
     os.utime(strange, (1, 1))
-    for number in range(store.MOST_FILES + 20):
+    for number in range(cache_writer.MOST_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
-    assert len(cache_files(project)) <= store.MOST_FILES + 1
+    assert len(cache_files(project)) <= cache_writer.MOST_FILES + 1

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.compile import compile_declarations
-from hookrun.config.find import find
+from hookrun.config.discovery import find
+from hookrun.config.load import compile_declarations
 from tests.config.declared import examined, warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrun.config.declarations import Declarations
+    from hookrun.config.load import Declarations
 
 
 class House:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
-from hookrun.config.fields import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS
-from hookrun.config.schema import schema
-from hookrun.config.shapes import Field, wording
+from hookrun.config.json_schema import schema
+from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS, Field, describe
 from hookrun.events import EVENTS
 from tests.config.declared import errors, examined
 
@@ -200,7 +199,7 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "declarations.md"
 
 def _row(field: Field) -> str:
     default = "" if field.default is None else f"`{json.dumps(field.default)}`"
-    row = f"| `{field.name}` | {wording(field.shape)} | {default} | {field.description} |"
+    row = f"| `{field.name}` | {describe(field.shape)} | {default} | {field.description} |"
     return row.replace("`|`", "`\\|`")
 
 

@@ -10,10 +10,9 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from hookrun.config import json_text, source, yaml_text
-from hookrun.config.parsed import MAX_DEPTH, ParseError
-from hookrun.config.problem import Problem, key_text, printable
-from hookrun.config.source import SourceError, read
+from hookrun.config import parse, parse_yaml
+from hookrun.config.diagnostics import Diagnostic, key_text, printable
+from hookrun.config.parse import MAX_DEPTH, ParseError, SourceError, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 
 
-def trouble(path: Path, text: str | bytes) -> Problem:
+def trouble(path: Path, text: str | bytes) -> Diagnostic:
     """Write the text to the file and return what is wrong with it."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SourceError) as caught:
@@ -44,8 +43,8 @@ def trouble(path: Path, text: str | bytes) -> Problem:
 @given(JSON, st.sampled_from([None, 1]))
 def test_json_is_read_as_json_says(value: object, indent: int | None) -> None:
     """Whatever JSON can hold comes back as the standard parser would give it."""
-    assert json_text.parse(json.dumps(value, indent=indent)).data == value
-    assert json_text.parse(json.dumps(value, ensure_ascii=False)).data == value
+    assert parse.parse_json(json.dumps(value, indent=indent)).data == value
+    assert parse.parse_json(json.dumps(value, ensure_ascii=False)).data == value
 
 
 @settings(max_examples=500)
@@ -56,10 +55,10 @@ def test_json_is_refused_where_json_refuses_it(text: str) -> None:
         expected = json.loads(text, parse_constant=lambda _: pytest.fail("not generated"))
     except ValueError:
         with pytest.raises(ParseError):
-            json_text.parse(text)
+            parse.parse_json(text)
         return
     try:
-        assert json_text.parse(text).data == expected
+        assert parse.parse_json(text).data == expected
     except ParseError as error:
         assert any(reason in error.found for reason in ("second time", "surrogate", "1e", "E", "e"))  # noqa: PT017
 
@@ -68,7 +67,7 @@ def test_json_is_refused_where_json_refuses_it(text: str) -> None:
 def test_yaml_is_read_as_yaml_says(value: object) -> None:
     """Whatever plain data PyYAML writes comes back the same."""
     text = yaml.safe_dump(value, allow_unicode=True)
-    assert yaml_text.parse(text).data == yaml.safe_load(text)
+    assert parse_yaml.parse_yaml(text).data == yaml.safe_load(text)
 
 
 def test_positions_of_keys_and_values(tmp_path: Path) -> None:
@@ -236,7 +235,7 @@ def test_file_that_is_too_large(tmp_path: Path) -> None:
     """A file beyond the limit is not parsed."""
     path = tmp_path / "a.json"
     with path.open("wb") as file:
-        file.truncate(source.MAX_BYTES + 1)
+        file.truncate(parse.MAX_BYTES + 1)
     with pytest.raises(SourceError, match="more than 16 MiB"):
         read(str(path))
 

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from hookrun import Engine
-from hookrun.audit import of_run
+from hookrun.audit import hook_record
 
 if TYPE_CHECKING:
     from hookrun.library.result import Result
@@ -48,7 +48,7 @@ class Came:
 
     def record(self, name: str) -> dict[str, object]:
         """Return what is kept of one hook's run."""
-        return of_run(self._runs[name], {})
+        return hook_record(self._runs[name], {})
 
 
 def answers(

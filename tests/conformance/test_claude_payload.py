@@ -9,8 +9,8 @@ import pytest
 
 from hookrun import Engine
 from hookrun.agents import claude as agent_claude
-from hookrun.claude import names
-from hookrun.claude.payload import FIELDS, MORE, WORDS, of
+from hookrun.claude import tables
+from hookrun.claude.payload import FIELDS, MORE, WORDS, build_payload
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, Json
 
@@ -39,15 +39,17 @@ def fired(project: Project, event: str, **context: object) -> Json:
 
 def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
     """Both tables say the same, and nothing is said of an event that Claude has not."""
-    assert {native: event for event, native in names.EVENTS.items()} == agent_claude.EVENTS
+    assert {native: event for event, native in tables.EVENTS.items()} == agent_claude.EVENTS
     assert {*FIELDS, *MORE, *WORDS} <= set(agent_claude.EVENTS)
 
 
 def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
     """What is one tool here and several there is the first of them."""
-    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in names.TOOLS.items())
-    assert {*names.TOOLS} == {*agent_claude.TOOLS.values()}
-    there_and_back = {tool: {ours: theirs for theirs, ours in table.items()} for tool, table in names.ARGUMENTS.items()}
+    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in tables.TOOLS.items())
+    assert {*tables.TOOLS} == {*agent_claude.TOOLS.values()}
+    there_and_back = {
+        tool: {ours: theirs for theirs, ours in table.items()} for tool, table in tables.ARGUMENTS.items()
+    }
     assert there_and_back == agent_claude.ARGUMENTS
 
 
@@ -122,7 +124,7 @@ def test_1_3_what_an_event_tells(
 ) -> None:
     """The fields of the event's row, by Claude's names; an event that Claude has not keeps its name."""
     seen = fired(project, event, **context)
-    assert seen["hook_event_name"] == names.event(event)
+    assert seen["hook_event_name"] == tables.native_event(event)
     assert {name: seen.get(name, "missing") for name in expected} == expected
 
 
@@ -154,7 +156,7 @@ def test_1_3_the_path_of_a_file_is_absolute(project: Project) -> None:
 def test_1_3_a_response_has_the_shape_of_claude_s_tool(tool: str, args: dict[str, object], expected: object) -> None:
     """As far as it can be known; of all other tools it is the text."""
     context = {"tool_name": tool, "tool_args": args, "tool_result_output": "out", "file_path": args.get("file_path")}
-    assert of("post_tool_use", context)["tool_response"] == expected
+    assert build_payload("post_tool_use", context)["tool_response"] == expected
 
 
 def test_1_2_claude_s_own_message_is_passed_on_whole(project: Project) -> None:

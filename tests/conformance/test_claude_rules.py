@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from hookrun.conditions import applies
 from hookrun.config import cache
-from hookrun.config.find import find
-from hookrun.match import applies
+from hookrun.config.discovery import find
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 
 if TYPE_CHECKING:

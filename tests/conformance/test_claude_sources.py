@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config import cache
-from hookrun.config.compile import examine
-from hookrun.config.find import find
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from hookrun.config.compile import Examined
+    from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
 
 
@@ -35,10 +35,10 @@ class House:
         self.own = self.home / ".claude" / "settings.json"
         self.central = self.managed / "claude-code" / "managed-settings.json"
 
-    def examine(self, config: Path | None = None, cwd: Path | None = None) -> Examined:
+    def examine(self, config: Path | None = None, cwd: Path | None = None) -> LoadedConfig:
         """Examine what is in force in the repository."""
         named = str(config) if config is not None else None
-        return examine(find(str(cwd or self.root), str(self.home), config=named, managed=str(self.managed)))
+        return load_config(find(str(cwd or self.root), str(self.home), config=named, managed=str(self.managed)))
 
     def names(self) -> dict[str, str]:
         """Return the hooks in running order and their layers."""

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from hookrun import agents
-from hookrun.agents.degrade import DEGRADATIONS
-from hookrun.agents.forms import WORDS
-from hookrun.config.fields import AGENTS
-from hookrun.fire import HELP
+from hookrun.agents.formats import CAPABILITIES
+from hookrun.agents.reply import DEGRADATIONS
+from hookrun.config.schema import AGENTS
+from hookrun.fire.command import HELP
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says
 
@@ -46,8 +46,8 @@ def test_every_degradation_that_happens_is_on_the_page() -> None:
 def test_every_form_speaks_in_known_words() -> None:
     """A word that is misspelt would be a thing that the agent cannot say."""
     for name in agents.AGENTS:
-        for native, form in agents.load(name).FORMS.items():
-            assert form.able <= WORDS, (name, native)
+        for native, form in agents.load(name).RESPONSE_FORMATS.items():
+            assert form.capabilities <= CAPABILITIES, (name, native)
 
 
 def test_the_names_of_agents_are_the_same_everywhere() -> None:

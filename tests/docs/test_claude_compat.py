@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.events import BLOCK, NOTHING, PERSON, RULES, TOP, Rules
-from hookrun.claude.names import EVENTS, TOOLS
-from hookrun.claude.texts import MOST_FILES
+from hookrun.claude.tables import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
+from hookrun.state import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "claude-compat.md").read_text()
@@ -49,4 +48,4 @@ def test_every_field_that_is_lost_is_among_those_not_claimed() -> None:
 
 def test_the_page_knows_how_many_texts_are_kept() -> None:
     """And where."""
-    assert f"the newest {MOST_FILES} are kept" in PAGE
+    assert f"the newest {MAX_OVERFLOW_TEXTS} are kept" in PAGE

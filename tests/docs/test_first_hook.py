@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.scaffold.templates import LANGUAGES
+from hookrun.scaffold.new_hook import LANGUAGES
 from tests import tour
 from tests.cli.command import hookrun
 from tests.conftest import ROOT

@@ -6,8 +6,8 @@ import json
 import re
 import runpy
 
-from hookrun.config.compile import examine
-from hookrun.config.find import find
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
 from hookrun.recipes import RECIPES
 from tests.conftest import ROOT, Project
 
@@ -28,6 +28,6 @@ def test_what_the_page_says_is_to_be_declared_is_a_declaration(project: Project)
     file.parent.mkdir(parents=True)
     for text in declared:
         file.write_text(text)
-        found = examine(find(str(project.root), str(project.home), managed=str(project.home / "none")))
+        found = load_config(find(str(project.root), str(project.home), managed=str(project.home / "none")))
         assert found.problems == []
         assert len(found.declarations.hooks) == len(json.loads(text)["hooks"])

@@ -202,11 +202,11 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """What cannot be said well is said plainly."""
     program = (
-        "import sys, hookrun.session\n"
+        "import sys, hookrun.state\n"
         "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.session.may_block = hookrun.session.first_time = broken\n"
-        "import hookrun.agents.said\n"
-        "hookrun.agents.said.said = broken\n"
+        "hookrun.state.count_stop_block = hookrun.state.mark_notice_shown = broken\n"
+        "import hookrun.agents.formats\n"
+        "hookrun.agents.formats.reply_from_verdict = broken\n"
         "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"
         "import hookrun.__main__\nhookrun.__main__.main()"
     )
@@ -414,7 +414,7 @@ class TestCopilotReadsClaudeSSettings:
 
 def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
     """The protocol is for the type checker; this is for whoever adds one."""
-    from hookrun.agents.agent import Agent as Protocol
+    from hookrun.agents.types import Agent as Protocol
 
     wanted = [name for name in vars(Protocol) if name.isupper()]
     assert len(wanted) == 15
@@ -422,5 +422,5 @@ def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
         module = table.load(name)
         assert [each for each in (*wanted, "read") if not hasattr(module, each)] == []
         assert name == module.NAME
-        assert set(module.FORMS) <= set(module.EVENTS)
-        assert module.GUARDED in module.FORMS
+        assert set(module.RESPONSE_FORMATS) <= set(module.EVENTS)
+        assert module.PRE_TOOL_EVENT in module.RESPONSE_FORMATS

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from hookrun import agents, context as contexts
-from hookrun.agents.answer import answer
-from hookrun.agents.message import Message, UnreadableError, native_of
-from hookrun.agents.said import Said
+from hookrun.agents.base import Message, UnreadableMessageError, native_event
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import build_response
 
 HERE = Path(__file__).parent
 Json = dict[str, Any]
@@ -25,19 +25,19 @@ RECORDED = {"copilot-pascal": "copilot"}
 """A directory of payloads -> the agent, where it is called otherwise."""
 
 NEW: dict[str, object] = {"command": "echo new"}
-VERDICTS: dict[str, Said] = {
-    "continue": Said(),
-    "continue, context": Said(context="C"),
-    "continue, system_message": Said(person="P"),
-    "allow": Said("allow"),
-    "allow, modified_args": Said("allow", args=NEW),
-    "ask": Said("ask", "R"),
-    "ask, modified_args": Said("ask", "R", args=NEW),
-    "modify": Said("modify", context="C", args=NEW),
-    "skip": Said("skip", "skipped by guard: R"),
-    "block": Said("block", "R"),
-    "block, context, system_message": Said("block", "R", "C", "P"),
-    "stop": Said("stop", "R"),
+VERDICTS: dict[str, Reply] = {
+    "continue": Reply(),
+    "continue, context": Reply(context="C"),
+    "continue, system_message": Reply(user_message="P"),
+    "allow": Reply("allow"),
+    "allow, modified_args": Reply("allow", args=NEW),
+    "ask": Reply("ask", "R"),
+    "ask, modified_args": Reply("ask", "R", args=NEW),
+    "modify": Reply("modify", context="C", args=NEW),
+    "skip": Reply("skip", "skipped by guard: R"),
+    "block": Reply("block", "R"),
+    "block, context, system_message": Reply("block", "R", "C", "P"),
+    "stop": Reply("stop", "R"),
 }
 """What hooks can come to. R is a reason, C text for the model, P text for the person."""
 
@@ -136,7 +136,7 @@ SENT = ("input", "output", "event")
 def read(agent: str, event: str, data: Json) -> Message:
     """Return what a message is read as."""
     module = agents.load(agent)
-    return module.read(data, native_of(module, event) if event else "")
+    return module.read(data, native_event(module, event) if event else "")
 
 
 def contexts_of(agent: str) -> Json:
@@ -147,14 +147,14 @@ def contexts_of(agent: str) -> Json:
 def _contexts(agent: str, event: str, data: Json) -> object:
     try:
         message = read(agent, event, data)
-    except UnreadableError as error:
+    except UnreadableMessageError as error:
         return str(error)
     return [_context(call.event or f"({message.native})", call.fields, data) for call in message.calls]
 
 
 def _context(event: str, fields: dict[str, object], data: Json) -> Json:
     assert fields["payload"] == data
-    whole = contexts.complete(fields, event, "r1", None)
+    whole = contexts.with_defaults(fields, event, "r1", None)
     always = ("payload", "request_id", "timestamp", "version")
     return {name: value for name, value in whole.items() if value not in (None, {}) and name not in always}
 
@@ -166,7 +166,7 @@ def answers_of(agent: str) -> Json:
     for event, data in recorded(agent).values():
         try:
             message = read(agent, event, data)
-        except UnreadableError:
+        except UnreadableMessageError:
             continue
         if message.calls and not message.dialect:
             cases.setdefault(message.native, message)
@@ -182,9 +182,9 @@ def _answers(agent: str, message: Message) -> Json:
     for name, said in VERDICTS.items():
         if said.args is not None and message.event not in ("pre_tool_use", "permission_request"):
             continue
-        last = [Said() for call in message.calls if not call.made]
+        last = [Reply() for call in message.calls if not call.synthesized]
         last[-1] = said.copy()
-        told = answer(agents.load(agent), message, last)
+        told = build_response(agents.load(agent), message, last)
         stdout = told.stdout()
         found[name] = {"stdout": json.loads(stdout) if stdout else None}
         if told.degraded:

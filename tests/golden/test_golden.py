@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from hookrun import agents
-from hookrun.agents.answer import answer
-from hookrun.agents.said import Said
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import build_response
 from tests.golden import golden
 
 AGENTS = pytest.mark.parametrize("agent", list(agents.AGENTS))
@@ -32,14 +32,14 @@ def test_there_is_a_recording_for_every_agent(agent: str) -> None:
 def test_no_refusal_is_ever_nothing_where_something_can_be_refused(agent: str) -> None:
     """At an event that can refuse, every action that does not go on is said in some way."""
     module = agents.load(agent)
-    for native, form in module.FORMS.items():
-        if "block" not in form.able or native in ("Stop", "SubagentStop", "AfterAgent", "session.idle"):
+    for native, form in module.RESPONSE_FORMATS.items():
+        if "block" not in form.capabilities or native in ("Stop", "SubagentStop", "AfterAgent", "session.idle"):
             continue
         message = golden.read(agent, native, {"hook": native} if agent == "opencode" else golden.COMMON)
         for action in ("ask", "skip", "block", "stop"):
             if (action, module.EVENTS[native]) == ("ask", "permission_request"):
                 continue  # where a person is asked anyway, nothing need be said
-            assert answer(module, message, [Said(action, "R")]).data, (native, action)
+            assert build_response(module, message, [Reply(action, "R")]).data, (native, action)
 
 
 @AGENTS

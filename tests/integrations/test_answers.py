@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hookrun import Engine, Result, Verdict
-from hookrun.agents.names import Names
-from hookrun.integrations.answers import Said, said, trouble
+from hookrun.agents.base import NameMap
+from hookrun.agents.formats import Reply
+from hookrun.integrations.answers import internal_failure, reply_of
 
 
 def result(verdict: Verdict) -> Result:
@@ -19,39 +20,39 @@ def result(verdict: Verdict) -> Result:
 @pytest.mark.parametrize("action", ["continue", "allow"])
 def test_the_message_of_what_goes_on_is_context(action: str) -> None:
     """An advice is for the model too; it is no reason of a refusal."""
-    told = said(result(Verdict(action, "mind the gap", additional_context="more")))
-    assert told == Said(action, None, "mind the gap\n\nmore", None, None)
-    assert told.goes_on
+    told = reply_of(result(Verdict(action, "mind the gap", additional_context="more")))
+    assert told == Reply(action, None, "mind the gap\n\nmore", None, None)
+    assert told.allows
 
 
 @pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
 def test_what_does_not_go_on_has_a_reason(action: str) -> None:
     """With or without a message of its own; a skip says that it is one."""
-    told = said(result(Verdict(action, "because")))
-    assert (told.action, told.goes_on) == (action, False)
+    told = reply_of(result(Verdict(action, "because")))
+    assert (told.action, told.allows) == (action, False)
     assert told.reason == ("skipped by guard: because" if action == "skip" else "because")
-    assert said(result(Verdict(action))).reason
+    assert reply_of(result(Verdict(action))).reason
     assert (
-        said(Result(action)).reason
+        reply_of(Result(action)).reason
         == ("skipped by a hook: skip" if action == "skip" else action) + " (no reason given)"
     )
 
 
 def test_an_unknown_action_is_a_refusal() -> None:
     """A later hookrun may know more actions: none of them is taken for a go-on."""
-    told = said(Result("postpone", "later"))
-    assert (told.action, told.reason, told.goes_on) == ("block", "later", False)
+    told = reply_of(Result("postpone", "later"))
+    assert (told.action, told.reason, told.allows) == ("block", "later", False)
 
 
 def test_two_answers_are_one() -> None:
     """The stronger action with its reason; nothing that was said is lost."""
-    block = Said("block", "no", "a", "p")
-    stop = Said("stop", "enough", "b", None)
-    for one in (block.and_then(stop), stop.and_then(block)):
-        assert (one.action, one.reason, one.person) == ("stop", "enough", "p")
+    block = Reply("block", "no", "a", "p")
+    stop = Reply("stop", "enough", "b", None)
+    for one in (block.merged_with(stop), stop.merged_with(block)):
+        assert (one.action, one.reason, one.user_message) == ("stop", "enough", "p")
         assert set((one.context or "").split("\n\n")) == {"no", "a", "b"}
-    assert block.and_then(Said("block", "neither")).reason == "no\n\nneither"
-    assert Said().and_then(Said(context="c")) == Said(context="c")
+    assert block.merged_with(Reply("block", "neither")).reason == "no\n\nneither"
+    assert Reply().merged_with(Reply(context="c")) == Reply(context="c")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_two_answers_are_one() -> None:
 )
 def test_own_trouble_never_keeps_a_turn_from_ending(event: str, on_error: str, action: str) -> None:
     """There a block would mean to go on, which mends nothing."""
-    found = trouble(event, "disk full", on_error, None)  # type: ignore[arg-type]
+    found = internal_failure(event, "disk full", on_error, None)  # type: ignore[arg-type]
     assert found.action == action
     assert found.system_message == f"hookrun itself is in trouble ({event}: disk full)"
 
@@ -73,7 +74,7 @@ def test_own_trouble_never_keeps_a_turn_from_ending(event: str, on_error: str, a
 class TestNames:
     """Names of tools and arguments."""
 
-    names = Names({"put": "write"}, {"put": {"path": "file_path"}})
+    names = NameMap({"put": "write"}, {"put": {"path": "file_path"}})
 
     def test_they_are_read_both_ways(self) -> None:
         """What is in no table stays as it is."""
@@ -81,7 +82,7 @@ class TestNames:
         assert self.names.tool("get") == "get"
         assert self.names.arguments("put", {"path": "/a", "x": 1}) == {"file_path": "/a", "x": 1}
         assert self.names.arguments("get", {"path": "/a"}) == {"path": "/a"}
-        assert self.names.own_arguments("put", {"file_path": "/a", "x": 1}) == {"path": "/a", "x": 1}
+        assert self.names.to_native("put", {"file_path": "/a", "x": 1}) == {"path": "/a", "x": 1}
 
     def test_a_foreign_argument_cannot_hide_the_tool_s_own(self) -> None:
         """A model that adds a second path does not change which one the hooks see."""
@@ -92,4 +93,4 @@ class TestNames:
         """What is returned is a new object."""
         given = {"a": 1}
         assert self.names.arguments("get", given) is not given
-        assert self.names.own_arguments("get", given) is not given
+        assert self.names.to_native("get", given) is not given

@@ -139,7 +139,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
     ),
     ("PreToolUse", Verdict.modify(NEW), specific("PreToolUse", updatedInput=NEW)),
     ("PreToolUse", Verdict.patch({"timeout": 5}), specific("PreToolUse", updatedInput={"command": "ls", "timeout": 5})),
-    ("PreToolUse", Verdict.tell("C"), specific("PreToolUse", additionalContext="C")),
+    ("PreToolUse", Verdict.with_context("C"), specific("PreToolUse", additionalContext="C")),
     (
         "PreToolUse",
         BOTH,
@@ -163,7 +163,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
         for event in ("PostToolUse", "PostToolUseFailure", "UserPromptSubmit")
         for verdict, answer in (
             (Verdict(), {}),
-            (Verdict.tell("C"), specific(event, additionalContext="C")),
+            (Verdict.with_context("C"), specific(event, additionalContext="C")),
             (Verdict.block("R"), blocked("R")),
             (Verdict.skip("R"), blocked(SKIPPED)),
             (Verdict.ask("R"), blocked(ASKED)),
@@ -176,7 +176,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
         for event in ("Stop", "SubagentStop")
         for verdict, answer in (
             (Verdict(), {}),
-            (Verdict.tell("C"), {}),
+            (Verdict.with_context("C"), {}),
             (Verdict.block("R"), blocked("R")),
             (BOTH, {**blocked("R\n\nC"), "systemMessage": "P"}),
             (Verdict.stop("R"), ended("R")),
@@ -187,13 +187,13 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
     ),
     ("PreCompact", Verdict.block("R"), blocked("R")),
     ("PreCompact", Verdict.ask("R"), blocked(ASKED)),
-    ("PreCompact", Verdict.tell("C"), {}),
+    ("PreCompact", Verdict.with_context("C"), {}),
     *(
         (event, verdict, answer)
         for event in ("SubagentStart", "Notification")
         for verdict, answer in (
             (Verdict(), {}),
-            (Verdict.tell("C"), specific(event, additionalContext="C")),
+            (Verdict.with_context("C"), specific(event, additionalContext="C")),
             (Verdict.block("R"), specific(event, additionalContext="R")),
             (Verdict.stop("R"), ended("R") | specific(event, additionalContext="R")),
         )
@@ -215,7 +215,7 @@ def test_every_verdict_is_said_as_claude_understands_it(
 @pytest.mark.parametrize("event", ["Stop", "SubagentStop", "PreCompact", "PermissionRequest"])
 def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: pytest.LogCaptureFixture) -> None:
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
-    engine.register(event, lambda _: Verdict.tell("by the way"), name="talker")
+    engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker")
     ask(engine, payload(event))
     assert f"{event}: no text reaches the model here: it is in the audit only: by the way" in caplog.text
 
@@ -322,7 +322,7 @@ class TestFileChanged:
     def test_it_follows_a_write(self, engine: Engine) -> None:
         """With the file's path; both events' answers are one."""
         heard: list[Context] = []
-        engine.register("post_tool_use", lambda _: Verdict.tell("one"), name="post")
+        engine.register("post_tool_use", lambda _: Verdict.with_context("one"), name="post")
         engine.register("file_changed", heard.append, name="listener", always=True)
         engine.register("file_changed", lambda _: Verdict.block("two"), name="changed")
         data = payload("PostToolUse", tool_name="Write", tool_input={"file_path": "/w/a.py", "content": "x"})

@@ -192,7 +192,7 @@ def test_a_change_alone_grants_nothing(claude: Any) -> None:
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use", "user_prompt_submit"])
 def test_context_reaches_the_model(claude: Any, event: str) -> None:
     """Wherever it comes from, and only by the hook."""
-    ran = claude(engine_with(**{event: Verdict.tell(MARK)}), TOUCH, DONE)
+    ran = claude(engine_with(**{event: Verdict.with_context(MARK)}), TOUCH, DONE)
     assert ran.files == ["made.txt"]
     assert MARK in ran.model.heard()
     assert MARK not in claude(Engine(), TOUCH, DONE).model.heard()
@@ -224,7 +224,7 @@ def test_a_stop_after_the_tool_ends_the_turn(claude: Any) -> None:
 
 def test_a_written_file_is_told_of(claude: Any) -> None:
     """`file_changed` is made from Claude's Write, with the absolute path."""
-    engine = engine_with(file_changed=Verdict.tell(MARK))
+    engine = engine_with(file_changed=Verdict.with_context(MARK))
     heard: list[Context] = []
     engine.register("file_changed", heard.append, name="listener")
     ran = claude(engine, use("Write", file_path="a.txt", content="x"), DONE)
@@ -252,7 +252,7 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
     ran = claude(engine, say("one"), say("two"))
     assert (len(ran.model.requests), ran.end.result) == (2, "two")
     assert MARK in ran.model.heard()
-    assert len(claude(engine_with(stop=Verdict.tell(MARK)), say("one"), say("two")).model.requests) == 1
+    assert len(claude(engine_with(stop=Verdict.with_context(MARK)), say("one"), say("two")).model.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_hooks_have_state_across_a_whole_session(claude: Any) -> None:
     @engine.on("post_tool_use", matcher="bash")
     async def collect(ctx: PostToolUse) -> Verdict:
         outputs.append(ctx.tool_result_output)
-        return Verdict.tell(f"{len(outputs)} so far")
+        return Verdict.with_context(f"{len(outputs)} so far")
 
     ran = claude(engine, use("Bash", command="echo 1"), use("Bash", command="echo 2"), DONE)
     assert outputs == ["1", "2"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PreToolUse, Verdict
-from hookrun.bundles.retry import Retry, RetryRule
+from hookrun.recipes.retry import Retry, RetryRule
 
 pytest.importorskip("langchain.agents", reason="the package langchain (1.0 or later) is not installed")
 
@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from hookrun.agents.names import Names
+from hookrun.agents.base import NameMap
 from hookrun.integrations.langchain import HookrunMiddleware
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def test_changed_arguments_are_what_runs(run: Agent, engine: Engine) -> None:
 
 def test_context_stands_beside_the_result(run: Agent, engine: Engine) -> None:
     """Of before and after; a block after the tool too."""
-    answering(engine, "pre_tool_use", Verdict.tell("before"))
+    answering(engine, "pre_tool_use", Verdict.with_context("before"))
     answering(engine, "post_tool_use", Verdict.block("not good enough"), name="judge")
     messages, model = run(engine, LS, DONE)
     assert result_of(messages).content == "ran ls\n\nbefore\n\nnot good enough"
@@ -217,7 +217,7 @@ def test_context_stands_beside_the_result(run: Agent, engine: Engine) -> None:
 
 def test_results_of_every_kind_take_context(run: Agent, engine: Engine) -> None:
     """Blocks get one more; what a tool writes into the state by a Command keeps everything else."""
-    answering(engine, "post_tool_use", Verdict.tell("note"))
+    answering(engine, "post_tool_use", Verdict.with_context("note"))
     heard = listen(engine, "post_tool_use")
     messages, _ = run(engine, use("put", path="/a"), DONE)
     content = result_of(messages).content
@@ -237,7 +237,7 @@ def test_a_tool_s_exception_is_raised_on_as_without_hooks(run: Agent, engine: En
 
 def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: Engine) -> None:
     """The error and what the hook says to it; the turn goes on."""
-    answering(engine, "post_tool_failure", Verdict.tell("use make"))
+    answering(engine, "post_tool_failure", Verdict.with_context("use make"))
     messages, _ = run(engine, use("bash", command="fail"), DONE)
     assert result_of(messages).content == "OSError: no such program\n\nuse make"
     assert result_of(messages).status == "error"
@@ -276,7 +276,7 @@ def test_names_of_one_s_own_are_hookrun_s_to_hooks(run: Agent, engine: Engine) -
     heard = listen(engine, "file_changed")
     engine.register("pre_tool_use", _elsewhere, matcher="write", name="elsewhere")
     messages, _ = run(
-        engine, use("put", path="/a"), DONE, names=Names({"put": "write"}, {"put": {"path": "file_path"}})
+        engine, use("put", path="/a"), DONE, names=NameMap({"put": "write"}, {"put": {"path": "file_path"}})
     )
     assert result_of(messages).content == [{"type": "text", "text": "put /b/a"}]
     assert [ctx.file_path for ctx in heard] == ["/b/a"]
@@ -314,8 +314,8 @@ class TestPrompts:
 
     def test_context_comes_after_the_prompt(self, run: Agent, engine: Engine) -> None:
         """That of the session's start first."""
-        answering(engine, "session_start", Verdict.tell("branch main"), name="start")
-        answering(engine, "user_prompt_submit", Verdict.tell("be brief"))
+        answering(engine, "session_start", Verdict.with_context("branch main"), name="start")
+        answering(engine, "user_prompt_submit", Verdict.with_context("be brief"))
         _, model = run(engine, DONE)
         assert [(message.type, message.content) for message in model.asked[0]] == [
             ("human", "do it"),
@@ -343,7 +343,7 @@ class TestEnds:
     def test_a_block_goes_on_with_the_reason(self, run: Agent, engine: Engine) -> None:
         """The hook sees that it goes on already; other words of hooks in the turn do not count."""
         heard = listen(engine, "stop")
-        answering(engine, "user_prompt_submit", Verdict.tell("be brief"))
+        answering(engine, "user_prompt_submit", Verdict.with_context("be brief"))
         engine.register(
             "stop", lambda ctx: None if ctx["stop_hook_active"] else Verdict.block("run the tests"), name="tests"
         )
@@ -361,7 +361,9 @@ class TestEnds:
             assert len(model.asked) == 9
         assert "the turn ends after 8 blocks: never" in caplog.text
 
-    @pytest.mark.parametrize("verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.tell("x")])
+    @pytest.mark.parametrize(
+        "verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.with_context("x")]
+    )
     def test_nothing_else_does(self, run: Agent, engine: Engine, verdict: Verdict) -> None:
         """The person has the word then, and hears what there is to say."""
         told: list[str] = []

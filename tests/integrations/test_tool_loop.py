@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
-from hookrun.bundles.retry import Retry, RetryRule
-from hookrun.integrations.tool_loop import Names, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.recipes.retry import Retry, RetryRule
 
 Runner = Callable[..., ToolOutcome]
 
@@ -137,7 +137,7 @@ def test_the_caller_s_arguments_stay_as_they_are(run: Runner, engine: Engine) ->
 
 def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Runner, engine: Engine) -> None:
     """A block after the tool stands beside the result; additional contexts of before and after are kept."""
-    answering(engine, "pre_tool_use", Verdict.tell("before"))
+    answering(engine, "pre_tool_use", Verdict.with_context("before"))
     answering(engine, "post_tool_use", Verdict("block", "not good enough", additional_context="after"), name="judge")
     outcome = run(engine, "bash", {}, Tool("output"))
     assert outcome.content == "output\n\nbefore\n\nnot good enough\n\nafter"
@@ -149,7 +149,7 @@ def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Ru
 def test_a_refusal_brings_its_context_along(run: Runner, engine: Engine) -> None:
     """Text for the model is kept whatever the action, and what is said about the aborted call too."""
     answering(engine, "pre_tool_use", Verdict("block", "no", additional_context="try make"))
-    answering(engine, "tool_call_aborted", Verdict.tell("logged"), name="log")
+    answering(engine, "tool_call_aborted", Verdict.with_context("logged"), name="log")
     assert run(engine, "bash", {}, Tool()).content == "no\n\ntry make\n\nlogged"
 
 
@@ -227,7 +227,7 @@ def test_an_asynchronous_tool_is_awaited_or_fails() -> None:
 
 def test_a_tool_that_fails_is_told_and_not_raised(run: Runner, engine: Engine) -> None:
     """Hooks and model read what was raised; the program finds it in the outcome."""
-    answering(engine, "post_tool_failure", Verdict.tell("is it installed?"))
+    answering(engine, "post_tool_failure", Verdict.with_context("is it installed?"))
     heard, boom = listen(engine, *ALL), FileNotFoundError("no such program")
     outcome = run(engine, "write", {"file_path": "/a", "content": ""}, Tool(boom))
     assert outcome.content == "FileNotFoundError: no such program\n\nis it installed?"
@@ -257,7 +257,7 @@ def test_arguments_that_do_not_fit_are_a_failure_of_the_tool(run: Runner, engine
 @pytest.mark.parametrize("name", ["write", "edit", "delete"])
 def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> None:
     """After a success only, by its absolute path, and what hooks say to it reaches the model."""
-    answering(engine, "file_changed", Verdict.tell("formatted"))
+    answering(engine, "file_changed", Verdict.with_context("formatted"))
     heard = listen(engine, "file_changed")
     outcome = run(engine, name, {"file_path": "src/a.py"}, Tool("ok"), working_dir="/w")
     assert [ctx.file_path for ctx in heard] == ["/w/src/a.py"]
@@ -269,7 +269,7 @@ def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> No
 
 def test_tools_with_names_of_their_own_are_seen_by_hookrun_s(run: Runner, engine: Engine) -> None:
     """Both ways: hooks match and read canonical names, the tool gets its own back, also when a hook changed them."""
-    names = Names({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})
+    names = NameMap({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})
     engine.register("pre_tool_use", _upper, name="upper", matcher="write")
     heard, tool = listen(engine, *ALL), Tool("ok")
     run(engine, "put_file", {"path": "/a/b", "text": "abc", "mode": 1}, tool, names=names)
@@ -384,17 +384,17 @@ class TestRetry:
 
     def test_a_hook_that_never_gives_up_is_held_to_its_own_word(self, run: Runner, engine: Engine) -> None:
         """`of` bounds the attempts, whatever the hook goes on to say."""
-        answering(engine, "post_tool_failure", Verdict.pass_on(retry={"attempt": 2, "of": 4, "after_s": 0}))
+        answering(engine, "post_tool_failure", Verdict.with_metadata(retry={"attempt": 2, "of": 4, "after_s": 0}))
         tool = Tool(OSError("x"))
         assert run(engine, "x", {}, tool).attempts == len(tool.calls) == 4
 
     @pytest.mark.parametrize(
         "verdict",
         [
-            Verdict.pass_on(retry={"attempt": 2, "of": "4"}),
-            Verdict.pass_on(retry={"attempt": 2, "of": True}),
-            Verdict.pass_on(retry="soon"),
-            Verdict.pass_on(retry={"of": 4, "after_s": "soon"}),
+            Verdict.with_metadata(retry={"attempt": 2, "of": "4"}),
+            Verdict.with_metadata(retry={"attempt": 2, "of": True}),
+            Verdict.with_metadata(retry="soon"),
+            Verdict.with_metadata(retry={"of": 4, "after_s": "soon"}),
             Verdict("block", "leave it", modified_context={"retry": {"attempt": 2, "of": 4, "after_s": 0}}),
             Verdict("stop", "leave it", modified_context={"retry": {"attempt": 2, "of": 4, "after_s": 0}}),
         ],
@@ -418,7 +418,7 @@ class TestRetry:
         monkeypatch.setattr("hookrun.integrations.tool_loop.time.sleep", waits.append)
         said = iter([2.5, -1])
         engine.register(
-            "post_tool_failure", lambda _: Verdict.pass_on(retry={"of": 3, "after_s": next(said)}), name="retry"
+            "post_tool_failure", lambda _: Verdict.with_metadata(retry={"of": 3, "after_s": next(said)}), name="retry"
         )
         run_tool_sync(engine, "x", {}, Tool(OSError("x"), OSError("x"), "ok"))
         assert waits == [2.5, 0.0]
@@ -519,7 +519,7 @@ def test_calls_side_by_side_do_not_mix(engine: Engine) -> None:
 
     async def tell(ctx: PostToolUse) -> Verdict:
         await asyncio.sleep(0)
-        return Verdict.tell(f"note {ctx.tool_args['n']}")
+        return Verdict.with_context(f"note {ctx.tool_args['n']}")
 
     async def tool(n: int) -> str:
         await asyncio.sleep(0.001 * (5 - n))

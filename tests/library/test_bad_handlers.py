@@ -101,7 +101,7 @@ def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind:
     function = later if kind == "async" else answers(value)
     engine.register("pre_tool_use", function, name="c", **how)
     engine.register("pre_tool_use", function, name="b", on_failure="block", **how)
-    engine.register("pre_tool_use", answers(Verdict.tell("other")), name="o", **how)
+    engine.register("pre_tool_use", answers(Verdict.with_context("other")), name="o", **how)
     result = fire(engine, tool_name="bash", tool_args={"n": NoEqual()})
     assert kinds(result) == {"c": "bad_verdict", "b": "bad_verdict", "o": None}
     assert (result.action, result.additional_context, result.ended_by) == ("block", "other", "b")
@@ -128,7 +128,7 @@ def test_an_exception_is_a_failure(
     how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel", "always": True}
     engine.register("stop", function, name="c", **how)
     engine.register("stop", function, name="b", on_failure="block", **how)
-    engine.register("stop", answers(Verdict.tell("other")), name="o", **how)
+    engine.register("stop", answers(Verdict.with_context("other")), name="o", **how)
     with caplog.at_level(logging.WARNING, "hookrun"):
         result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.additional_context) == ("block", "other")

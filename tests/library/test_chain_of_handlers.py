@@ -93,8 +93,8 @@ def test_a_change_is_seen_by_every_later_handler(engine: Engine, fire: Fire, ans
 def test_what_is_passed_on_is_in_metadata(engine: Engine, fire: Fire) -> None:
     """`pass_on` grows the metadata that later handlers see, on top of what the caller gave."""
     seen: list[Any] = []
-    engine.register("stop", answers(Verdict.pass_on(a=1, b=1)), name="a")
-    engine.register("stop", answers(Verdict.pass_on(b=2)), name="b")
+    engine.register("stop", answers(Verdict.with_metadata(a=1, b=1)), name="a")
+    engine.register("stop", answers(Verdict.with_metadata(b=2)), name="b")
     engine.register("stop", sees(seen, "metadata"))
     result = fire(engine, "stop", metadata={"given": True})
     assert seen == [{"given": True, "a": 1, "b": 2}]

@@ -8,9 +8,10 @@ import pytest
 
 from hookrun.library import decisions
 from hookrun.library.decisions import Decisions
-from hookrun.trust import directory, store as stores
-from hookrun.trust.change import change
+from hookrun.state import data_dir
+from hookrun.trust import store as stores
 from hookrun.trust.store import NAME, Store, StoreError
+from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def approve(home: str, digest: str) -> None:
     """Approve something, as another process does."""
-    with change(home) as store:
+    with locked_store(home) as store:
         store.approved[digest] = {"name": "hook", "source": "coder.json", "root": "/srv/app", "time": 0.0}
 
 
@@ -55,7 +56,7 @@ def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> Non
     """A decision of another process is seen, also one that has taken the place of another of the same size."""
     known = Decisions()
     known.load(home)
-    with change(home) as store:
+    with locked_store(home) as store:
         store.approved["sha256:b"] = store.approved.pop("sha256:a")
     assert list(known.load(home).approved) == ["sha256:b"]
 
@@ -76,7 +77,7 @@ def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, w
     """A change of who may write it counts as a change of it."""
     known = Decisions()
     known.load(home)
-    where = tmp_path / directory("")[1:]
+    where = tmp_path / data_dir("")[1:]
     (where / NAME if what == "the file" else where).chmod(0o777)
     with pytest.raises(StoreError, match="write"):
         known.load(home)
@@ -98,5 +99,5 @@ def test_a_store_that_is_removed_decides_nothing(home: str, tmp_path: Path) -> N
     """Without the file nothing is decided."""
     known = Decisions()
     known.load(home)
-    (tmp_path / directory("")[1:] / NAME).unlink()
+    (tmp_path / data_dir("")[1:] / NAME).unlink()
     assert known.load(home).approved == {}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, DeclarationError, Engine, Verdict
-from hookrun.config import find as find_module
+from hookrun.config import discovery as find_module
 from hookrun.library import engine as library_engine
 from tests.conftest import Project
 from tests.library.conftest import Load

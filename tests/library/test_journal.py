@@ -59,7 +59,7 @@ def test_records_go_to_the_file_that_is_there(project: Project, how: str) -> Non
             other = project.audit_path.with_name("other")
             other.write_bytes(b"")
             other.replace(project.audit_path)
-        time.sleep(2 * audit.JUST_NOW)
+        time.sleep(2 * audit.RECHECK_AFTER)
         request = engine.fire_sync("stop").request_id
         assert {record["request_id"] for record in project.audit()} == {request}
         assert len(open_files()) == 1
@@ -73,7 +73,7 @@ def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(project: P
             file.write(b'{"v":1}\n' * 9000)
         engine.fire_sync("stop")
         assert not project.audit_path.exists()
-        time.sleep(2 * audit.JUST_NOW)
+        time.sleep(2 * audit.RECHECK_AFTER)
         engine.fire_sync("stop")
         assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
         assert len(project.audit_path.with_suffix(".jsonl.1").read_bytes().splitlines()) == 9004

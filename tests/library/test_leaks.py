@@ -61,7 +61,7 @@ def engine_of_handlers() -> Engine:
         raise LookupError("no")
 
     async def awaits(_: Context) -> Verdict:
-        return Verdict.tell("here")
+        return Verdict.with_context("here")
 
     async def waits(_: Context) -> None:
         await asyncio.sleep(0)

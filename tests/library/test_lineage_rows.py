@@ -11,11 +11,13 @@ import pytest
 
 import hookrun
 from hookrun import Abort, Context, Engine, PreSearchQuery, PreToolUse, RegistrationError, Skip, Verdict
-from hookrun.bundles import AgentHooks, AgentLog, FormatOnEdit, QualityGate
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
+from hookrun.compat.stackbench import AgentHooks, AgentLog
 from hookrun.events import WITH_TOOL, canonical
 from hookrun.library.event_contexts import CLASSES
 from hookrun.observe import CauseChains, PatternLearning, Store, WorkflowMetrics
+from hookrun.recipes.format_on_edit import FormatOnEdit
+from hookrun.recipes.quality_gate import QualityGate
 from tests.library.firing import Fire, answers, order, raises
 
 EVENTS = {
@@ -104,7 +106,7 @@ def test_a_context_is_plain_data(fire: Fire, engine: Engine) -> None:
 def test_results_stand_in_the_order_in_which_hooks_ran_with_their_times(fire: Fire, engine: Engine) -> None:
     """Failures too: each has its name, its verdict, what went wrong and how long it took."""
     engine.register("stop", raises(OSError("x")), name="second", priority=200)
-    engine.register("stop", answers(Verdict.pass_on(a=1)), name="first", priority=100)
+    engine.register("stop", answers(Verdict.with_metadata(a=1)), name="first", priority=100)
     engine.register("stop", answers(None), name="third", priority=300)
     result = fire(engine, "stop", session_id="s1")
     assert [(run.name, run.failure is None) for run in result.runs] == [
@@ -120,7 +122,7 @@ def test_what_a_hook_passes_on_reaches_later_hooks_and_the_program(fire: Fire, e
     """`modified_context` grows along the chain; the caller's own metadata is left as it was."""
     seen: list[Any] = []
     given = {"given": 0}
-    engine.register("post_error", answers(Verdict.pass_on(causal_chain_id="c1")), name="chain", priority=10)
+    engine.register("post_error", answers(Verdict.with_metadata(causal_chain_id="c1")), name="chain", priority=10)
     engine.register("post_error", lambda ctx: seen.append(ctx.metadata), name="later")
     result = fire(engine, "post_error", metadata=given)
     assert seen == [{"given": 0, "causal_chain_id": "c1"}]

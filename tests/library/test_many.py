@@ -188,7 +188,7 @@ def test_handlers_in_threads_may_fire_at_others_in_threads(monkeypatch: pytest.M
 
     @engine.on("post_tool_use", thread=True, timeout=SOON)
     def inner(_: Context) -> Verdict:
-        return Verdict.tell("here")
+        return Verdict.with_context("here")
 
     def work(_: int) -> None:
         modified = engine.fire_sync("pre_tool_use", fields()).modified_args

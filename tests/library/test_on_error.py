@@ -60,7 +60,7 @@ def test_one_that_fails_itself_changes_nothing(
 
     chosen = on_error if when == "sync" else on_error_async
     engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=chosen)
-    engine.register("stop", answers(Verdict.tell("other")), name="o", always=True)
+    engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True)
     with caplog.at_level(logging.ERROR, "hookrun"):
         result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.additional_context) == ("block", "other")

@@ -51,7 +51,7 @@ def test_the_same_name_replaces(engine: Engine, fire: Fire) -> None:
     """The new one has its own priority and events, and comes last among those of its priority."""
     engine.register("stop", answers(Verdict.block("old")), name="a", priority=1)
     engine.register("stop", answers(None), name="b")
-    new = engine.register("stop", answers(Verdict.tell("new")), name="a")
+    new = engine.register("stop", answers(Verdict.with_context("new")), name="a")
     assert names(engine) == ["b", "a"]
     result = fire(engine, "stop")
     assert (order(result), result.action, result.additional_context) == (["b", "a"], "continue", "new")
@@ -90,7 +90,7 @@ def test_what_replaces_one_that_was_off_is_on(engine: Engine, fire: Fire) -> Non
 def test_a_hook_that_is_off_stays_in_its_place(engine: Engine, fire: Fire) -> None:
     """It does not run, it is listed, and it runs again in its old place."""
     for name in "abc":
-        engine.register("stop", answers(Verdict.tell(name)), name=name)
+        engine.register("stop", answers(Verdict.with_context(name)), name=name)
     engine.disable("b")
     engine.disable("b")
     assert (order(fire(engine, "stop")), names(engine)) == (["a", "c"], ["a", "b", "c"])
@@ -124,14 +124,14 @@ def test_a_fire_keeps_the_hooks_it_began_with(engine: Engine, fire: Fire) -> Non
     def busy(ctx: Context) -> None:
         engine.disable("off")
         engine.remove("gone")
-        engine.register("stop", answers(Verdict.tell("new")), name="other")
+        engine.register("stop", answers(Verdict.with_context("new")), name="other")
         engine.register("stop", answers(None), name="more")
         engine.remove("busy")
 
     engine.register("stop", busy, name="busy")
     for name in ("off", "gone"):
         engine.register("stop", answers(None), name=name)
-    engine.register("stop", answers(Verdict.tell("old")), name="other")
+    engine.register("stop", answers(Verdict.with_context("old")), name="other")
     result = fire(engine, "stop")
     assert (order(result), result.additional_context) == (["busy", "off", "gone", "other"], "old")
     result = fire(engine, "stop")

@@ -109,12 +109,12 @@ def test_the_handler_knows_where_it_was_written(engine: Engine) -> None:
     handler = engine.register("pre_tool_use", guard)
     assert isinstance(handler, Handler)
     assert (handler.kind, handler.target, handler.layer) == ("handler", f"{__name__}:guard", "user")
-    assert handler.where() == f"{__file__}:{guard.__code__.co_firstlineno}"
+    assert handler.location() == f"{__file__}:{guard.__code__.co_firstlineno}"
     assert handler.function is guard
     assert repr(handler) == f"Handler('guard', {__name__}:guard)"
-    assert engine.register("stop", functools.partial(with_option, BLOCK)).where().startswith(__file__)
-    assert engine.register("stop", Guards()).where().startswith(__file__)
-    assert engine.register("stop", print).where() == "?"
+    assert engine.register("stop", functools.partial(with_option, BLOCK)).location().startswith(__file__)
+    assert engine.register("stop", Guards()).location().startswith(__file__)
+    assert engine.register("stop", print).location() == "?"
 
 
 def test_every_option_is_on_the_handler(engine: Engine) -> None:

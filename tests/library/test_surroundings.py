@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import Engine
-from hookrun.trust.change import change
+from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -90,10 +90,10 @@ def test_what_is_decided_between_two_fires_counts(project: Project) -> None:
     """A hook that is paused runs no more, and again when the pause is over."""
     with engine_of(project) as engine:
         fire(engine)
-        with change(str(project.home)) as store:
+        with locked_store(str(project.home)) as store:
             store.paused.append({"hook": None, "begin": time.time() - 1, "until": time.time() + 600})
         assert list(engine.fire_sync("pre_tool_use").runs) == []
-        with change(str(project.home)) as store:
+        with locked_store(str(project.home)) as store:
             store.paused.clear()
         fire(engine)
     fires = [record for record in map(dict, project.audit()) if record["kind"] == "fire"]

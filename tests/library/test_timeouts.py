@@ -35,7 +35,7 @@ def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_fail
             ended.append("finally")
 
     engine.register("stop", never, timeout=0.05, on_failure=on_failure, parallel=parallel)
-    engine.register("stop", answers(Verdict.tell("other")), name="o", always=True, parallel=parallel)
+    engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True, parallel=parallel)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.additional_context, ended) == (on_failure, "other", ["finally"])
     assert (failure(result).kind, failure(result).detail) == ("timeout", "it had not answered after 0.05 s")
@@ -215,7 +215,7 @@ def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_asy
         return blocks(ctx)
 
     engine.register("stop", blocks_too if is_async else blocks, name="h", timeout=0.01)
-    engine.register("stop", answers(Verdict.tell("other")), name="o")
+    engine.register("stop", answers(Verdict.with_context("other")), name="o")
     result = fire(engine, "stop")
     assert (kinds(result), result.action, result.additional_context) == (
         {"h": "timeout", "o": None},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import private
+from hookrun import state
 from hookrun.process import orphans
 from tests.process.bench import (
     ENOUGH,
@@ -195,11 +195,11 @@ def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypat
 
     def make(number: int) -> None:
         if number == 0:
-            private.make(str(tmp_path / "first"))
+            state.make_private_dir(str(tmp_path / "first"))
             first_is_out.set()
         else:
             until((tmp_path / "first").exists)
-            private.make(str(tmp_path / "second"))
+            state.make_private_dir(str(tmp_path / "second"))
 
     monkeypatch.setattr(os, "makedirs", in_turn)
     try:

@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hookrun.recipes
-from hookrun.recipes import registry
-from hookrun.testing import cases, declared, run
+from hookrun.recipes import catalog
+from hookrun.testing import cases, runner, sandbox
 
 if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
     from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.ran import Tested
+    from hookrun.testing.results import TestRun
 
 TEXTS = ("message", "additional_context", "system_message")
 
 
 def recipe(module: str) -> Recipe:
     """Return what the module says of itself."""
-    return registry.find(module.replace("_", "-"))
+    return catalog.find(module.replace("_", "-"))
 
 
 def file(module: str) -> CaseFile:
     """Return the cases of a recipe; nothing is wrong with them."""
-    path = os.path.join(os.path.dirname(hookrun.recipes.__file__), registry.CASES.format(module=module))
+    path = os.path.join(os.path.dirname(hookrun.recipes.__file__), catalog.CASES.format(module=module))
     found = cases.load(path)
     problems = [*found.problems, *(problem for case in found.cases for problem in case.problems)]
     assert [str(problem) for problem in problems] == []
@@ -43,11 +43,11 @@ def acts(case: Case) -> bool:
     return said or left or expect.get("action", ["continue"]) != ["continue"]
 
 
-def run_all(module: str) -> Tested:
+def run_all(module: str) -> TestRun:
     """Run the cases of a recipe against its declarations."""
-    given = declared.from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
+    given = sandbox.config_from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
     assert not given.problems
-    return run.run_cases([file(module)], given=given)
+    return runner.run_cases([file(module)], given=given)
 
 
 def laid_out(case: Case, directory: Path) -> dict[str, str]:

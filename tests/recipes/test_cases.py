@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.recipes import RECIPES
-from hookrun.testing.told import failure
+from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
 
@@ -50,7 +50,7 @@ def test_every_module_with_a_recipe_is_listed() -> None:
 def test_a_recipe_does_what_its_cases_say(module: str) -> None:
     """As `hookrun test` runs them."""
     done = run_all(module)
-    assert ["\n".join(failure(ran)) for ran in done.results if not ran.passed] == []
+    assert ["\n".join(failure_lines(ran)) for ran in done.results if not ran.passed] == []
     assert done.ok
 
 

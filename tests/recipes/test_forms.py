@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.compile import examine
-from hookrun.config.find import find
-from hookrun.recipes import RECIPES, options
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
+from hookrun.recipes import RECIPES, recipe as options
 from hookrun.recipes.recipe import PREFIX, Option, Recipe, option
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_all_declarations_are_right_in_every_layer(project: Project, layer: str)
     declared = [{**hook, "env": {f"{PREFIX}SECONDS": "5"}} for hook in hooks]
     (project.user_hooks if layer == "user" else project.hooks)(*declared)
     found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
-    examined = examine(found)
+    examined = load_config(found)
     assert [str(problem) for problem in examined.problems] == []
     assert [hook.error for hook in examined.declarations.hooks] == [None] * len(hooks)
 

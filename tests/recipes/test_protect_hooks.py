@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.compile import examine
-from hookrun.config.find import find
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
 from hookrun.recipes.protect_hooks import DECLARATION, missing
 from tests.cli.command import hookrun
 
@@ -142,7 +142,7 @@ def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
 
     def is_missing() -> bool:
         found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
-        return missing(examine(found).declarations.hooks)
+        return missing(load_config(found).declarations.hooks)
 
     assert is_missing()
     project.hooks(DECLARATION)

@@ -9,8 +9,8 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from hookrun.testing.cases import CaseFile, load
-from hookrun.testing.ran import Ran, Tested
-from hookrun.testing.run import run_cases
+from hookrun.testing.results import CaseRun, TestRun
+from hookrun.testing.runner import run_cases
 from tests.cli.terminal import PATIENCE
 
 if TYPE_CHECKING:
@@ -51,18 +51,18 @@ def text_file(project: Project, text: str, name: str = "a.hooktest.yaml") -> Cas
     return load(str(path), name)
 
 
-def run_here(project: Project, *cases: dict[str, object], top: dict[str, object] | None = None) -> Tested:
+def run_here(project: Project, *cases: dict[str, object], top: dict[str, object] | None = None) -> TestRun:
     """Run cases in this process."""
     return run_cases([load(str(write(project, *cases, top=top)))])
 
 
-def one(project: Project, case: dict[str, object], top: dict[str, object] | None = None) -> Ran:
+def one(project: Project, case: dict[str, object], top: dict[str, object] | None = None) -> CaseRun:
     """Run one case, as a program would have it, and return what came of it."""
     (ran,) = run_here(project, case, top=top).results
     return ran
 
 
-def differing(ran: Ran) -> list[str]:
+def differing(ran: CaseRun) -> list[str]:
     """Return the keys of what does not hold."""
     assert not ran.problems
     return [each.key for each in ran.differences]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hookrun.testing.case_fields import CASE_FIELDS, EXPECT_FIELDS, FILE_FIELDS
+from hookrun.testing.cases import CASE_FIELDS, EXPECT_FIELDS, FILE_FIELDS
 from tests.cli.command import hookrun
 from tests.conftest import ROOT
 

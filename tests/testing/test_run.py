@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.testing import declared, threads
+from hookrun.testing import parallel, sandbox
 from hookrun.testing.cases import load
-from hookrun.testing.run import run_cases
-from hookrun.testing.runner import Runner
+from hookrun.testing.runner import CaseRunner, run_cases
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
-    from hookrun.testing.ran import Ran
+    from hookrun.testing.results import CaseRun
     from tests.conftest import Project
 
 Json = dict[str, object]
@@ -68,8 +67,8 @@ def test_a_failure_that_nobody_expects_is_a_difference(project: Project) -> None
     project.hooks({"command": "echo oops >&2; exit 3"})
     crashed = one(project, {**LIST, "expect": {"action": "continue"}})
     assert differing(crashed) == ["failure"]
-    assert crashed.came is not None
-    assert crashed.came.stderr() == [("hook", "oops")]
+    assert crashed.result is not None
+    assert crashed.result.stderr() == [("hook", "oops")]
     assert one(project, {**LIST, "expect": {"action": "continue", "failure": "exit_code"}}).passed
 
 
@@ -101,8 +100,8 @@ def test_a_case_has_its_own_directory_and_environment(project: Project) -> None:
     case: Json = {**LIST, "files": {"src/a.txt": "text"}, "env": {"COLOUR": "red"}, "expect": {"message": "red /*"}}
     ran = one(project, case)
     assert ran.passed, ran
-    assert ran.came is not None
-    directory = str(ran.came.message).split()[1]
+    assert ran.result is not None
+    directory = str(ran.result.message).split()[1]
     assert directory != str(project.root)
     assert not os.path.exists(directory)
 
@@ -157,7 +156,7 @@ def test_files_are_judged_as_the_hooks_left_them(project: Project) -> None:
     assert one(project, good).passed
     ran = one(project, {**good, "expect": {"files": {"a.txt": "old*", "b.txt": "*", "c": None}}})
     (found,) = ran.differences
-    assert (found.expected, found.came) == ({"a.txt": "old*", "b.txt": "*"}, {"a.txt": "new\n", "b.txt": None})
+    assert (found.expected, found.actual) == ({"a.txt": "old*", "b.txt": "*"}, {"a.txt": "new\n", "b.txt": None})
     assert "workdir: temporary" in one(project, {**LIST, "expect": {"files": {"a": None}}}).problems[0]
 
 
@@ -166,7 +165,7 @@ def test_a_set_up_that_fails_is_a_problem_of_its_case(project: Project) -> None:
     project.hooks(GUARD)
     ran = one(project, {**LIST, "setup": "echo not there >&2; exit 7", "expect": {"action": "continue"}})
     assert ran.problems[0].endswith("setup: it exited with status 7: not there; correct the line")
-    assert ran.came is None
+    assert ran.result is None
 
 
 def test_a_directory_that_a_case_does_not_have_is_no_text(project: Project) -> None:
@@ -196,8 +195,8 @@ def test_what_an_agent_cannot_be_told_is_judged_as_it_is_told(project: Project) 
     claude, gemini = run_here(project, {**LIST, "agents": ["claude", "gemini"], "expect": expect}).results
     assert differing(claude) == ["action", "message"]
     assert gemini.passed
-    assert gemini.came is not None
-    assert gemini.came.degraded == ["ask -> block"]
+    assert gemini.result is not None
+    assert gemini.result.degraded == ["ask -> block"]
 
 
 def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
@@ -245,7 +244,7 @@ def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytes
 
 def test_declarations_can_be_given_in_memory(project: Project) -> None:
     """They stand in for whatever lies around the files of cases."""
-    given = declared.from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
+    given = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
     assert not given.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
     assert run_cases([file], given=given).ok
@@ -254,7 +253,7 @@ def test_declarations_can_be_given_in_memory(project: Project) -> None:
 def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
     """A case's own directory is the project then; without one it is an empty directory."""
     says = 'cat >/dev/null; echo "$PWD $HOOKRUN_PROJECT_DIR" >&2; ls >&2; exit 2'
-    given = declared.from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
+    given = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
     cases: list[Json] = [
         {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
         {**LIST, "expect": {"message": "/*/project /*/project"}},
@@ -265,7 +264,7 @@ def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
 
 def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:
     """As for a file."""
-    given = declared.from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
+    given = sandbox.config_from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
     assert any("did you mean" in each for each in given.problems)
 
 
@@ -290,11 +289,11 @@ def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
     )
     file = load(str(write(project, {**LIST, "expect": {"fired": True}}, {"event": "stop", "expect": {"fired": True}})))
 
-    def interrupt(_: Ran) -> None:
+    def interrupt(_: CaseRun) -> None:
         until_there(mark)
         raise KeyboardInterrupt
 
-    with Runner() as runner, pytest.raises(KeyboardInterrupt):
-        threads.run_all(runner, [runner.to_run(case) for case in file.cases], 2, interrupt)
+    with CaseRunner() as runner, pytest.raises(KeyboardInterrupt):
+        parallel.run_in_threads(runner, [runner.prepare(case) for case in file.cases], 2, interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)

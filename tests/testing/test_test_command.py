@@ -215,11 +215,14 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
         f"  - name: bash as in {number}\n"
         "    event: pre_tool_use\n"
         "    tool: bash\n"
-        "    args: {command: git push --force}\n"
-        "    context: {session_id: s1}\n"
+        "    args:\n"
+        "      command: git push --force\n"
+        "    context:\n"
+        "      session_id: s1\n"
         "    expect:\n"
         "      action: block\n"
-        "      fired: [no-force]\n"
+        "      fired:\n"
+        "        - no-force\n"
     )
     for name in ("a.hooktest.yaml", "b.hooktest.json"):
         assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun.testing.run import run_cases
+from hookrun.testing.runner import run_cases
 from hookrun.testing.update import update
 from tests.testing.cases import GUARD, LIST, PUSH, run_here, text_file
 
@@ -85,8 +85,8 @@ def test_a_case_with_a_yaml_alias_is_left_as_it_is(project: Project) -> None:
     updated = update(run_cases([text_file(project, ANCHORED)]).results)
     assert updated.results == 1
     first, second = updated.problems
-    assert "first: it is a YAML alias or has one" in first
-    assert "second: it is written as an alias" in second
+    assert "first: it cannot be edited in place (a YAML alias?)" in first
+    assert "second: it cannot be edited in place (a YAML alias?)" in second
     assert (project.root / "a.hooktest.yaml").read_text() == ANCHORED.replace(
         "args: {command: ls}, expect: {action: ask}", "args: {command: ls}, expect: {action: continue}"
     )

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config import cache
-from hookrun.config.find import find
+from hookrun.config.discovery import find
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust import identities
-from hookrun.trust.digest import declaration
-from hookrun.trust.examine import Examiner
+from hookrun.trust import digest as digests
+from hookrun.trust.digest import HookInspector, declaration
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -62,11 +61,11 @@ def remember(project: Project, digest: str) -> Path:
     assert compiled is not None
     [hook] = compiled.hooks()
     around = HookEnvironment({}, project=root, request_id="", home=home)
-    files = Examiner(home, root, around).files(hook)
+    files = HookInspector(home, root, around).files(hook)
     assert files
-    known = identities.Identities(home, root)
+    known = digests.DigestCache(home, root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identities, "YOUNG", -1)
+        patch.setattr(digests, "YOUNG", -1)
         known.remember(declaration(hook, root, home), files, digest)
     known.keep()
     [path] = (project.home / ".cache" / "hookrun").glob("*.trust.json")

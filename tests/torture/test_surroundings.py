@@ -173,9 +173,9 @@ def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str
 def test_what_goes_wrong_inside_leaves_no_hook_running(project: Project) -> None:
     """A mistake of our own in mid-hook: the hooks are ended, the exit status is 1, and what was refused stays so."""
     program = (
-        "import sys, hookrun.firing\n"
+        "import sys, hookrun.fire.invocation\n"
         "def broken(self): raise MemoryError('no more')\n"
-        "hookrun.firing.Fire._record_start = broken\n"
+        "hookrun.fire.invocation.EventFire._record_start = broken\n"
         "sys.argv = ['hookrun', 'fire', 'pre_tool_use']\n"
         "import hookrun.__main__\nhookrun.__main__.main()"
     )

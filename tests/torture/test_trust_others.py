@@ -47,12 +47,12 @@ def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.Mo
     script = declare_script(stranger)
     stranger.approve()
     if os.geteuid() != 0:  # nobody but root gives files away: ask as another account would
-        from hookrun.trust.owners import Owners
+        from hookrun.trust.ownership import Owners
 
         me = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: me + 1)
-        assert "belongs to another account" in str(Owners().walk(str(script))[1])
-        assert Owners([me]).walk(str(script))[1] is None
+        assert "belongs to another account" in str(Owners().resolve_and_check(str(script))[1])
+        assert Owners([me]).resolve_and_check(str(script))[1] is None
         return
     os.chown(script, 54321, -1)
     assert is_untrusted(stranger)

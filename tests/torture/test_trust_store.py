@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from hookrun.trust import store as stores
-from hookrun.trust.change import change
+from hookrun.trust.store_writer import locked_store
 from tests.conftest import ROOT, Project
 from tests.torture.strangers import Stranger, remember
 
 APPROVE = """
 import sys
-from hookrun.trust.change import change
+from hookrun.trust.store_writer import change
 
 home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, first + count):
@@ -50,7 +50,7 @@ def fails_closed(agent: Stranger, why: str) -> None:
     answer = agent.fire(session=why)
     assert answer.failures == {"guard": "untrusted"}
     assert why in answer.details["guard"], answer.details
-    with pytest.raises(stores.StoreError, match=why), change(str(agent.project.home)):
+    with pytest.raises(stores.StoreError, match=why), locked_store(str(agent.project.home)):
         pass
 
 
@@ -80,7 +80,7 @@ def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: 
     process.stdout.close()
     kept = stores.load(str(project.home)).approved
     assert {f"sha256:{number:064x}" for number in told} <= kept.keys()
-    with change(str(project.home)) as store:
+    with locked_store(str(project.home)) as store:
         store.approved.clear()
     names = {path.name for path in directory(project).iterdir()}
     assert names == {"trust.json", "trust.lock"}

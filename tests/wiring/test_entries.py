@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.wiring.entries import Form, FormError, ours, put_in, take_out
-from hookrun.wiring.json_edit import Json
+from hookrun.edit.json_edit import Json
+from hookrun.wiring.entries import EntryLayout, LayoutError, add_handlers, find_own, remove_handlers
 from tests.wiring.texts import UNHURRIED, written
 
-NESTED, FLAT = Form(), Form("bash", nested=False, first=(("version", 1),))
+NESTED, FLAT = EntryLayout(), EntryLayout("bash", nested=False, first=(("version", 1),))
 COMMAND = "exec /v/bin/python -I /v/hookrun/__main__.py fire --agent claude Stop --deadline 595"
 WANTED = {
     event: {"type": "command", "command": COMMAND.replace("Stop", event), "timeout": 600}
@@ -24,11 +24,11 @@ WANTED = {
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
     """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""
     before = Json(text, "jsonc")
-    put = put_in(put_in(before, NESTED, "claude", first), NESTED, "claude", WANTED)
-    assert {found.event: found.handler for found in ours(put, NESTED, "claude")} == {**first, **WANTED}
-    again = put_in(put, NESTED, "claude", WANTED)
+    put = add_handlers(add_handlers(before, NESTED, "claude", first), NESTED, "claude", WANTED)
+    assert {found.event: found.handler for found in find_own(put, NESTED, "claude")} == {**first, **WANTED}
+    again = add_handlers(put, NESTED, "claude", WANTED)
     assert again.text == put.text
-    out = take_out(put, NESTED, "claude", before)
+    out = remove_handlers(put, NESTED, "claude", before)
     assert out.data == before.data
     assert "".join(out.text.split()) == "".join(text.split())
 
@@ -46,14 +46,14 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
 }
 """
     new = WANTED["Stop"]
-    put = put_in(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    put = add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new})
     hooks = put.at(("hooks", "Stop"))
     assert hooks == [
         {"hooks": [{"type": "command", "command": "first"}]},
         {"hooks": [new], "note": 1},
         {"hooks": [{"type": "command", "command": "last"}]},
     ]
-    assert take_out(put, NESTED, "claude", Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
+    assert remove_handlers(put, NESTED, "claude", Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
 
 
 @pytest.mark.parametrize("beside", [[], [{"type": "command", "command": "other"}]])
@@ -61,10 +61,10 @@ def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> N
     """Where we are alone in the group the matcher is taken out; foreign handlers keep theirs, and ours gets a group."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": "Write", "hooks": [new, *beside]}]}})
-    put = put_in(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    put = add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new})
     left = [{"matcher": "Write", "hooks": beside}] if beside else []
     assert put.at(("hooks", "Stop")) == [*left, {"hooks": [new]}]
-    assert put_in(put, NESTED, "claude", {"Stop": new}).text == put.text
+    assert add_handlers(put, NESTED, "claude", {"Stop": new}).text == put.text
 
 
 @pytest.mark.parametrize("matcher", ["", "*", ".*"])
@@ -72,24 +72,24 @@ def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
     """What keeps nothing away is left as somebody has written it."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": matcher, "hooks": [new]}]}})
-    assert put_in(Json(text, "json"), NESTED, "claude", {"Stop": new}).text == text
+    assert add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new}).text == text
 
 
 def test_another_agents_handler_is_foreign() -> None:
     """What fires hookrun for another agent is left where it is."""
     text = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookrun fire --agent qwen"}]}]}}'
-    assert ours(Json(text, "json"), NESTED, "claude") == []
-    assert take_out(Json(text, "json"), NESTED, "claude", None).text == text
+    assert find_own(Json(text, "json"), NESTED, "claude") == []
+    assert remove_handlers(Json(text, "json"), NESTED, "claude", None).text == text
 
 
 def test_flat_entries_and_a_file_of_ones_own() -> None:
     """Copilot's form: handlers without groups, in a file that begins with a version and is gone when they are."""
     handler: dict[str, object] = {"type": "command", "bash": "hookrun fire --agent copilot Stop", "timeoutSec": 600}
-    put = put_in(Json("", "json"), FLAT, "copilot", {"Stop": handler})
+    put = add_handlers(Json("", "json"), FLAT, "copilot", {"Stop": handler})
     assert put.data == {"version": 1, "hooks": {"Stop": [handler]}}
-    assert take_out(put, FLAT, "copilot", None).data == {}
+    assert remove_handlers(put, FLAT, "copilot", None).data == {}
     foreign = put.add(("hooks", "Stop"), {"type": "command", "bash": "mine"})
-    assert take_out(foreign, FLAT, "copilot", None).data == {
+    assert remove_handlers(foreign, FLAT, "copilot", None).data == {
         "version": 1,
         "hooks": {"Stop": [{"type": "command", "bash": "mine"}]},
     }
@@ -99,7 +99,7 @@ def test_empty_lists_that_were_there_stay() -> None:
     """What was empty before install is not taken for what install has emptied."""
     text = '{"hooks": {"Stop": [], "PreToolUse": [{"hooks": []}]}}'
     before = Json(text, "json")
-    assert take_out(put_in(before, NESTED, "claude", WANTED), NESTED, "claude", before).text == text
+    assert remove_handlers(add_handlers(before, NESTED, "claude", WANTED), NESTED, "claude", before).text == text
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,6 @@ def test_empty_lists_that_were_there_stay() -> None:
 )
 def test_another_form_is_refused(text: str, path: tuple[str, ...]) -> None:
     """Where the agent itself could not read hooks, nothing is put in, and the error says where."""
-    with pytest.raises(FormError) as caught:
-        put_in(Json(text, "json"), NESTED, "claude", WANTED)
+    with pytest.raises(LayoutError) as caught:
+        add_handlers(Json(text, "json"), NESTED, "claude", WANTED)
     assert caught.value.path == path

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.agents import load
-from hookrun.wiring import change, install
-from hookrun.wiring.command import this_program
-from hookrun.wiring.files import MARK, WiringError, existing
-from hookrun.wiring.install import Wish
-from hookrun.wiring.json_edit import Json
+from hookrun.edit import file_change
+from hookrun.edit.file_change import BOM, FileError, existing
+from hookrun.edit.json_edit import Json
+from hookrun.wiring import plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.places import Spot, path
-from tests.wiring.test_toml_edit import texts
+from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.targets import InstallLocation, hooks_path
+from hookrun.wiring.wired_command import this_program
+from tests.edit.test_toml_edit import texts
 from tests.wiring.texts import UNHURRIED, written
 
 EVENTS = {"claude": ["PreToolUse", "Stop"], "codex": ["PreToolUse", "Stop"], "gemini": ["BeforeTool", "AfterAgent"]}
@@ -28,44 +29,44 @@ class Machine:
     def __init__(self, directory: str, agent: str) -> None:
         self.home = Path(directory) / "home"
         self.home.mkdir()
-        self.wish = Wish(load(agent), "user", Spot(str(self.home), directory, {}), this_program())
-        self.settings = Path(path(self.wish.agent.WIRING, "user", self.wish.spot))
+        self.wish = InstallRequest(load(agent), "user", InstallLocation(str(self.home), directory, {}), this_program())
+        self.settings = Path(hooks_path(self.wish.agent.INSTALL, "user", self.wish.spot))
         self.settings.parent.mkdir(parents=True)
 
-    def install(self, events: list[str]) -> list[change.Change]:
+    def install(self, events: list[str]) -> list[InstallChange]:
         """Wire these events, and let Codex trust them."""
         ledger = Ledger(str(self.home))
         with ledger.locked():
-            changes = install.plan_install(self.wish, events, ledger)
+            changes = plan.plan_install(self.wish, events, ledger)
             for each in changes:
                 self._write(each, ledger)
             if self.wish.agent.NAME == "codex":
-                changes.append(install.plan_trust(self.wish, changes[0], ledger))
+                changes.append(plan.plan_trust(self.wish, changes[0], ledger))
                 self._write(changes[1], ledger)
         return changes
 
     @staticmethod
-    def _write(each: change.Change, ledger: Ledger) -> None:
-        change.note(each, ledger)
-        change.write(each)
+    def _write(each: InstallChange, ledger: Ledger) -> None:
+        plan.record_original(each, ledger)
+        file_change.apply(each)
 
     def uninstall(self) -> None:
         """Take hookrun out."""
         ledger = Ledger(str(self.home))
         with ledger.locked():
-            changes = install.plan_uninstall(self.wish, ledger)
+            changes = plan.plan_uninstall(self.wish, ledger)
             if self.wish.agent.NAME == "codex":
-                changes.append(install.plan_distrust(self.wish, changes[0], ledger))
+                changes.append(plan.plan_distrust(self.wish, changes[0], ledger))
             for each in reversed(changes):
-                change.write(each)
-                change.settle(each, ledger)
+                file_change.apply(each)
+                plan.forget_original(each, ledger)
 
 
 @UNHURRIED
 @given(st.sampled_from(["claude", "gemini"]), st.data(), st.booleans())
 def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark: bool) -> None:
     """In one step or two, with a byte-order mark or none: what was there is there again; a second install is none."""
-    text = (MARK if mark else b"") + data.draw(written(comments=agent == "gemini")).encode()
+    text = (BOM if mark else b"") + data.draw(written(comments=agent == "gemini")).encode()
     first, both = data.draw(st.sampled_from([EVENTS[agent][:1], EVENTS[agent]])), EVENTS[agent]
     with tempfile.TemporaryDirectory() as directory:
         machine = Machine(directory, agent)
@@ -73,8 +74,8 @@ def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark:
         machine.install(first)
         machine.install(both)
         wired = machine.settings.read_bytes()
-        assert {each.event for each in install.wired(machine.wish)} == set(both)
-        assert not any(each.is_one for each in machine.install(both))
+        assert {each.event for each in plan.wired_events(machine.wish)} == set(both)
+        assert not any(each.has_effect for each in machine.install(both))
         assert machine.settings.read_bytes() == wired
         machine.uninstall()
         assert machine.settings.read_bytes() == text
@@ -102,10 +103,10 @@ def test_what_is_changed_while_install_runs_is_not_lost(tmp_path: Path) -> None:
     """Where an agent writes its settings between our look at them and our write, nothing is written."""
     machine = Machine(str(tmp_path), "claude")
     machine.settings.write_text('{"a": 1}')
-    (planned,) = install.plan_install(machine.wish, ["Stop"], Ledger(str(machine.home)))
+    (planned,) = plan.plan_install(machine.wish, ["Stop"], Ledger(str(machine.home)))
     machine.settings.write_text('{"a": 2}')
-    with pytest.raises(WiringError, match="somebody has changed it just now"):
-        change.write(planned)
+    with pytest.raises(FileError, match="somebody has changed it just now"):
+        file_change.apply(planned)
     assert machine.settings.read_text() == '{"a": 2}'
 
 
@@ -136,9 +137,9 @@ def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> No
 def test_without_a_ledger_what_is_ours_goes_all_the_same(agent: str, tmp_path: Path) -> None:
     """Where nobody knows any more what was there before, hookrun is taken out, and nothing else is there to lose."""
     machine = Machine(str(tmp_path), agent)
-    machine.install(install.every_event(machine.wish.agent))
+    machine.install(plan.all_events(machine.wish.agent))
     Path(Ledger(str(machine.home)).path).unlink()
     machine.uninstall()
-    assert install.wired(machine.wish) == []
+    assert plan.wired_events(machine.wish) == []
     now = existing(str(machine.settings))
     assert now.data is None or Json(now.text(), "json").data in ({}, {"version": 1})

@@ -1,0 +1,155 @@
+"""Patterns of files in `if` rules: those of gitignore, with the beginnings that Claude Code adds."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.claude import matcher, tables
+from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
+from hookrun.conditions import format_value
+from hookrun.globs import glob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ANY = "**"
+
+
+def path_matches(pattern: str, path: str, *, base: str, cwd: str, home: str) -> bool:
+    """Tell whether a pattern names the file at an absolute path, or a directory that it is in.
+
+    `//` begins an absolute pattern, `~/` one in the home directory, `/` one in `base`, where the settings are; any
+    other is one in the working directory. Upper and lower case are the same, but in these directories.
+    """
+    start, rest = _anchored(pattern, base, cwd, home)
+    prefix = start.rstrip("/") + "/"
+    if not path.startswith(prefix):
+        return False
+    only_directories = rest.endswith("/")
+    parts = [part for part in rest.lower().split("/") if part not in ("", ".")]
+    free = "/" not in pattern.rstrip("/")
+    steps = path[len(prefix) :].lower().split("/")
+    ends = _ends([ANY, *parts] if free else parts, steps)
+    return not ends.isdisjoint(range(1, len(steps) + (not only_directories)))
+
+
+def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
+    if pattern.startswith("//"):
+        return "/", pattern[2:]
+    if pattern.startswith("~/"):
+        return home, pattern[2:]
+    if pattern.startswith("/"):
+        return base, pattern[1:]
+    return cwd, pattern.removeprefix("./")
+
+
+def _ends(parts: Sequence[str], steps: Sequence[str]) -> set[int]:
+    """Return how many of a path's first steps the parts of a pattern can describe; `**` is any number of them."""
+    reached = {0}
+    for index, part in enumerate(parts):
+        if part == ANY and reached:
+            least = 1 if index == len(parts) - 1 else 0  # at the end it is what is inside of a directory
+            reached = set(range(min(reached) + least, len(steps) + 1))
+        else:
+            reached = {step + 1 for step in reached if step < len(steps) and glob(part, steps[step])}
+    return reached
+
+
+def file_of(context_path: object, args: object, cwd: str) -> str | None:
+    """Return the absolute path that a tool call is about; None where it names none."""
+    if isinstance(context_path, str) and context_path:
+        return os.path.normpath(os.path.join(cwd, context_path))
+    given = args.get("file_path", args.get("path")) if isinstance(args, dict) else None
+    return os.path.normpath(os.path.join(cwd, given)) if isinstance(given, str) and given else None
+
+
+COMMANDS = frozenset({"Bash"})
+FILES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Read", "Write"})
+WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
+"""The tools of a rule whose words in parentheses are looked at, and those where they fit nothing.
+
+Of any other tool it is not known: the hook runs.
+"""
+
+EVERYTHING = ("", "*")
+
+
+def parse_rule(rule: str) -> tuple[str, str | None]:
+    """Return the tool of a rule, and the words in its parentheses, None for none of them.
+
+    What does not end with its parenthesis is the name of a tool as a whole, and there is no such tool.
+    """
+    tool, bracket, rest = rule.partition("(")
+    return (tool, rest[:-1]) if bracket and rest.endswith(")") else (rule, None)
+
+
+def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
+    """Return why a hook with this rule does not run, None when it does.
+
+    `claude` is as in `model.Hook`: its `base` is where paths from `/` begin, its `home` where those from `~/` do.
+    """
+    if event not in matcher.TOOL_EVENTS:
+        return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
+    tool, words = parse_rule(rule)
+    actual = tables.native_tool(context) or ""
+    if rule and not _is_for(tool, actual):
+        return f"if: {format_value(rule)} is not about the tool {format_value(actual)}"
+    if words is None or words in EVERYTHING:
+        return None
+    if tool in WITHOUT_WORDS:
+        return f"if: {format_value(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
+    if tool in COMMANDS:
+        return _not_about(rule, words, context)
+    return _not_named(rule, words, claude, context) if tool in FILES else None
+
+
+def _not_about(rule: str, pattern: str, context: Mapping[str, object]) -> str | None:
+    args = context.get("tool_args")
+    command = args.get("command") if isinstance(args, dict) else None
+    if not isinstance(command, str) or runs(pattern, command):
+        return None
+    return f"if: {format_value(rule)} is about no command of {format_value(command)}"
+
+
+def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
+    cwd = str(context.get("working_dir") or "/")
+    path = file_of(context.get("file_path"), context.get("tool_args"), cwd)
+    base, home = str(claude.get("base", cwd)), str(claude.get("home", cwd))
+    if path is None or path_matches(pattern, path, base=base, cwd=cwd, home=home):
+        return None
+    return f"if: {format_value(rule)} does not name the file {format_value(path)}"
+
+
+def _is_for(tool: str, actual: str) -> bool:
+    tool = matcher.LEGACY.get(tool, tool)
+    if tool.startswith("mcp__"):
+        return actual == tool or glob(tool, actual) or (tool.count("__") == 1 and actual.startswith(f"{tool}__"))
+    return matcher.LEGACY.get(actual, actual) == tool
+
+
+def runs(pattern: str, command: str) -> bool:
+    """Tell whether a pattern is about one of the commands of a shell line, or that cannot be told."""
+    if pattern.endswith(":*"):
+        pattern = f"{pattern[:-2]} *"
+    try:
+        line = split_commands(command)
+    except (UnsupportedSyntaxError, RecursionError):
+        return True
+    if line.has_expansions and not _is_name(pattern):
+        return True
+    patterns = _globs(" ".join(pattern.split()))
+    texts = {text for words in line.commands for text in matchable_texts(words)}
+    return any(glob(each, text) for text in texts for each in patterns)
+
+
+def _is_name(pattern: str) -> bool:
+    """Tell whether a pattern is the beginning of a command's name, or the name and any arguments."""
+    name = pattern[:-1].removesuffix(" ")
+    return pattern.endswith("*") and not any(char in name for char in " *?")
+
+
+def _globs(pattern: str) -> list[str]:
+    """Return a pattern as globs. A star after a space at its end also stands for nothing at all."""
+    literal = pattern.replace("[", "[[]").replace("?", "[?]").replace("\\*", "[*]")
+    return [literal, literal[:-2]] if literal.endswith(" *") else [literal]

@@ -1,0 +1,201 @@
+"""What Claude Code calls the events, tools and arguments that hookrun knows by other names. No imports."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Holds = str | tuple[str, ...]
+    FieldTypes = Mapping[str, Holds]
+
+EVENTS = {
+    "session_start": "SessionStart",
+    "session_end": "SessionEnd",
+    "user_prompt_submit": "UserPromptSubmit",
+    "assistant_response": "MessageDisplay",
+    "pre_tool_use": "PreToolUse",
+    "post_tool_use": "PostToolUse",
+    "post_tool_failure": "PostToolUseFailure",
+    "permission_request": "PermissionRequest",
+    "tool_call_aborted": "PermissionDenied",
+    "file_changed": "FileChanged",
+    "stop": "Stop",
+    "error": "StopFailure",
+    "subagent_start": "SubagentStart",
+    "subagent_stop": "SubagentStop",
+    "pre_compact": "PreCompact",
+    "post_compact": "PostCompact",
+    "notification": "Notification",
+}
+"""hookrun's event -> Claude's. Events that are not here have no counterpart and keep their name."""
+
+TOOLS = {
+    "bash": "Bash",
+    "read": "Read",
+    "write": "Write",
+    "edit": "Edit",
+    "glob": "Glob",
+    "grep": "Grep",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+    "task": "Agent",
+}
+"""hookrun's tool -> Claude's. Tools that are not here keep their name: those of MCP servers, and `delete`."""
+
+ARGUMENTS = {"NotebookEdit": {"file_path": "notebook_path", "new_string": "new_source"}}
+"""Claude's tool -> hookrun's name of an argument -> Claude's, as far as they differ."""
+
+ABSOLUTE = frozenset({"read", "write", "edit", "delete"})
+"""The tools whose `file_path` is absolute in Claude's messages, whatever the agent has."""
+
+
+def native_event(name: str) -> str:
+    """Return Claude's name of hookrun's event."""
+    return EVENTS.get(name, name)
+
+
+def native_tool(context: Mapping[str, object]) -> str | None:
+    """Return Claude's name of the tool of a context, None where it has none."""
+    name, own = context.get("tool_name"), context.get("agent_tool_name")
+    if context.get("agent") == "claude" and isinstance(own, str):
+        return own
+    return TOOLS.get(name, name) if isinstance(name, str) else None
+
+
+def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
+    """Return the arguments of a context's tool as Claude has them: its names, a file's path absolute."""
+    args = context.get("tool_args")
+    if not isinstance(args, dict):
+        return {}
+    if _path_is_absolute(context):
+        args = {**args, "file_path": context["file_path"]}
+    table = ARGUMENTS.get(native_tool(context) or "", {})
+    return {table.get(str(key), str(key)): value for key, value in args.items()}
+
+
+def canonical_arguments(context: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Return arguments as Claude has them by hookrun's names: the way back from `arguments`."""
+    table = {theirs: ours for ours, theirs in ARGUMENTS.get(native_tool(context) or "", {}).items()}
+    args = {table.get(key, key): value for key, value in given.items()}
+    before = context.get("tool_args")
+    if isinstance(before, dict) and _path_is_absolute(context) and args.get("file_path") == context["file_path"]:
+        args["file_path"] = before["file_path"]
+    return args
+
+
+def _path_is_absolute(context: Mapping[str, object]) -> bool:
+    args = context.get("tool_args")
+    named = isinstance(args, dict) and isinstance(args.get("file_path"), str)
+    return named and context.get("tool_name") in ABSOLUTE and isinstance(context.get("file_path"), str)
+
+
+TEXT, FLAG, OBJECT, TEXTS, ANYTHING = "a string", "true or false", "an object", "a list of strings", "anything"
+"""What a field may hold. A tuple stands for one of its texts."""
+
+TOP: FieldTypes = {
+    "continue": FLAG,
+    "stopReason": TEXT,
+    "suppressOutput": FLAG,
+    "systemMessage": TEXT,
+    "terminalSequence": TEXT,
+    "decision": ("approve", "block"),
+    "reason": TEXT,
+    "hookSpecificOutput": OBJECT,
+}
+"""The fields of an answer at any event, and what each holds."""
+
+CONTEXT: FieldTypes = {"additionalContext": TEXT}
+BLOCK, PERSON, NOTHING = "block", "person", "nothing"
+"""What exit status 2 comes to: a refusal, a text for the person, or nothing at all."""
+
+
+class Rules:
+    """What counts at an event.
+
+    `exit_2` is what that exit status comes to. `obeys` are the fields out of TOP that have an effect, `fields` those of
+    `hookSpecificOutput` and what each holds: None where there is no such object. `lost` are those that have an effect
+    in Claude Code and none here. `plain` tells that plain text on stdout is text for the model.
+    """
+
+    __slots__ = ("exit_2", "fields", "lost", "obeys", "plain")
+
+    def __init__(
+        self,
+        exit_2: str,
+        obeys: str = "",
+        fields: FieldTypes | None = None,
+        *,
+        lost: str = "",
+        plain: bool = False,
+    ) -> None:
+        self.exit_2 = exit_2
+        self.obeys = frozenset(obeys.split())
+        self.fields = fields
+        self.lost = frozenset(lost.split())
+        self.plain = plain
+
+
+EVERYTHING = "decision continue systemMessage"
+OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
+"""What counts at an event that Claude Code has not."""
+
+RULES = {
+    "PreToolUse": Rules(
+        BLOCK,
+        EVERYTHING,
+        {
+            "permissionDecision": ("allow", "deny", "ask", "defer"),
+            "permissionDecisionReason": TEXT,
+            "updatedInput": OBJECT,
+            **CONTEXT,
+        },
+    ),
+    "PermissionRequest": Rules(NOTHING, "continue systemMessage", {"decision": OBJECT}),
+    "PermissionDenied": Rules(NOTHING, "", {"retry": FLAG}, lost="retry"),
+    "PostToolUse": Rules(
+        BLOCK,
+        EVERYTHING,
+        {**CONTEXT, "classifierContext": TEXT, "updatedToolOutput": ANYTHING, "updatedMCPToolOutput": ANYTHING},
+        lost="classifierContext updatedToolOutput updatedMCPToolOutput",
+    ),
+    "PostToolUseFailure": Rules(BLOCK, EVERYTHING, CONTEXT),
+    "UserPromptSubmit": Rules(
+        BLOCK,
+        EVERYTHING,
+        {**CONTEXT, "sessionTitle": TEXT, "suppressOriginalPrompt": FLAG},
+        lost="sessionTitle suppressOriginalPrompt",
+        plain=True,
+    ),
+    "SessionStart": Rules(
+        PERSON,
+        "systemMessage",
+        {**CONTEXT, "initialUserMessage": TEXT, "sessionTitle": TEXT, "watchPaths": TEXTS, "reloadSkills": FLAG},
+        lost="initialUserMessage sessionTitle watchPaths reloadSkills",
+        plain=True,
+    ),
+    "SessionEnd": Rules(PERSON),
+    "Stop": Rules(BLOCK, EVERYTHING, CONTEXT),
+    "SubagentStop": Rules(BLOCK, EVERYTHING, CONTEXT),
+    "SubagentStart": Rules(PERSON, "continue systemMessage", CONTEXT),
+    "StopFailure": Rules(NOTHING),
+    "Notification": Rules(NOTHING, "", CONTEXT, lost="additionalContext"),
+    "PreCompact": Rules(BLOCK, "decision"),
+    "PostCompact": Rules(PERSON),
+    "FileChanged": Rules(NOTHING, "systemMessage", {"watchPaths": TEXTS}, lost="watchPaths"),
+    "MessageDisplay": Rules(NOTHING, "", {"displayContent": TEXT}, lost="displayContent"),
+}
+"""Claude's event -> what counts there."""
+
+GOES_ON = frozenset({"Stop", "SubagentStop"})
+"""The events at which a block means to go on: text for the model does so too, and `onFailure` has no effect."""
+
+
+def rules(event: str) -> Rules:
+    """Return what counts at an event by Claude's name."""
+    return RULES.get(event, OTHER)
+
+
+def failure_blocks(event: str) -> bool:
+    """Tell whether `onFailure: block` has an effect at an event: it counts as exit status 2 does."""
+    return rules(event).exit_2 == BLOCK and event not in GOES_ON

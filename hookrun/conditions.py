@@ -1,0 +1,173 @@
+"""Decide whether a hook applies to a context: matchers, `when`, `unless`, and the reason for a mismatch."""
+
+from __future__ import annotations
+
+from hookrun.fastjson import dumps
+from hookrun.globs import glob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hookrun.model import Hook
+
+
+def resolve_path(context: Mapping[str, object], path: str, *, every: bool = True) -> Iterator[object]:
+    """Yield the values at the dotted `path` of a context: a list on the way stands for each of its elements.
+
+    A path can be read in several ways where keys hold dots themselves: `a.b` is b within a, or one key. `every` way
+    that leads somewhere counts, so that no key added to the arguments hides another; else only the first that does,
+    from the most steps to the fewest, so that none is added in its place.
+    """
+    yield from _resolve_path(context, path, every)
+
+
+def _resolve_path(value: object, path: str, every: bool) -> Iterator[object]:  # noqa: FBT001  # by name in `values`
+    if isinstance(value, list):
+        head, _, rest = path.partition(".")
+        if head.isdecimal() and len(head) <= LONGEST_INDEX and int(head) < len(value):
+            yield from _resolve_path(value[int(head)], rest, every) if rest else _elements(value[int(head)])
+            return
+        for element in value:
+            yield from _resolve_path(element, path, every)
+    elif isinstance(value, dict):
+        cut = path.find(".")
+        while cut >= 0:
+            if path[:cut] in value:
+                found = list(_resolve_path(value[path[:cut]], path[cut + 1 :], every))
+                yield from found
+                if found and not every:
+                    return
+            cut = path.find(".", cut + 1)
+        if path in value:
+            yield from _elements(value[path])
+
+
+def _elements(value: object) -> Iterator[object]:
+    if isinstance(value, list):
+        for element in value:
+            yield from _elements(element)
+    else:
+        yield value
+
+
+def to_matchable_text(value: object) -> str | None:
+    """Return what a glob is tried on: a string as it is, a number or boolean as JSON; null and objects never match."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (int, float)) else None
+
+
+class ConditionEvaluator:
+    """One context as conditions see it: what was looked up or tried once is not looked up or tried again."""
+
+    __slots__ = ("_agent", "_context", "_first_texts", "_texts", "_tools", "_tried")
+
+    def __init__(self, context: Mapping[str, object]) -> None:
+        self._context = context
+        self._agent = context.get("agent")
+        self._tools = [name for field in TOOL_NAMES if isinstance(name := context.get(field), str)]
+        self._tried: dict[str, bool] = {}
+        self._texts: dict[str, list[str]] = {}
+        self._first_texts: dict[str, list[str]] = {}
+
+    def selects(
+        self,
+        matcher: Sequence[str] | None,
+        when: Mapping[str, Sequence[str]] | None,
+        unless: Mapping[str, Sequence[str]] | None,
+        agents: Sequence[str] | None,
+        claude: Mapping[str, object] | None = None,
+    ) -> bool:
+        """Tell whether these conditions of a hook let it run in this context; `claude` as `model.Hook` has it."""
+        return (
+            (agents is None or self._agent in agents)
+            and (matcher is None or self.tool_matches(matcher))
+            and (when is None or self.all_match(when))
+            and (unless is None or not self.all_match(unless, every=False))
+            and (claude is None or self._is_for_claude(claude))
+        )
+
+    def _is_for_claude(self, claude: Mapping[str, object]) -> bool:
+        from hookrun.claude.matcher import applies as applies_by
+
+        return applies_by(claude, self._context)
+
+    def tool_matches(self, matcher: Sequence[str]) -> bool:
+        """Tell whether one of the globs matches the tool, by its canonical name or the agent's own."""
+        for pattern in matcher:
+            if (known := self._tried.get(pattern)) is None:
+                known = self._tried[pattern] = any(glob(pattern, name) for name in self._tools)
+            if known:
+                return True
+        return False
+
+    def all_match(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
+        """Tell whether all of the conditions (dotted path -> globs) hold; `every`: as `values` has it."""
+        for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
+            if not self.matches(path, globs, every=every):
+                return False
+        return True
+
+    def matches(self, path: str, globs: Sequence[str], *, every: bool = True) -> bool:
+        """Tell whether a value at the dotted path matches one of the globs."""
+        known = self._texts if every else self._first_texts
+        if (texts := known.get(path)) is None:
+            found = _resolve_path(self._context, path, every)
+            texts = known[path] = [text for value in found if (text := to_matchable_text(value)) is not None]
+        for text in texts:
+            for pattern in globs:
+                if glob(pattern, text):
+                    return True
+        return False
+
+
+LONGEST_INDEX = 9
+"""Digits of a list's index in a path; more is a key."""
+
+TOOL_NAMES = ("tool_name", "agent_tool_name")
+
+
+def applies(hook: Hook, context: Mapping[str, object]) -> bool:
+    """Tell whether the hook, which is declared for this event, applies in this context."""
+    return ConditionEvaluator(context).selects(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)
+
+
+def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
+    """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
+    view = ConditionEvaluator(context)
+    if hook.agents is not None and context.get("agent") not in hook.agents:
+        return f"agents: {_quoted(hook.agents)} does not hold {format_value(context.get('agent'))}"
+    if hook.matcher is not None and not view.tool_matches(hook.matcher):
+        return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
+    for path, globs in (hook.when or {}).items():
+        if not view.matches(path, globs):
+            return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
+    if hook.unless is not None and view.all_match(hook.unless, every=False):
+        return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
+    if hook.claude is not None:
+        from hookrun.claude.matcher import why_not as why_not_by
+
+        return why_not_by(hook.claude, context)
+    return None
+
+
+def _found(path: str, context: Mapping[str, object]) -> str:
+    found = list(resolve_path(context, path))
+    return " or ".join(format_value(value) for value in found[:3]) if found else "missing"
+
+
+def _plain(path: str) -> str:
+    return format_value(path)[1:-1]
+
+
+def _quoted(patterns: Sequence[str]) -> str:
+    return " | ".join(format_value(pattern) for pattern in patterns)
+
+
+def format_value(value: object, limit: int = 60) -> str:
+    """Return `value` for people's eyes: as JSON in ASCII, control characters escaped, cut at `limit` characters."""
+    text = dumps(value[:limit] if isinstance(value, str) else value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

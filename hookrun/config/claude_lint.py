@@ -1,0 +1,255 @@
+"""What Claude Code takes without a word and what is hardly meant: matchers and `if` rules that never fit."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.claude import permissions
+from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, names_in
+from hookrun.claude.regex import Expression, RegexError
+from hookrun.config import command_words
+from hookrun.config.diagnostics import Diagnostic, closest, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.config.validate_value import Location
+    from hookrun.model import Hook
+
+BUILT_IN = frozenset(
+    [
+        "Agent",
+        "Artifact",
+        "AskUserQuestion",
+        "Bash",
+        "ClaudeDesign",
+        "CronCreate",
+        "CronDelete",
+        "CronList",
+        "Edit",
+        "EndConversation",
+        "EnterPlanMode",
+        "EnterWorktree",
+        "ExitPlanMode",
+        "ExitWorktree",
+        "Glob",
+        "Grep",
+        "ListAgents",
+        "ListMcpResourcesTool",
+        "LSP",
+        "Monitor",
+        "NotebookEdit",
+        "OfferChromeSetup",
+        "PowerShell",
+        "Projects",
+        "propose_skills",
+        "PushNotification",
+        "Read",
+        "ReadMcpResourceDirTool",
+        "ReadMcpResourceTool",
+        "ReadNotifications",
+        "RemoteTrigger",
+        "ReportFindings",
+        "ScheduleWakeup",
+        "SendFeedback",
+        "SendMessage",
+        "SendUserFile",
+        "SendUserMessage",
+        "SetGoal",
+        "ShareOnboardingGuide",
+        "ShowOnboardingRolePicker",
+        "Skill",
+        "SubagentHandback",
+        "TaskCreate",
+        "TaskGet",
+        "TaskList",
+        "TaskStop",
+        "TaskUpdate",
+        "TodoWrite",
+        "ToolSearch",
+        "WaitForMcpServers",
+        "WebFetch",
+        "WebSearch",
+        "Workflow",
+        "Write",
+    ]
+)
+"""The tools that Claude Code is known to have. The list is not complete: a name without a near one is left alone."""
+
+GONE = {"MultiEdit": "Edit", "LS": "Glob"}
+"""Tools that Claude Code had once, and what does their work now."""
+
+WORDS = {
+    "SessionStart": ("startup", "resume", "clear", "compact", "fork"),
+    "SessionEnd": ("clear", "resume", "logout", "prompt_input_exit", "other"),
+    "PreCompact": ("manual", "auto"),
+    "PostCompact": ("manual", "auto"),
+}
+"""An event -> everything that its matcher can be tested on."""
+
+MCP = "mcp__"
+
+VOID = "(Claude Code takes nothing from the whole file; here its other hooks run)"
+"""What is said of what Claude Code cannot read (measured with 2.1.329)."""
+
+RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
+"""How permission rules stand in a matcher, where they do not belong: `Bash(git *)`."""
+
+
+def lint_matcher(matcher: str, event: str, at: Location) -> None:
+    """Warn of a matcher that does nothing, or that never fits."""
+    if matcher in EVERYTHING:
+        return
+    if event in WITHOUT_MATCHER:
+        at.warn(f"a matcher on {event}", "none (it is ignored: the hook always runs)", "remove it")
+        return
+    listed = names_in(matcher, event)
+    if listed is None:
+        _doubt_expression(matcher, event, at)
+        return
+    for name in listed:
+        if event in TOOL_EVENTS:
+            _doubt_tool(name, at)
+        elif event in WORDS and name not in WORDS[event]:
+            expected = f"one of {', '.join(WORDS[event])} (this never matches)"
+            at.warn(quote(name), expected, "correct it", nearest=closest(name, WORDS[event]))
+
+
+def _doubt_tool(name: str, at: Location) -> None:
+    if name in BUILT_IN or name in LEGACY or name.count("__") > 1:
+        return
+    if name in GONE:
+        expected = f"a tool that there is (Claude Code has no {name} any more; {GONE[name]} does that)"
+        at.warn(quote(name), expected, f"write {GONE[name]}")
+    elif name.startswith(MCP):
+        at.warn(quote(name), "the whole name of a tool (a server's name matches nothing)", f'write "{name}__.*"')
+    elif near := closest(name, BUILT_IN):
+        expected = "a tool's name as Claude Code has it, letter by letter (this never matches)"
+        at.warn(quote(name), expected, "correct it", nearest=near)
+
+
+def _doubt_expression(matcher: str, event: str, at: Location) -> None:
+    if event in TOOL_EVENTS:
+        rules = [match[0] for match in RULES.finditer(matcher) if match[1] in BUILT_IN and match[2] not in (".*", ".+")]
+        if rules:
+            _doubt_rules(matcher, rules, at)
+            return
+    try:
+        expression = Expression(matcher)
+    except RegexError as error:
+        at.warn(quote(matcher), f"a regular expression that can be read ({error}: it matches nothing)", "correct it")
+        return
+    if event not in TOOL_EVENTS:
+        return
+    for name, instead in GONE.items():
+        if re.search(rf"\b{name}\b", matcher):
+            expected = f"a tool that there is (Claude Code has no {name} any more; {instead} does that)"
+            at.warn(quote(name), expected, f"write {instead}")
+    known = {*BUILT_IN, *LEGACY}
+    if "__" not in matcher and not any(expression.search(name) for name in known):
+        near = next((near for word in re.findall(r"\w{3,}", matcher) if (near := closest(word, BUILT_IN))), None)
+        expected = "an expression that fits a tool, letter by letter (this fits none that Claude Code is known to have)"
+        at.warn(quote(matcher), expected, "correct it", nearest=near)
+
+
+def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
+    """Say where permission rules belong that stand in a matcher."""
+    tools = "|".join(dict.fromkeys(rule.partition("(")[0] for rule in rules))
+    advice = f'write "matcher": {quote(tools)}, and "if": {quote(rules[0])} in the hook'
+    if len(rules) > 1:
+        listed = ", ".join(quote(rule) for rule in rules)
+        advice = f'write "matcher": {quote(tools)}, and a hook for each of "if": {listed}'
+    at.warn(
+        f"the permission rule {quote(rules[0] if len(rules) == 1 and rules[0] != matcher else matcher)}",
+        "a tool's name (as an expression this never matches)",
+        advice,
+    )
+
+
+def lint_rule(rule: str, at: Location) -> None:
+    """Warn of an `if` that is no rule, that never fits, or that is not read here."""
+    tool, words = permissions.parse_rule(rule)
+    if not tool or "(" in tool:
+        what = "the hook runs on every call" if not rule else "this never fits"
+        at.warn(quote(rule), f"one permission rule such as Bash(git *), and nothing else ({what})", "correct it")
+        return
+    known = {*BUILT_IN, *LEGACY}
+    if tool not in known and not tool.startswith(MCP):
+        expected = "a tool's name before the parenthesis (this never fits)"
+        at.warn(quote(tool), expected, "correct it", nearest=closest(tool, known))
+    elif words not in (None, *EVERYTHING) and tool in permissions.WITHOUT_WORDS:
+        expected = f"{tool} alone (Claude Code looks at no words in parentheses there: this never fits)"
+        at.warn(quote(rule), expected, "let the hook look itself")
+    elif words not in (None, *EVERYTHING) and tool not in permissions.COMMANDS | permissions.FILES:
+        expected = f"a rule of Bash, Edit, Write or Read (others are not read here: the hook runs on every {tool})"
+        at.warn(quote(rule), expected, "let the hook look itself")
+
+
+LARGEST = 65_536
+"""Bytes of a script that is looked at."""
+
+ENDS = re.compile(
+    r"\b(?:exit|sys\.exit|process\.exit|raise SystemExit)[ (]+([0-9]+)\b|\b(?:exit|process\.exit)\((1|2)\)"
+)
+"""How scripts end themselves, and with what."""
+
+ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']")
+"""How a script in Python ends with 1 and a text on stderr."""
+
+COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
+
+NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
+"""Variables that people expect, and that Claude Code does not set: what they would hold is on stdin."""
+
+ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
+"""What a script has in it that refuses by its output."""
+
+REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
+"""The events at which people mean to refuse when they end with something else than 0."""
+
+
+def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
+    """Yield what is doubtful about what a hook runs, in the project at `root`."""
+    claude = hook.claude or {}
+    if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
+        return
+    for word in command_words.relative_words(hook.kind, hook.target):
+        if "/" in word and not word.startswith("${CLAUDE_"):
+            expected = "a path from the project (the hook runs where the agent is, which changes)"
+            yield _warning(hook, f"the relative path {quote(word)}", expected, f'write "$CLAUDE_PROJECT_DIR"/{word}')
+    for name in sorted({match[1] for match in NOT_SET.finditer(hook.target if isinstance(hook.target, str) else "")}):
+        expected = "input on stdin, as JSON (Claude Code sets no such variable)"
+        yield _warning(hook, f"${name}", expected, "read stdin, as in: jq -r .tool_input.command")
+    if claude.get("event") in REFUSES and hook.on_failure != "block" and not hook.background:
+        for name, text in _texts(hook, root):
+            if _ends_with_one(text):
+                found = f"{name}, which ends with 1 and never with 2"
+                expected = "exit status 2 to refuse (1 is an error that lets it pass; probably 2 was meant)"
+                yield _warning(hook, found, expected, "write exit 2, and the reason on stderr")
+
+
+def _texts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
+    if isinstance(hook.target, str):
+        yield "its command", hook.target
+    for word in hook.look:
+        path = os.path.join(root, word.replace("${CLAUDE_PROJECT_DIR}", root))
+        try:
+            with open(path, "rb") as file:
+                data = file.read(LARGEST)
+        except (OSError, ValueError):
+            continue
+        if b"\0" not in data:
+            yield path, data.decode("utf-8", "replace")
+
+
+def _ends_with_one(text: str) -> bool:
+    text = COMMENT.sub("", text)
+    codes = {match.group(1) or match.group(2) for match in ENDS.finditer(text)}
+    with_one = "1" in codes or ENDS_WITH_TEXT.search(text) is not None
+    return with_one and "2" not in codes and not ANSWERS.search(text)
+
+
+def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
+    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")

@@ -1,0 +1,173 @@
+"""Hooks in Claude Code's form as hookrun's own: what can be said so, what stays in that form, and what changes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hookrun.claude import tables
+from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, fits, names_in
+from hookrun.config.claude_handler import A_DAY, session_end, validate_handler
+from hookrun.config.diagnostics import quote
+from hookrun.config.validate import Scope, explicit_names
+from hookrun.globs import glob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.config.claude_settings import HandlerEntry
+    from hookrun.config.config_file import ConfigFile
+    from hookrun.model import Hook
+
+    Json = dict[str, object]
+
+SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
+"""An expression, or one side of a `|`, that a glob can say."""
+
+AT_MOST = 900.0
+"""Seconds for an `async` hook, which Claude Code holds to no time."""
+
+CANONICAL = {theirs: ours for ours, theirs in tables.TOOLS.items()}
+SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
+DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
+
+
+class Migrated:
+    """What comes of a file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` of what changes."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.hooks: list[Json] = []
+        self.rest: dict[str, list[Json]] = {}
+        self.notes: list[str] = []
+
+
+def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
+    """Return what the hooks of a file in Claude Code's form come to, beside the entries that are `there` already."""
+    there = list(there)
+    migrated = Migrated()
+    if file.document is None or file.handlers is None:
+        return migrated
+    scope = Scope("project", reserved=explicit_names(there))
+    ends_in = session_end(file.handlers)
+    found: list[tuple[HandlerEntry, Hook]] = []
+    for entry in file.handlers:
+        checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
+        where = f"{file.path}:{file.document.position(entry.path)[0]}"
+        if checked.hook is None:
+            if checked.problems:
+                problem = checked.problems[0]
+                migrated.notes.append(f"{where}: left where it is: found {problem.found}, expected {problem.expected}")
+        elif checked.hook.error is not None:
+            migrated.notes.append(f"{where}: left where it is: {checked.hook.error}")
+        else:
+            found.append((entry, checked.hook))
+    often = Counter(_key(entry, hook) for entry, hook in found)
+    for entry, hook in found:
+        why = "it is declared several times, and runs once" if often[_key(entry, hook)] > 1 else _why_not(entry, hook)
+        if why is None:
+            declared = _declared(entry, hook)
+            if _nameless(declared) not in map(_nameless, there):
+                migrated.hooks.append(declared)
+        else:
+            _keep(entry, migrated.rest)
+            migrated.notes.append(f"{hook.location()}: kept in Claude Code's form: {why}")
+    migrated.notes += _changes(migrated.hooks)
+    return migrated
+
+
+def _key(entry: HandlerEntry, hook: Hook) -> str:
+    return repr((entry.event, hook.kind, hook.target, (hook.claude or {}).get("if")))
+
+
+def _nameless(entry: object) -> object:
+    return {name: value for name, value in entry.items() if name != "name"} if isinstance(entry, dict) else entry
+
+
+def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
+    """Return why a hook cannot be said in hookrun's form."""
+    matcher = entry.matcher or ""
+    if hook.claude is not None and "if" in hook.claude:
+        return f"hookrun has no rule such as {quote(hook.claude['if'])}"
+    if matcher in EVERYTHING or entry.event in WITHOUT_MATCHER:
+        return None
+    if entry.event not in TOOL_EVENTS:
+        return f"the matcher {quote(matcher)} is not about a tool"
+    return None if globs(matcher, entry.event) else f"no glob on hookrun's names says what {quote(matcher)} does"
+
+
+def globs(matcher: str, event: str) -> list[str]:
+    """Return the globs that say what a matcher on tools does; none where no glob can.
+
+    None can for a name that is hookrun's and not Claude Code's: `bash` is no tool there, and the hook never runs.
+    """
+    found = _globs(matcher, event)
+    for ours, theirs in tables.TOOLS.items():
+        if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
+            return []
+    return found
+
+
+def _globs(matcher: str, event: str) -> list[str]:
+    listed = names_in(matcher, event)
+    if listed is not None:
+        now = (LEGACY.get(name, name) for name in listed)
+        return list(dict.fromkeys(CANONICAL.get(name, name) for name in now))
+    whole = re.fullmatch(r"\^?\(([A-Za-z0-9_|-]+)\)\$", matcher)
+    if whole and matcher.startswith("^"):
+        return _globs(whole.group(1), event)
+    sides = matcher.split("|")
+    if not all(SIMPLE.fullmatch(side) for side in sides):
+        return []
+    known = [ours for ours, theirs in tables.TOOLS.items() if fits(matcher, event, theirs)]
+    return list(dict.fromkeys([*known, *(_glob(side) for side in sides)]))
+
+
+def _glob(side: str) -> str:
+    """Return one side of a `|` as a glob. A name that begins with `mcp__` is that of a tool from its first letter."""
+    text = side.removeprefix("^").removesuffix("$").replace(".*", "*")
+    start = "" if side.startswith(("^", "mcp__")) else "*"
+    end = "" if side.endswith("$") else "*"
+    return re.sub(r"\*+", "*", f"{start}{text}{end}")
+
+
+def _declared(entry: HandlerEntry, hook: Hook) -> Json:
+    declared: Json = {"name": hook.name, "event": hook.events[0]}
+    matcher = entry.matcher or ""
+    if matcher not in EVERYTHING and entry.event in TOOL_EVENTS:
+        declared["matcher"] = "|".join(globs(matcher, entry.event))
+    declared[hook.kind] = hook.target
+    fields = hook.to_dict()
+    declared |= {name: fields[name] for name in SAME if fields[name] != DEFAULTS.get(name)}
+    seconds = AT_MOST if hook.timeout == A_DAY else hook.timeout
+    declared["timeout"] = int(seconds) if seconds == int(seconds) else seconds
+    return {**declared, "parallel": True, "dialect": "claude"}
+
+
+def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
+    groups = rest.setdefault(entry.event, [])
+    group: Json = {} if entry.matcher is None else {"matcher": entry.matcher}
+    if groups and {name: value for name, value in groups[-1].items() if name != "hooks"} == group:
+        handlers = groups[-1]["hooks"]
+        if isinstance(handlers, list):
+            handlers.append(entry.handler)
+        return
+    groups.append({**group, "hooks": [entry.handler]})
+
+
+def _changes(hooks: list[Json]) -> list[str]:
+    """Return what is different for the hooks that are in hookrun's form now."""
+    notes = []
+    if any("matcher" in hook for hook in hooks):
+        notes.append(
+            "matchers are globs on hookrun's names of tools: `edit` is also a NotebookEdit, `bash` a PowerShell"
+        )
+    if any(hook.get("timeout") == AT_MOST for hook in hooks):
+        notes.append(f"an async hook has {AT_MOST:g} seconds; Claude Code holds it to no time")
+    if hooks:
+        notes.append(
+            "Claude Code runs what is in its own settings by itself: where hookrun is wired into it, take these hooks "
+            "out of them, or they run twice"
+        )
+    return notes

@@ -1,0 +1,189 @@
+"""One declaration file: read, its form recognised, its settings checked; its entries are taken as they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.config import claude_settings
+from hookrun.config.diagnostics import Diagnostic, closest, quote
+from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.validate import validate_settings
+from hookrun.config.validate_value import Location
+from hookrun.version import __version__
+
+if TYPE_CHECKING:
+    from hookrun.config.parse import KeyPath
+
+OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
+"""Files that no other program reads: a key at the top that is not ours is a mistake."""
+
+SHARED = frozenset({"coder.json", "coder.local.json"})
+"""Files that other programs keep their own things in: without hooks they are none of our business."""
+
+TOP = ("hooks", "hookrun")
+SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
+"""Keys at the top of Claude Code's settings that say whether hooks run at all."""
+
+
+class ConfigFile:
+    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such.
+
+    `handlers` are the entries of one in Claude Code's form, None of any other; `claudes` tells that it is Claude Code's
+    settings or a plugin's. `own` is whether Claude Code reads it itself: True, or in the project at that directory.
+    `plugin` is the root of its plugin. `off` tells that Claude Code's settings switch its hooks off.
+    """
+
+    __slots__ = (
+        "claudes",
+        "defaults",
+        "document",
+        "entries",
+        "entries_path",
+        "handlers",
+        "layer",
+        "off",
+        "own",
+        "path",
+        "plugin",
+        "problems",
+        "settings",
+    )
+
+    def __init__(self, path: str, layer: str) -> None:
+        """Begin with a file of which nothing is known."""
+        self.path = path
+        self.layer = layer
+        self.document: Document | None = None
+        self.claudes = False
+        self.handlers: list[claude_settings.HandlerEntry] | None = None
+        self.off = False
+        self.own: bool | str = False
+        self.plugin: str | None = None
+        self.entries: list[object] = []
+        self.entries_path: KeyPath = ("hooks",)
+        self.settings: dict[str, object] = {}
+        self.defaults: dict[str, object] = {}
+        self.problems: list[Diagnostic] = []
+
+    @property
+    def is_effective(self) -> bool:
+        """Whether the file declares something, or cannot be read so that nobody knows."""
+        if self.document is None or not isinstance(self.document.data, dict):
+            return True
+        told = (*TOP, *SWITCHES) if self.claudes else TOP
+        return any(key in self.document.data for key in told) or any(each.severity == "error" for each in self.problems)
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether the file has a key `hooks`."""
+        return self.document is not None and isinstance(self.document.data, dict) and "hooks" in self.document.data
+
+    @property
+    def count(self) -> int:
+        """How many hooks it declares, right or wrong."""
+        return len(self.entries) if self.handlers is None else len(self.handlers)
+
+    def says(self, key: str) -> object:
+        """Return what stands under a key at the top, None where nothing does."""
+        data = self.document.data if self.document is not None else None
+        return data.get(key) if isinstance(data, dict) else None
+
+    def report(self, path: KeyPath, found: str, expected: str, advice: str) -> None:
+        """Add an error about what stands at `path` in the file."""
+        if self.document is not None:
+            self.problems.append(self.document.problem(path, found, expected, advice))
+
+
+def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
+    """Return the file as far as it can be read, with what is wrong with it; files it includes are not read.
+
+    `claudes` tells that it is Claude Code's, whatever it is called.
+    """
+    file = ConfigFile(path, layer)
+    file.plugin = claude_settings.plugin_root(path)
+    file.claudes = claudes or file.plugin is not None or claude_settings.is_settings(path)
+    if claude_settings.is_settings(path):
+        file.own = claude_settings.project_of(path)
+    try:
+        _load(file)
+    except SourceError as error:
+        file.problems.append(error.problem)
+    except Exception as error:  # nothing in one file may keep the hooks of the others from running
+        file.problems.append(internal_problem(path, error))
+    return file
+
+
+def internal_problem(path: str, error: Exception) -> Diagnostic:
+    """Return what to say of a mistake of ours over a file: nothing in one may keep the others' hooks from running."""
+    found = f"something that cannot be read ({type(error).__name__})"
+    return Diagnostic(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
+
+
+def _load(file: ConfigFile) -> None:
+    file.document = read(file.path)
+    data = file.document.data
+    if not isinstance(data, dict):
+        Location(file.document, (), file.problems).type_error(data, "an object at the top", 'write {"hooks": [...]}')
+        return
+    _check_top(file, data)
+    if "hooks" in data:
+        _take_hooks(file, file.document, data["hooks"])
+    elif file.claudes and (events := [key for key in data if key in claude_settings.NATIVE]):
+        at = Location(file.document, (events[0],), file.problems)
+        expected = 'events within "hooks" (Claude Code runs nothing of what stands beside it)'
+        at.report(f"{events[0]} at the top", expected, 'write {"hooks": {...}} around them')
+    if "hookrun" in data and not file.claudes:
+        file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
+        file.problems += problems
+        defaults = file.settings.get("defaults")
+        file.defaults = defaults if isinstance(defaults, dict) else {}
+        _check_version(file)
+
+
+def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
+    """Report keys at the top that are not ours, in a file that is; warn of a near miss in one that is not."""
+    if file.document is None or file.claudes:
+        return
+    at = Location(file.document, (), file.problems)
+    name = file.path.rpartition("/")[2]
+    strict = name in OURS_ALONE
+    if not (strict or name in SHARED or any(key in data for key in TOP)):
+        at.warn("neither hooks nor hookrun", "hooks in a file that is named", 'write {"hooks": [...]} into it')
+    for key in data:
+        if key in TOP or key == "$schema":
+            continue
+        if strict:
+            at.unknown_key(key, "hooks or hookrun", list(TOP))
+        elif not any(name in data for name in TOP) and closest(key, TOP):
+            found, expected = f"the key {quote(key)}", "hooks or hookrun (this key is left to other programs)"
+            at.at(key).warn(found, expected, "rename it if it is meant for hookrun", nearest=closest(key, TOP))
+
+
+def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
+    """Take the entries of the file: a list, `{"hooks": [...]}`, or Claude Code's map; any other form is reported."""
+    path: KeyPath = ("hooks",)
+    if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
+        file.handlers = claude_settings.entries(hooks, Location(document, path, file.problems), strict=not file.claudes)
+        return
+    if isinstance(hooks, dict) and "hooks" in hooks:
+        for key in hooks:
+            if key != "hooks":
+                Location(document, path, file.problems).unknown_key(key, "only hooks", ["hooks"])
+        path, hooks = ("hooks", "hooks"), hooks["hooks"]
+    if isinstance(hooks, list) and not file.claudes:
+        file.entries, file.entries_path = hooks, path
+    elif file.claudes:
+        Location(document, path, file.problems).type_error(hooks, "a map of events", "write {} for no hooks")
+    else:
+        Location(document, path, file.problems).type_error(hooks, "a list of hooks", "write [] for no hooks")
+
+
+def _check_version(file: ConfigFile) -> None:
+    wanted = file.settings.get("min_version")
+    if isinstance(wanted, str) and _version(wanted) > _version(__version__):
+        advice = f"install hookrun {wanted} or newer"
+        file.report(("hookrun", "min_version"), f"hookrun {__version__}", f"at least {wanted}", advice)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())

@@ -1,0 +1,95 @@
+"""One thing that is wrong with a declaration, said in full: where, what was found, what was expected, what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookrun import text
+
+if TYPE_CHECKING:
+    from hookrun.config.parse import KeyPath
+
+closest, quote = text.closest, text.quote
+
+PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something wrong (`severity` error) or doubtful (warning) at one place of a file; lines and columns are from 1."""
+
+    path: str
+    line: int
+    column: int
+    key: str
+    found: str
+    expected: str
+    advice: str
+    nearest: str | None = None
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        """Return the problem as one line that is safe to print."""
+        return f"{self.where}: {self.what}"
+
+    @property
+    def where(self) -> str:
+        """`path:line:column`, safe to print."""
+        return printable(f"{self.path}:{self.line}:{self.column}")
+
+    @property
+    def what(self) -> str:
+        """All but where it is, on one line that is safe to print."""
+        key = f"{self.key}: " if self.key else ""
+        meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
+        return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return every part by its name, and the whole as `text`."""
+        return {
+            "severity": self.severity,
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "key": self.key,
+            "found": self.found,
+            "expected": self.expected,
+            "nearest": self.nearest,
+            "advice": self.advice,
+            "text": str(self),
+        }
+
+
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would not simply show: controls, line breaks, escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def type_name(value: object) -> str:
+    """Return what sort of JSON value this is, with its article."""
+    names: dict[type, str] = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), "nothing")
+
+
+def key_text(path: KeyPath) -> str:
+    """Return a key path as people write it: `hooks[2].when["tool_args.command"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif PLAIN_KEY.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text

@@ -1,0 +1,169 @@
+"""The JSON Schema (draft 2020-12) of a declaration file, made from the table of fields."""
+
+from __future__ import annotations
+
+from hookrun.config.claude_handler import NEEDED, NOT_RUN
+from hookrun.config.claude_settings import NATIVE
+from hookrun.config.schema import (
+    HOOK_FIELDS,
+    KINDS,
+    REQUIRES,
+    SETTINGS,
+    AnyObject,
+    Bool,
+    BoolOr,
+    Choice,
+    Field,
+    Integer,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Scalar,
+    Shape,
+    Str,
+)
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, object]
+
+
+def schema() -> Schema:
+    """Return the schema of coder.json and hookrun.yaml. Keys at the top that are not ours are left open."""
+    return {
+        "$schema": DIALECT,
+        "title": "hookrun declarations",
+        "description": "Hooks for coding agents, and the settings of hookrun. Other keys belong to other programs.",
+        "type": "object",
+        "properties": {
+            "hooks": {
+                "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
+                "description": "The hooks, as declared.",
+            },
+            "hookrun": {"$ref": "#/$defs/settings"},
+        },
+        "$defs": {
+            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}},
+            "hook": _hook(),
+            "claude": _claude_groups(),
+            "settings": {**_object(SETTINGS), "description": "The settings of hookrun for these declarations."},
+        },
+    }
+
+
+def _nested() -> Schema:
+    return {
+        "type": "object",
+        "properties": {"hooks": {"$ref": "#/$defs/hooks"}},
+        "required": ["hooks"],
+        "additionalProperties": False,
+    }
+
+
+def _claude() -> Schema:
+    """Claude Code's form: a map of its events."""
+    return {
+        "type": "object",
+        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+
+
+def _claude_groups() -> Schema:
+    handler = {"type": "object", "properties": {"type": {"enum": [*NEEDED, *NOT_RUN]}}, "required": ["type"]}
+    group = {
+        "type": "object",
+        "properties": {"matcher": {"type": ["string", "null"]}, "hooks": {"type": "array", "items": handler}},
+        "required": ["hooks"],
+    }
+    return {"type": "array", "items": group, "description": "The groups of an event in Claude Code's form."}
+
+
+def _hook() -> Schema:
+    return {
+        **_object(HOOK_FIELDS),
+        "description": "One hook.",
+        "required": ["event"],
+        "oneOf": [{"required": [kind]} for kind in KINDS],
+        "dependentRequired": {name: [kind] for name, kind in REQUIRES.items()},
+        "not": {
+            "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
+            "required": ["background", "on_failure"],
+        },
+    }
+
+
+def _object(fields: tuple[Field, ...]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {field.name: _field(field) for field in fields},
+        "additionalProperties": False,
+    }
+
+
+def _field(field: Field) -> Schema:
+    default = {} if field.default is None else {"default": field.default}
+    return {**of_shape(field.shape), "description": field.description, **default}
+
+
+def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
+    """Return the schema of the values that have this shape."""
+    match shape:
+        case Bool():
+            return {"type": "boolean"}
+        case Number(above):
+            return {"type": "number", "exclusiveMinimum": above}
+        case Integer(low, high):
+            return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
+        case Str():
+            return _text(shape)
+        case Choice(values):
+            return {"enum": list(values)}
+        case Scalar():
+            return {"type": ["string", "number", "boolean"]}
+        case ListOf():
+            return _many(shape)
+        case MapOf():
+            return _table(shape)
+        case AnyObject():
+            return {"type": "object"}
+        case Record(fields):
+            return _object(fields)
+        case BoolOr(record):
+            return {"anyOf": [{"type": "boolean"}, _object(record.fields)]}
+
+
+def _text(shape: Str) -> Schema:
+    result: Schema = {"type": "string"}
+    if shape.known:
+        known: Schema = {"enum": list(shape.known)}
+        return {"anyOf": [known, {**result, **_pattern(shape)}]} if shape.pattern else known
+    if shape.but_not:
+        result["not"] = {"enum": list(shape.but_not)}
+    return {**result, **_pattern(shape)}
+
+
+def _pattern(shape: Str) -> Schema:
+    """Return the pattern, made one for the whole string. Python's `$` also stands before a line break at the end."""
+    return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
+
+
+def _many(shape: ListOf) -> Schema:
+    several: Schema = {"type": "array", "items": of_shape(shape.item)}
+    if shape.least:
+        several["minItems"] = shape.least
+    if shape.first is not None:
+        several["prefixItems"] = [of_shape(shape.first)]
+    if shape.unique:
+        several["uniqueItems"] = True
+    return several if shape.alone is None else {"anyOf": [of_shape(shape.alone), several]}
+
+
+def _table(shape: MapOf) -> Schema:
+    result: Schema = {
+        "type": "object",
+        "propertyNames": of_shape(shape.key),
+        "additionalProperties": of_shape(shape.value),
+    }
+    return result | ({"minProperties": shape.least} if shape.least else {})

@@ -1,0 +1,302 @@
+"""What all declaration files together come to: the hooks in running order, and what is wrong with the files."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.config import claude_settings
+from hookrun.config.claude_handler import session_end, validate_handler
+from hookrun.config.config_file import ConfigFile, internal_problem, load_file
+from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
+from hookrun.config.validate import Scope, explicit_names, validate_hook
+from hookrun.model import LAYERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.validate import ValidatedHook
+    from hookrun.model import Hook
+
+
+class Declarations:
+    """Everything that is declared here.
+
+    `hooks` are in running order: by layer, then priority, then as declared; one that is declared wrongly keeps its
+    place and has its `error`. `problems` is what is wrong with files as such, a line each: their hooks may be unknown.
+    `settings` are the effective `on_error`, `audit` and `record_context`. `events` are the host's own events.
+    `root` is the directory of the project's declaration file, None without one. `files` is every file that had a say
+    or would have one if it were there.
+    """
+
+    __slots__ = ("events", "files", "hooks", "problems", "root", "settings")
+
+    def __init__(self) -> None:
+        """Begin with nothing declared."""
+        self.hooks: list[Hook] = []
+        self.problems: list[str] = []
+        self.settings: dict[str, object] = {}
+        self.events: list[str] = []
+        self.root: str | None = None
+        self.files: list[str] = []
+
+
+MAX_INCLUDES = 8
+"""How deep files may include files."""
+MAX_FILES = 16
+"""How many files of a layer are read: a fire must not wait for more."""
+
+
+class LoadedConfig:
+    """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
+
+    `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
+    file that includes another: the other's id -> the file.
+    """
+
+    __slots__ = ("declarations", "files", "home", "included", "problems", "written")
+
+    def __init__(self, home: str) -> None:
+        """Begin with nothing examined; `home` is what `~/` in an include stands for."""
+        self.home = home
+        self.declarations = Declarations()
+        self.problems: list[Diagnostic] = []
+        self.files: list[ConfigFile] = []
+        self.included: dict[int, ConfigFile] = {}
+        self.written: list[tuple[Hook, ConfigFile, KeyPath]] = []
+
+
+def compile_declarations(found: ConfigFiles) -> Declarations:
+    """Return what the found files declare together. Trouble with a file is in its `problems`; nothing is raised."""
+    return load_config(found).declarations
+
+
+def load_config(found: ConfigFiles) -> LoadedConfig:
+    """Read, check and layer the found files; return the declarations and everything there is to say about them."""
+    examined = LoadedConfig(found.home)
+    looked_for = examined.declarations.files
+    for layer in ("managed", "user"):
+        paths = [path for each, path, _ in found.files if each == layer]
+        _load_layer([load_file(path, layer) for path in paths], examined)
+        looked_for += paths
+    everywhere = _includes_claude(examined)
+    if everywhere:
+        _take_claudes(
+            [*claude_settings.managed_files(found, looked_for), *claude_settings.user_files(found, looked_for)],
+            examined,
+        )
+    files = _project_files(found, examined, claudes=everywhere)
+    for layer in ("project", "local"):
+        _load_layer([file for file in files if file.layer == layer], examined)
+    root = examined.declarations.root
+    if root is not None and _includes_claude(examined):
+        _take_claudes(claude_settings.project_files(root, looked_for), examined)
+    claude_settings.mark_native(examined.files, found)
+    _combine(examined)
+    return examined
+
+
+def _includes_claude(examined: LoadedConfig) -> bool:
+    return any(file.settings.get("include_claude") is True for file in examined.files)
+
+
+def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
+    """Take Claude Code's settings that were not taken before, under whatever path."""
+    taken = {os.path.realpath(file.path) for file in examined.files}
+    examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
+
+
+def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
+    """Return the files of the nearest directory in which one has a say; none when there is no such directory.
+
+    With `claudes`, the project is where Claude Code has settings with hooks, if none of ours says where it is.
+    """
+    declarations = examined.declarations
+    by_directory: dict[str, list[ConfigFile]] = {}
+    for layer, path, _ in found.files:
+        if layer in {"project", "local"}:
+            by_directory.setdefault(_directory(path, found.cwd), []).append(ConfigFile(path, layer))
+    for directory, empty in by_directory.items():
+        files = [load_file(file.path, file.layer) for file in empty]
+        declarations.files += [file.path for file in files]
+        if any(file.is_effective for file in files):
+            declarations.root = directory
+            return files
+        for file in files:
+            examined.problems += file.problems
+    theirs = [path for path in found.claude[1:] if claudes]
+    declarations.files += theirs
+    with_say = (
+        path
+        for path in theirs
+        if load_file(path, "project").is_effective and path.rpartition("/")[0] != found.claude[0]
+    )
+    nearest = next(with_say, None)
+    if nearest is not None:
+        declarations.root = claude_settings.project_of(nearest)
+    return []
+
+
+def _directory(path: str, cwd: str | None) -> str:
+    directory = path.rpartition("/")[0] or ("/" if path.startswith("/") else "")
+    if claude_settings.is_settings(path):
+        directory = claude_settings.project_of(path)
+    return directory if directory.startswith("/") else os.path.normpath(f"{cwd or '.'}/{directory}")
+
+
+def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
+    """Take the files of one layer, each followed by what it includes."""
+    with_hooks = [file for file in files if file.has_hooks]
+    for file in with_hooks[1:]:
+        first = with_hooks[0].path
+        expected = f"hooks in one file only: {first} has some as well"
+        file.report(("hooks",), f"hooks in {file.path}", expected, "move all of them into one of the two")
+    seen: set[str] = set()
+    for file in files:
+        _take(file, [], seen, examined)
+
+
+def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedConfig) -> None:
+    """Take a file and what it includes. `chain` are the files that led here, `seen` all that were taken already."""
+    real = os.path.realpath(file.path)
+    seen.add(real)
+    examined.files.append(file)
+    for index, text in enumerate(_texts(file.settings.get("include"))):
+        path = included_path(file.path, text, examined.home)
+        where = ("hookrun", "include", index)
+        target = os.path.realpath(path)
+        if path not in examined.declarations.files:
+            examined.declarations.files.append(path)
+        if target in {*chain, real}:
+            file.report(where, f"{quote(text)}, which leads back here", "no circles", "remove this include")
+        elif len(chain) + 1 > MAX_INCLUDES:
+            file.report(
+                where, f"more than {MAX_INCLUDES} files deep", "fewer levels of include", "include it further up"
+            )
+        elif target not in seen and len(seen) >= MAX_FILES:
+            file.report(where, f"more than {MAX_FILES} files", "fewer files in a layer", "put their hooks together")
+        elif target not in seen:
+            included = _load_included(path, file, where)
+            if included is not None:
+                examined.included[id(included)] = file
+                _take(included, [*chain, real], seen, examined)
+
+
+def included_path(base: str, text: str, home: str) -> str:
+    """Return the file that an `include` of the file `base` names."""
+    if text.startswith("~/"):
+        return home + text[1:]
+    return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
+
+
+def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
+    """Return the included file; None, and the including file says so, when it is not there or has nothing to say."""
+    if not os.path.lexists(path):
+        by.report(where, f"{quote(path)}, which does not exist", "an existing file", "create it, or correct the path")
+        return None
+    file = load_file(os.path.normpath(path), by.layer)
+    file.defaults = {**by.defaults, **file.defaults}
+    if file.is_effective or file.claudes:
+        return file
+    by.report(where, f"{quote(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
+    return None
+
+
+def _combine(examined: LoadedConfig) -> None:
+    """Check the hooks of all files, now that everybody's events are known, and put everything in order."""
+    declarations = examined.declarations
+    own: dict[str, int] = {}
+    for file in examined.files:
+        for name in _texts(file.settings.get("events")):
+            own.setdefault(name, LAYERS.index(file.layer))
+    declarations.events = list(own)
+    claude_settings.switch_off(examined.files)
+    for file in examined.files:
+        declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
+        examined.problems += file.problems
+        try:
+            _check_entries(file, examined, {name for name, layer in own.items() if layer <= LAYERS.index(file.layer)})
+        except Exception as error:  # as in `load`
+            problem = internal_problem(file.path, error)
+            examined.problems.append(problem)
+            declarations.problems.append(str(problem))
+    declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
+    mark_duplicates(declarations.hooks)
+    declarations.settings = _settings(examined.files)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -> None:
+    """Check the entries of a file that knows these events of the host's own: a layer's are not known to those above."""
+    if file.document is None:
+        return
+    declarations = examined.declarations
+    scope = Scope(
+        file.layer,
+        frozenset(events),
+        file.defaults,
+        reserved=explicit_names(file.entries),
+    )
+    for checked in _checked(file, file.document, scope, declarations.root, examined.home):
+        examined.problems += checked.problems
+        declarations.problems += [str(problem) for problem in checked.for_file]
+        if checked.hook is not None:
+            declarations.hooks.append(checked.hook)
+            examined.written.append((checked.hook, file, checked.path))
+
+
+def _checked(
+    file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
+) -> Iterator[ValidatedHook]:
+    """Yield what comes of each entry of a file of the project at `root`."""
+    if file.handlers is None:
+        for index, entry in enumerate(file.entries):
+            yield validate_hook(document, (*file.entries_path, index), entry, scope)
+        return
+    ends_in = session_end(file.handlers if file.plugin is None else [])
+    for handler in file.handlers:
+        checked = validate_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
+        if checked.hook is not None:
+            claude_settings.set_directories(checked.hook, file, root, home)
+        yield checked
+
+
+def _settings(files: list[ConfigFile]) -> dict[str, object]:
+    """Return the settings that only managed and user files may set; the first file that sets one is believed."""
+    table = names(SETTINGS)
+    defaults = ((name, table[name].default) for name in TRUSTED_SETTINGS)
+    settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
+    for file in reversed(files):
+        settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
+    audit = settings["audit"]
+    limits = {field.name: field.default for field in AUDIT_FIELDS}
+    settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
+    return settings
+
+
+def mark_duplicates(hooks: Iterable[Hook]) -> None:
+    """Note in each of the hooks, which are in running order, the matchers under which the same one stands before it.
+
+    The same are handlers of one event with the same command or URL, the same arguments and the same `if`, which names
+    the same files. A plugin's are its own; one that is declared wrongly or is switched off is no twin, and one in the
+    background, which has no say, is none of one that has.
+    """
+    seen: dict[object, list[str]] = {}
+    for hook in hooks:
+        claude = hook.claude
+        if not isinstance(claude, dict) or hook.error is not None or hook.mode == "off":
+            continue
+        target = hook.target if isinstance(hook.target, str) else tuple(hook.target)
+        agents = tuple(hook.agents) if hook.agents is not None else None
+        rule = (claude.get("if"), claude.get("base"))
+        key = (claude["event"], hook.kind, target, rule, claude.get("plugin_root"), agents, hook.background)
+        before = seen.setdefault(key, [])
+        if before:
+            claude["twins"] = list(dict.fromkeys(before))
+        before.append(str(claude.get("matcher", "")))

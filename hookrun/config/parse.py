@@ -1,0 +1,366 @@
+"""What a parser hands over: plain data, where each key and value stands, and the error of a text it cannot read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from bisect import bisect_right
+from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but not in the stubs
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from hookrun.config.diagnostics import Diagnostic, key_text, quote
+
+if TYPE_CHECKING:
+    pass
+
+KeyPath = tuple[str | int, ...]
+"""The way from the top of a document to a value: keys of objects and indexes of lists."""
+
+MAX_DEPTH = 64
+"""How deep lists and objects may be nested."""
+
+MAX_VALUES = 50_000
+"""How many values a document may hold, aliases written out: declarations never come near, and a fire must not wait."""
+
+
+class ParseError(Exception):
+    """The text cannot be parsed: at `offset` (in characters) stands what was `found` instead of what was `expected`."""
+
+    def __init__(self, offset: int, found: str, expected: str, advice: str) -> None:
+        """Keep the four parts of the message; `advice` says what to do."""
+        super().__init__(f"found {found}, expected {expected}; {advice}")
+        self.offset = offset
+        self.found = found
+        self.expected = expected
+        self.advice = advice
+
+
+class PositionedData:
+    """Plain data (what JSON can hold) and the offsets, in characters, at which its keys and values begin."""
+
+    __slots__ = ("data", "keys", "values")
+
+    def __init__(self) -> None:
+        """Begin with nothing parsed."""
+        self.data: object = None
+        self.keys: dict[KeyPath, int] = {}
+        self.values: dict[KeyPath, int] = {}
+
+    def record_position(self, path: KeyPath, offset: int, key_offset: int | None = None) -> None:
+        """Note where the value at `path` begins, and its key if it has one. Raises ParseError for one too many."""
+        if len(self.values) == MAX_VALUES:
+            raise too_many(offset)
+        self.values[path] = offset
+        if key_offset is not None:
+            self.keys[path] = key_offset
+
+    def offset(self, path: KeyPath, *, key: bool = False) -> int:
+        """Return where the value at `path` begins (or its key), or the nearest value around it that is there."""
+        if key and path in self.keys:
+            return self.keys[path]
+        while path and path not in self.values:
+            path = path[:-1]
+        return self.values.get(path, 0)
+
+
+def too_deep(offset: int) -> ParseError:
+    """Return the error for a list or object at `offset` that is nested deeper than MAX_DEPTH."""
+    return ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
+
+
+def too_many(offset: int) -> ParseError:
+    """Return the error for a value at `offset` that is beyond MAX_VALUES."""
+    found = f"more than {MAX_VALUES} values"
+    return ParseError(offset, found, "a file of sensible size", "move what is not for hookrun to another file")
+
+
+SPACE = re.compile(r"[ \t\n\r]*")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$]*|[0-9+.-]+|.", re.DOTALL)
+SURROGATE = re.compile("[\ud800-\udfff]")
+LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}
+MISTAKEN = {
+    "True": "write true",
+    "False": "write false",
+    "None": "write null",
+    "NaN": "JSON has no such number: write a finite one",
+    "Infinity": "JSON has no such number: write a finite one",
+    "-Infinity": "JSON has no such number: write a finite one",
+    "undefined": "write null, or leave the key out",
+    "'": 'use double quotes: "..."',
+    "#": "JSON has no comments: remove it, or use YAML",
+    "/": "JSON has no comments: remove it, or use YAML",
+}
+"""What people write where a value belongs -> what to do about it."""
+
+
+def parse_json(text: str) -> PositionedData:
+    """Return what the JSON text holds. Raises ParseError when it is not exactly one JSON value."""
+    parser = JsonParser(text)
+    start = parser.skip(0)
+    parser.parsed.data, end = parser.value(start, (), 0)
+    end = parser.skip(end)
+    if end < len(text):
+        parser.refuse(end, "the end of the file", "remove what follows the value")
+    return parser.parsed
+
+
+class JsonParser:
+    """One text and what is noted of it so far. A method takes an offset and returns the one after what it read.
+
+    All of them raise ParseError for what does not belong there.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Begin with nothing parsed."""
+        self.text = text
+        self.parsed = PositionedData()
+
+    def skip(self, offset: int) -> int:
+        """Pass over space."""
+        match = SPACE.match(self.text, offset)
+        return match.end() if match else offset
+
+    def refuse(self, offset: int, expected: str, advice: str) -> None:
+        """Raise the error for something at `offset` that does not belong there."""
+        word = WORD.match(self.text, offset)
+        if word is None:
+            raise ParseError(
+                offset, "the end of the file", expected, "finish the file: a bracket or quote is left open"
+            )
+        found = word.group()
+        if self.text[offset : offset + 2] in {"//", "/*"} or found == "#":
+            advice = MISTAKEN["#"]
+            raise ParseError(offset, "a comment", expected, advice)
+        raise ParseError(offset, quote(found), expected, MISTAKEN.get(found, advice))
+
+    def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
+        """Read any value."""
+        self.parsed.record_position(path, offset, key_offset)
+        char = self.text[offset : offset + 1]
+        if char == '"':
+            return self.string(offset)
+        if char in {"{", "["} and char:
+            if depth == MAX_DEPTH:
+                raise too_deep(offset)
+            return self.members(offset, path, depth + 1) if char == "{" else self.elements(offset, path, depth + 1)
+        number = NUMBER.match(self.text, offset)
+        if number:
+            return self.number(number), number.end()
+        word = WORD.match(self.text, offset)
+        if word is None or word.group() not in LITERALS:
+            self.refuse(
+                offset, "a JSON value", "write a string in double quotes, a number, true, false, null, {} or []"
+            )
+            return None, offset
+        return LITERALS[word.group()], word.end()
+
+    def string(self, offset: int) -> tuple[str, int]:
+        """Read a string."""
+        try:
+            text, end = scanstring(self.text, offset + 1, True)  # noqa: FBT003  # strict: json.decoder has no keyword
+        except json.JSONDecodeError as error:
+            raise _string_error(self.text, offset, error) from error
+        if half := SURROGATE.search(text):
+            found = f"half of a surrogate pair (\\u{ord(half.group()):04x})"
+            raise ParseError(offset, found, "whole characters", "write the character itself or both halves")
+        return text, end
+
+    def number(self, match: re.Match[str]) -> int | float:
+        """Return what a match of NUMBER says."""
+        text = match.group()
+        try:
+            value = float(text) if match.group(1) or match.group(2) else int(text)
+        except ValueError:
+            value = float("inf")
+        if isinstance(value, float) and not isfinite(value):
+            raise ParseError(match.start(), quote(text), "a number of sensible size", "write a smaller number")
+        return value
+
+    def elements(self, offset: int, path: KeyPath, depth: int) -> tuple[list[object], int]:
+        """Read a list."""
+        items: list[object] = []
+        offset = self.skip(offset + 1)
+        while self.text[offset : offset + 1] != "]":
+            item, offset = self.value(offset, (*path, len(items)), depth)
+            items.append(item)
+            offset = self.separator(offset, "]")
+        return items, offset + 1
+
+    def members(self, offset: int, path: KeyPath, depth: int) -> tuple[dict[str, object], int]:
+        """Read an object."""
+        items: dict[str, object] = {}
+        offset = self.skip(offset + 1)
+        while self.text[offset : offset + 1] != "}":
+            key_offset = offset
+            if self.text[offset : offset + 1] != '"':
+                self.refuse(offset, "a key in double quotes", "put the key in double quotes")
+            key, offset = self.string(offset)
+            if key in items:
+                found = f"the key {quote(key)} a second time"
+                raise ParseError(key_offset, found, "each key once in an object", "remove one of the two")
+            offset = self.skip(offset)
+            if self.text[offset : offset + 1] != ":":
+                self.refuse(offset, f'":" after the key {quote(key)}', 'put ":" between key and value')
+            items[key], offset = self.value(self.skip(offset + 1), (*path, key), depth, key_offset)
+            offset = self.separator(offset, "}")
+        return items, offset + 1
+
+    def separator(self, offset: int, close: str) -> int:
+        """Return the offset of the next item, or of the closing bracket, after an item that ended at `offset`."""
+        offset = self.skip(offset)
+        char = self.text[offset : offset + 1]
+        if char == close:
+            return offset
+        if char != ",":
+            self.refuse(offset, f'"," or "{close}"', 'put "," between two items')
+        following = self.skip(offset + 1)
+        if self.text[following : following + 1] == close:
+            raise ParseError(offset, f'"," before "{close}"', "no comma after the last item", "remove the comma")
+        return following
+
+
+def _string_error(text: str, offset: int, error: json.JSONDecodeError) -> ParseError:
+    if error.msg.startswith("Unterminated"):
+        return ParseError(offset, "a string that does not end", 'a closing "', 'close the string with "')
+    if "control character" in error.msg:
+        found = f"the control character {quote(text[error.pos : error.pos + 1])} in a string"
+        return ParseError(
+            error.pos, found, "control characters to be escaped", "write \\n for a line break, \\t for a tab"
+        )
+    found = f"the escape {quote(text[error.pos : error.pos + 2])}"
+    return ParseError(error.pos, found, "an escape that JSON knows", "write \\\\ for a backslash")
+
+
+MAX_BYTES = 16 << 20
+"""The largest file that is read, in bytes."""
+
+YAML_SUFFIXES = (".yaml", ".yml")
+BLANK = re.compile(r"[\s\ufeff]*")
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class SourceError(Exception):
+    """The file cannot be read as declarations: its `problem` says where and why."""
+
+    def __init__(self, problem: Diagnostic) -> None:
+        """Keep the problem; its one-line text is the message."""
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Document:
+    """One file that was read: its `path`, its plain `data`, and where each part of it stands."""
+
+    __slots__ = ("_lines", "_parsed", "data", "path")
+
+    def __init__(self, path: str, text: str, parsed: PositionedData) -> None:
+        """Keep the data, and where each line of the text begins."""
+        self.path = path
+        self.data = parsed.data
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._parsed = parsed
+
+    def position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return line and column, from 1, of the value at `key_path`, or of the nearest value around it."""
+        return self._place(self._parsed.offset(key_path))
+
+    def key_position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return line and column, from 1, of the key that leads to the value at `key_path`."""
+        return self._place(self._parsed.offset(key_path, key=True))
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def problem(  # the parts of a message; the rare ones are keywords
+        self,
+        key_path: KeyPath,
+        found: str,
+        expected: str,
+        advice: str,
+        *,
+        at_key: bool = False,
+        nearest: str | None = None,
+        severity: str = "error",
+    ) -> Diagnostic:
+        """Return a problem with the value (or, `at_key`, with the key) at `key_path`."""
+        line, column = self.key_position(key_path) if at_key else self.position(key_path)
+        return Diagnostic(self.path, line, column, key_text(key_path), found, expected, advice, nearest, severity)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Return line and column, from 1, of a character of the text."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def read(path: str) -> Document:
+    """Return what the file holds: YAML if its name ends like that, JSON otherwise. Raises SourceError."""
+    text = decode(path, _bytes(path))
+    blank = BLANK.match(text)
+    if blank and blank.end() == len(text):
+        raise _trouble(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
+    is_yaml = path.endswith(YAML_SUFFIXES)
+    try:
+        parsed = _parse_yaml(text) if is_yaml else parse_json(text)
+    except ParseError as error:
+        line, column = line_and_column(text, error.offset)
+        raise SourceError(Diagnostic(path, line, column, "", error.found, error.expected, error.advice)) from error
+    if is_yaml and parsed.data is None:
+        raise _trouble(path, "a file without data", "a mapping with hooks", 'write "hooks: []", or remove the file')
+    return Document(path, text, parsed)
+
+
+def _parse_yaml(text: str) -> PositionedData:
+    from hookrun.config import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
+
+    return parse_yaml.parse_yaml(text)
+
+
+def _trouble(path: str, found: str, expected: str, advice: str) -> SourceError:
+    return SourceError(Diagnostic(path, 1, 1, "", found, expected, advice))
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise _trouble(path, "no such file", "a file with hooks", "create it, or correct the path") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
+            raise _trouble(path, found, "a regular file", "name a JSON or YAML file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_BYTES:
+        raise _trouble(path, f"more than {MAX_BYTES >> 20} MiB", "a smaller file", "split it with hookrun.include")
+    return data
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return _trouble(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
+
+
+def decode(path: str, data: bytes) -> str:
+    """Return the bytes of a file as text, without a byte-order mark. Raises SourceError for what is not UTF-8."""
+    advice = "save the file as UTF-8"
+    if data.startswith(WIDE_MARKS):
+        raise _trouble(path, "UTF-16 text", "UTF-8 text", advice)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line, column = line_and_column(before, len(before))
+        found = f"the byte 0x{data[error.start]:02x}"
+        raise SourceError(Diagnostic(path, line, column, "", found, "UTF-8 text", advice)) from error
+    return text.removeprefix("\ufeff")

@@ -1,0 +1,177 @@
+"""Parses YAML down to what JSON can hold and notes where every key and value stands; bombs and cycles are errors."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import yaml
+
+from hookrun.config.diagnostics import quote, type_name
+from hookrun.config.parse import MAX_DEPTH, MAX_VALUES, KeyPath, ParseError, PositionedData, too_deep, too_many
+
+LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+TAG = "tag:yaml.org,2002:"
+TEXTS = frozenset({TAG + "str", TAG + "timestamp", TAG + "value"})
+SCALARS = frozenset({TAG + "null", TAG + "bool", TAG + "int", TAG + "float"})
+MERGE = TAG + "merge"
+Pair = tuple[yaml.ScalarNode, yaml.Node]
+
+
+def parse_yaml(text: str) -> PositionedData:
+    """Return what the YAML text holds. Raises ParseError when it is not one document of plain data."""
+    try:
+        if not _measure(text):
+            return PositionedData()
+        node = yaml.compose(text, Loader=LOADER)
+    except yaml.YAMLError as error:
+        raise _error(text, error) from error
+    builder = _YamlBuilder()
+    if node is not None:
+        builder.parsed.data = builder.build(node, (), None)
+    return builder.parsed
+
+
+def _measure(text: str) -> bool:
+    """Tell whether there is a document; refuse what could exhaust the stack or the memory before it is composed."""
+    depth = nodes = documents = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise ParseError(
+                    _offset(event),
+                    "a second document",
+                    "one document in a file",
+                    'remove the "---" and what follows, or make it a file of its own',
+                )
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise too_deep(_offset(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > MAX_VALUES:
+            raise too_many(_offset(event))
+    return documents > 0
+
+
+def _offset(thing: yaml.Event | yaml.Node) -> int:
+    mark = thing.start_mark
+    return 0 if mark is None else mark.index
+
+
+def _error(text: str, error: yaml.YAMLError) -> ParseError:
+    expected = "valid YAML"
+    mark = getattr(error, "problem_mark", None)
+    offset = mark.index if mark is not None else getattr(error, "position", 0)
+    found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    if text[offset : offset + 1] == "\t":
+        return ParseError(offset, "a tab", expected, "indent with spaces")
+    if "mapping values" in found:
+        return ParseError(offset, '":" inside of a value', expected, 'quote a value that holds ": "')
+    return ParseError(offset, found, expected, "correct the line; quote a value with special characters in it")
+
+
+class _YamlBuilder:
+    """Turns nodes into plain data; counts what it builds, because an alias can make a small text huge."""
+
+    def __init__(self) -> None:
+        self.parsed = PositionedData()
+        self.merged = 0
+        self.open: set[int] = set()
+        self.constructor = yaml.constructor.SafeConstructor()
+
+    def build(self, node: yaml.Node, path: KeyPath, key_offset: int | None) -> object:
+        offset = _offset(node)
+        if len(path) > MAX_DEPTH:
+            raise too_deep(offset)
+        self.parsed.record_position(path, offset, key_offset)
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node)
+        self.enter(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                _check_tag(node, "map")
+                return self.mapping(node, path)
+            _check_tag(node, "seq")
+            return [self.build(item, (*path, index), None) for index, item in enumerate(node.value)]
+        finally:
+            self.open.discard(id(node))
+
+    def enter(self, node: yaml.Node) -> None:
+        """Note that we are inside of this node; raise ParseError when we are already: it holds itself."""
+        if id(node) in self.open:
+            found = "an alias to a value that holds the alias"
+            raise ParseError(_offset(node), found, "values that end", "remove the alias inside of its own anchor")
+        self.open.add(id(node))
+
+    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
+        return {
+            key: self.build(value, (*path, key), _offset(key_node))
+            for key, (key_node, value) in self.pairs(node).items()
+        }
+
+    def pairs(self, node: yaml.MappingNode) -> dict[str, Pair]:
+        """Return the pairs of a mapping by their keys: those of `<<` first, overridden by its own."""
+        own: dict[str, Pair] = {}
+        merged: dict[str, Pair] = {}
+        for key_node, value in node.value:
+            if key_node.tag == MERGE:
+                for name, pair in self.merge(value).items():
+                    merged.setdefault(name, pair)
+                continue
+            key = self.key(key_node)
+            if key in own:
+                found = f"the key {quote(key)} a second time"
+                offset = _offset(key_node)
+                raise ParseError(offset, found, "each key once in a mapping", "remove one of the two")
+            own[key] = (key_node, value)
+        return {**merged, **own}
+
+    def merge(self, node: yaml.Node) -> dict[str, Pair]:
+        """Return the pairs that `<<: node` brings in; of several mappings the first that has a key gives it."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        pairs: dict[str, Pair] = {}
+        for source in sources:
+            if not isinstance(source, yaml.MappingNode):
+                raise ParseError(_offset(source), "something else", "a mapping after <<", "name a mapping's anchor")
+            self.merged += 1 + len(source.value)
+            if self.merged > MAX_VALUES:
+                raise too_many(_offset(source))
+            self.enter(source)
+            for name, pair in self.pairs(source).items():
+                pairs.setdefault(name, pair)
+            self.open.discard(id(source))
+        return pairs
+
+    def key(self, node: yaml.Node) -> str:
+        offset = _offset(node)
+        if not isinstance(node, yaml.ScalarNode):
+            raise ParseError(offset, "a list or mapping as a key", "a string as a key", "write a plain key")
+        value = self.scalar(node)
+        if not isinstance(value, str):
+            found = f"the key {node.value} (read as {quote(value)}, {type_name(value)})"
+            raise ParseError(offset, found, "a string as a key", f'quote it: "{node.value}"')
+        return value
+
+    def scalar(self, node: yaml.ScalarNode) -> object:
+        offset = _offset(node)
+        text: str = node.value
+        if node.tag in TEXTS:
+            return text
+        if node.tag not in SCALARS:
+            _check_tag(node, "str")
+        try:
+            value: object = self.constructor.construct_object(node)
+        except Exception as error:
+            raise ParseError(offset, quote(text), "a value that YAML can read", "quote it") from error
+        if isinstance(value, float) and not isfinite(value):
+            raise ParseError(offset, quote(text), "a finite number", "write a finite number, or quote it")
+        return value
+
+
+def _check_tag(node: yaml.Node, name: str) -> None:
+    if node.tag != TAG + name:
+        found = f"the tag {quote(node.tag.removeprefix(TAG))}"
+        raise ParseError(_offset(node), found, "plain data without tags", "remove the tag")

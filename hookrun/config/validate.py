@@ -1,0 +1,439 @@
+"""Checks one hook entry, or the settings of a file, against the table of fields; makes the hooks."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hookrun.config import command_words
+from hookrun.config.diagnostics import closest, quote
+from hookrun.config.schema import (
+    AGENTS,
+    CONTEXT_FIELDS,
+    EVENT,
+    HOOK_FIELDS,
+    KINDS,
+    NOT_IN_DEFAULTS,
+    REQUIRES,
+    SETTINGS,
+    SYNONYMS,
+    TRUSTED_LAYERS,
+    TRUSTED_SETTINGS,
+    Record,
+    names,
+)
+from hookrun.config.validate_value import Location, validate_into
+from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.model import Hook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.parse import Document, KeyPath
+
+SETTING_FIELDS = names(SETTINGS)
+CLAUDE_FORM = "Claude Code's form of hooks in a list"
+LIST_FORM = "hooks that each have their own event, or Claude Code's form as a map of events"
+CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...}, or {"PreToolUse": [...]}'
+
+
+class ValidatedHook:
+    """One entry after the check: the hook, None if its event cannot be read, and everything that is wrong with it.
+
+    `for_file` are those of the problems that the file as a whole has: an event that cannot be read. `path` is the way
+    to the entry.
+    """
+
+    __slots__ = ("for_file", "hook", "path", "problems")
+
+    def __init__(self) -> None:
+        """Begin with nothing checked."""
+        self.hook: Hook | None = None
+        self.path: KeyPath = ()
+        self.problems: list[Diagnostic] = []
+        self.for_file: list[Diagnostic] = []
+
+
+def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> ValidatedHook:
+    """Check the entry at `path` of the document and make its hook. Its name is noted in `scope`."""
+    checked = ValidatedHook()
+    checked.path = path
+    at = Location(document, path, checked.for_file)
+    if not isinstance(entry, dict):
+        at.type_error(entry, "an object with an event and a command", "write a hook, or remove the item")
+        checked.problems = checked.for_file
+        return checked
+    events = _events(entry, at, scope)
+    at.problems = checked.problems
+    values = _values(entry, at)
+    _name_is_free(values, at, scope)
+    effective = {**_defaults_for(values, entry, scope), **values}
+    require_one_kind(entry, at)
+    check_combinations(effective, entry, at, scope)
+    if not events:
+        checked.problems += checked.for_file
+        return checked
+    warn_suspicious(effective, events, entry, at, scope)
+    errors = [problem for problem in checked.problems if problem.severity == "error"]
+    if errors and not _on_failure_is_known(entry):
+        effective["on_failure"] = "block"
+    checked.problems[:0] = checked.for_file
+    checked.hook = _hook(effective, events, document, at, scope)
+    errors = [problem for problem in checked.problems if problem.severity == "error"]
+    checked.hook.error = "; ".join(map(str, errors)) or None
+    return checked
+
+
+def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
+    """Return the canonical names of those events of the entry that can be read; report the others."""
+    if "event" not in entry:
+        if "hooks" in entry:
+            at.report(CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
+            return []
+        near = closest("event", [key for key in entry if key not in FIELDS])
+        advice = f"rename {quote(near)} to event" if near else 'add "event": "pre_tool_use" or another event'
+        at.report("no event", "every hook to name its event", advice)
+        return []
+    value = entry["event"]
+    here = at.at("event")
+    if not isinstance(value, list):
+        return [name for name in [_event(value, here, scope)] if name]
+    if not value:
+        here.type_error(value, "an event or a list of different events", "name at least one event")
+    found: list[str] = []
+    for index, item in enumerate(value):
+        name = _event(item, here.at(index), scope)
+        if name in found:
+            here.at(index).report(f"{quote(item)}, which is {name} a second time", "each event once", "remove it")
+        elif name:
+            found.append(name)
+    return found
+
+
+def _event(value: object, at: Location, scope: Scope) -> str | None:
+    if not isinstance(value, str):
+        at.type_error(value, EVENT.says)
+        return None
+    try:
+        return resolve_event(value, scope.events)
+    except UnknownEventError as error:
+        expected = "an event that is known or declared under hookrun.events"
+        at.report(f"the unknown event {quote(value)}", expected, "correct it", nearest=error.closest)
+        return None
+
+
+def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
+    """Return every field of the entry that fits its shape; report the others and what is no field."""
+    values: dict[str, object] = {}
+    for key, value in entry.items():
+        if key == "event":
+            continue
+        if key in FIELDS:
+            validate_into(values, FIELDS[key], value, at)
+        else:
+            at.unknown_key(key, "a field of a hook", list(FIELDS), near=likely_field(key))
+    if "matcher" in values:
+        split_matcher(values)
+    return values
+
+
+def split_matcher(values: dict[str, object]) -> None:
+    """Make of the matcher in `values`, one text or several, the list of its alternatives."""
+    written = texts(values, "matcher")
+    values["matcher"] = [each for text in written for each in text.split("|")] if written != [""] else ["*"]
+
+
+def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Scope) -> dict[str, object]:
+    """Return the defaults that apply: not those of another kind of hook, and not where the entry has its own."""
+    return {
+        name: value
+        for name, value in scope.defaults.items()
+        if (name not in REQUIRES or REQUIRES[name] in values) and (name not in entry or name in values)
+    }
+
+
+def _on_failure_is_known(entry: dict[str, object]) -> bool:
+    """Tell whether it can be read what a failure means; whoever wrote something unreadable wanted no default."""
+    if "on_failure" in entry:
+        return entry["on_failure"] in ("continue", "block")
+    return all(likely_field(key) != "on_failure" for key in entry if key not in FIELDS)
+
+
+def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None:
+    name = values.get("name")
+    if not isinstance(name, str):
+        return
+    if name in scope.named:
+        at.at("name").report(f"the name {quote(name)} a second time", "each name once in a file", "choose another name")
+    scope.named.add(name)
+
+
+def _hook(values: dict[str, object], events: list[str], document: Document, at: Location, scope: Scope) -> Hook:
+    fields = {key: value for key, value in values.items() if key not in KINDS}
+    kind = next((each for each in KINDS if each in values), "command")
+    target = target_of(values, kind)
+    if not isinstance(fields.get("name"), str):
+        fields["name"] = unique_name(default_name(kind, target), scope)
+    if "cwd" not in fields and fields.get("dialect") == "claude":
+        fields["cwd"] = "event"
+    return Hook.from_dict(
+        {
+            **fields,
+            "events": events,
+            "kind": kind,
+            "target": target,
+            "layer": scope.layer,
+            "source": document.path,
+            "line": document.position(at.path)[0],
+            "look": command_words.program_and_script(kind, target),
+            "words": command_words.file_words(kind, target),
+        },
+    )
+
+
+def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
+    """Return the settings of a file that fit, and what is wrong with the others."""
+    at = Location(document, ("hookrun",))
+    settings: dict[str, object] = {}
+    if not isinstance(value, dict):
+        at.type_error(value, "an object of settings", 'write "hookrun": {}')
+        return settings, at.problems
+    for key, item in value.items():
+        if key == "defaults":
+            settings[key] = _defaults(item, at.at(key), layer)
+        elif key not in SETTING_FIELDS:
+            advice = "put it into the hook, or under defaults" if key in FIELDS else "correct or remove it"
+            at.unknown_key(key, "a setting", list(SETTING_FIELDS), advice)
+        elif key in TRUSTED_SETTINGS and layer not in TRUSTED_LAYERS:
+            found = f"{key} in a {layer} declaration"
+            at.at(key).report(
+                found, "only the managed or user layer to set it", "remove it, or set it in your own file"
+            )
+        else:
+            validate_into(settings, SETTING_FIELDS[key], item, at)
+    return settings, at.problems
+
+
+def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
+    shape = SETTING_FIELDS["defaults"].shape
+    if not isinstance(value, dict) or not isinstance(shape, Record):
+        at.type_error(value, "an object of hook fields", "write {}")
+        return {}
+    defaults: dict[str, object] = {}
+    allowed = names(shape.fields)
+    for key, item in value.items():
+        if key in allowed:
+            validate_into(defaults, allowed[key], item, at)
+        elif key in NOT_IN_DEFAULTS:
+            at.unknown_key(key, "a field that makes sense for every hook", [], "write it in each hook")
+        else:
+            at.unknown_key(key, "a field of a hook", list(allowed))
+    if layer in TRUSTED_LAYERS:
+        before = len(at.problems)
+        reject_relative_paths(defaults, at)
+        for problem in at.problems[before:]:
+            defaults.pop(problem.key.rpartition(".")[2], None)
+    return defaults
+
+
+FIELDS = names(HOOK_FIELDS)
+MILLISECONDS = 1000
+"""A timeout of this many seconds or more was probably meant in milliseconds."""
+
+OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a request's body ends, in lower case: whatever is declared, they are set by what sends it."""
+
+HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+def require_one_kind(entry: dict[str, object], at: Location) -> None:
+    """Report an entry that does not say, or says twice, what is run."""
+    written = [kind for kind in KINDS if kind in entry]
+    if not written and any(likely_field(key) in KINDS for key in entry if key not in FIELDS):
+        return
+    if len(written) != 1:
+        found = " and ".join(written) or "nothing to run"
+        advice = "keep one of them" if written else 'add "command": "./hooks/my_hook.sh" or another of them'
+        at.report(found, f"exactly one of {', '.join(KINDS)}", advice)
+
+
+def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
+    """Report what fits by itself but not together."""
+    for name, kind in REQUIRES.items():
+        if name in entry and kind not in entry:
+            at.at(name).report(f"{name} without {kind}", f"{name} only beside {kind}", "remove it")
+    if values.get("background") is True and values.get("on_failure") == "block":
+        where = at.at("on_failure" if "on_failure" in entry else "background")
+        expected = "a background hook to have no say"
+        where.report('background with on_failure "block"', expected, "remove one of the two")
+    _headers(values, at)
+    _host(values, at)
+    if scope.layer in TRUSTED_LAYERS:
+        reject_relative_paths(values, at)
+
+
+def _headers(values: dict[str, object], at: Location) -> None:
+    headers = values.get("headers")
+    allowed = texts(values, "allowed_env")
+    for name, text in headers.items() if isinstance(headers, dict) else ():
+        if name.lower() in OF_THE_BODY:
+            expected = "no header that says where the body ends (hookrun sets it)"
+            at.at("headers", name).report(f"the header {quote(name)}", expected, "remove it")
+        for match in HEADER_VARIABLE.finditer(str(text)):
+            variable = match.group(1) or match.group(2)
+            if variable not in allowed:
+                found = f"the variable {variable}"
+                advice = f'add "allowed_env": ["{variable}"]'
+                at.at("headers", name).report(found, "only variables named in allowed_env", advice)
+
+
+def _host(values: dict[str, object], at: Location) -> None:
+    url = values.get("url")
+    if not isinstance(url, str):
+        return
+    try:
+        parts = urlsplit(url)
+        good = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        at.at("url").type_error(url, "an http or https URL with a host", "write http://host/path")
+
+
+def reject_relative_paths(values: dict[str, object], at: Location) -> None:
+    """Report what a project could slip its own file under: a managed or user hook runs in the project's directory."""
+    expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
+    advice = "write the whole path"
+    for kind in ("command", "args"):
+        for word in command_words.relative_words(kind, target_of(values, kind)):
+            at.at(kind).report(f"the relative path {quote(word)}", expected, advice)
+    interpreter = values.get("interpreter")
+    if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):
+        at.at("interpreter").report(f"the relative path {quote(interpreter)}", expected, advice)
+    _fixed_directory(values, at)
+
+
+def _fixed_directory(values: dict[str, object], at: Location) -> None:
+    cwd = values.get("cwd", "project")
+    if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
+        return
+    if "python" in values:
+        expected = (
+            "an absolute cwd beside python in managed and user declarations (a project's module would be imported)"
+        )
+        at.at("python").report(
+            f"python with the working directory {quote(cwd)}", expected, "add the module's directory as cwd"
+        )
+    elif cwd not in {"project", "event"}:
+        expected = '"project", "event" or an absolute path in managed and user declarations'
+        at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
+
+
+def warn_suspicious(
+    values: dict[str, object], events: list[str], entry: dict[str, object], at: Location, scope: Scope
+) -> None:
+    """Warn about what can be right but seldom is."""
+    timeout = values.get("timeout")
+    if "timeout" in entry and isinstance(timeout, float) and timeout >= MILLISECONDS:
+        found = f"{timeout:g} seconds"
+        at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
+    _doubtful_matcher(values, events, at, scope)
+    for agent in texts(values, "agents") if "agents" in entry else ():
+        if agent not in AGENTS:
+            found = f"the unknown agent {quote(agent)}"
+            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=closest(agent, AGENTS))
+    for name in ("when", "unless"):
+        conditions = values.get(name)
+        for path in conditions if isinstance(conditions, dict) else ():
+            first = str(path).partition(".")[0]
+            near = None if first in CONTEXT_FIELDS else closest(first, CONTEXT_FIELDS)
+            if near is not None:
+                found = f"the unknown context field {quote(first)}"
+                at.at(name, path).warn(found, "a path into the context", "correct it if it is mistyped", nearest=near)
+    if "," in str(values.get("name", "")):
+        at.at("name").warn('a "," in the name', "a name that HOOKRUN_SKIP can list", "use another character")
+
+
+def _doubtful_matcher(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> None:
+    alternatives = texts(values, "matcher")
+    if alternatives and not any(event in WITH_TOOL or event in scope.events for event in events):
+        found = f"a matcher on {', '.join(events)}"
+        at.at("matcher").warn(found, "a matcher only on events with a tool (here it never matches)", "remove it")
+    for each in alternatives:
+        if each != each.strip():
+            found = f"spaces around {quote(each)}"
+            at.at("matcher").warn(found, "the tool's name as it is (spaces never match)", "remove the spaces")
+
+
+def likely_field(key: str) -> str | None:
+    """Return the field that somebody who wrote this unknown key may have meant."""
+    return SYNONYMS.get(key) or closest(key, FIELDS)
+
+
+def target_of(values: dict[str, object], kind: str) -> str | list[str]:
+    """Return the value of one of KINDS; an empty string where it is absent."""
+    value = values.get(kind, "")
+    return [str(word) for word in value] if isinstance(value, list) else str(value)
+
+
+def texts(values: dict[str, object], name: str) -> list[str]:
+    """Return the list under this name; an empty one where it is absent."""
+    value = values.get(name)
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+SPEAKING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(slots=True)
+class Scope:
+    """What a file's hooks are read in: its layer, the defaults, the host's own events.
+
+    `named` are the names met so far, `reserved` those that a made name keeps away from, `numbers` the last one's.
+    """
+
+    layer: str
+    events: frozenset[str] = frozenset()
+    defaults: dict[str, object] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    reserved: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+def default_name(kind: str, target: str | list[str]) -> str:
+    """Return what a hook without a name is called: after its script or program, its host, or its function."""
+    if kind == "python":
+        return str(target).rpartition(":")[2] or "hook"
+    if kind == "url":
+        return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
+    look = command_words.program_and_script(kind, target)
+    if look:
+        base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
+        return _speaking(base.rpartition(".")[0].lstrip(".") or base)
+    return _speaking(target if isinstance(target, str) else " ".join(target))
+
+
+def _speaking(text: str) -> str:
+    match = SPEAKING.search(text)
+    return match.group() if match else "hook"
+
+
+def unique_name(name: str, scope: Scope) -> str:
+    """Return the name, with a number if it is taken, and reserve it."""
+    free = name
+    number = scope.numbers.get(name, 1)
+    while free in scope.reserved:
+        number += 1
+        free = f"{name}-{number}"
+    scope.numbers[name] = number
+    scope.reserved.add(free)
+    return free
+
+
+def explicit_names(entries: Iterable[object]) -> set[str]:
+    """Return the names that entries give themselves: what a scope has to reserve."""
+    return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}

@@ -1,0 +1,252 @@
+"""Checks one declared value against its shape and returns it cleaned, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookrun.config.diagnostics import Diagnostic, closest, quote, type_name
+from hookrun.config.schema import (
+    AnyObject,
+    Bool,
+    BoolOr,
+    Choice,
+    Field,
+    Integer,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Scalar,
+    Shape,
+    Str,
+    describe,
+)
+
+if TYPE_CHECKING:
+    from hookrun.config.parse import Document, KeyPath
+
+
+class Invalid(Exception):  # noqa: N818  # it is caught by whoever collects problems, never seen
+    """The value does not have its shape; what is wrong has been reported."""
+
+
+@dataclass(slots=True)
+class Location:
+    """A place in a document, and the list of what is wrong there and inside of it."""
+
+    document: Document
+    path: KeyPath
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def at(self, *steps: str | int) -> Location:
+        """Return a place further inside; its problems go to the same list."""
+        return Location(self.document, (*self.path, *steps), self.problems)
+
+    def report(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
+        """Add an error about the value here."""
+        self.problems.append(self.document.problem(self.path, found, expected, advice, nearest=nearest))
+
+    def warn(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
+        """Add a warning about the value here."""
+        self.problems.append(
+            self.document.problem(self.path, found, expected, advice, nearest=nearest, severity="warning")
+        )
+
+    def unknown_key(
+        self,
+        key: str,
+        expected: str,
+        valid: list[str],
+        advice: str = "correct or remove it",
+        *,
+        near: str | None = None,
+    ) -> None:
+        """Add an error about a key of the object here that does not belong to it."""
+        found = f"the unknown key {quote(key)}"
+        near = near or closest(key, valid)
+        path = (*self.path, key)
+        self.problems.append(self.document.problem(path, found, expected, advice, at_key=True, nearest=near))
+
+    def type_error(
+        self, value: object, expected: str, advice: str | None = None, *, near: str | None = None
+    ) -> Invalid:
+        """Report a value that is not what was expected, and return what the caller raises."""
+        found = f"{quote(value)} ({type_name(value)})"
+        self.report(found, expected, advice or _advice(value, expected), nearest=near)
+        return Invalid()
+
+
+def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, PLR0911  # one line for each shape
+    """Return the value in the form that a hook keeps. Raises Wrong, when all is reported, if it does not fit."""
+    match shape:
+        case Bool():
+            return _flag(value, at)
+        case Number() | Integer():
+            return _number(shape, value, at)
+        case Str():
+            return _text(shape, value, at)
+        case Choice():
+            return _choice(shape, value, at)
+        case Scalar():
+            return _scalar(value, at)
+        case ListOf():
+            return _many(shape, value, at)
+        case MapOf():
+            return _table(shape, value, at)
+        case AnyObject():
+            return _object(value, at, describe(shape))
+        case Record():
+            return record(shape, value, at)
+        case BoolOr(inner):
+            return value if isinstance(value, bool) else record(inner, value, at, describe(shape))
+
+
+def record(shape: Record, value: object, at: Location, expected: str | None = None) -> dict[str, object]:
+    """Return the fields of the object that fit; the others are reported. Raises Wrong when it is no object."""
+    fields = {each.name: each for each in shape.fields}
+    result: dict[str, object] = {}
+    for key, item in _object(value, at, expected or shape.says).items():
+        if key in fields:
+            validate_into(result, fields[key], item, at)
+        else:
+            at.unknown_key(key, _one_of(shape, fields), list(fields))
+    return result
+
+
+def validate_into(result: dict[str, object], field_: Field, value: object, at: Location) -> None:
+    """Put the value of a field into the result if it fits, else report it."""
+    try:
+        result[field_.name] = check(field_.shape, value, at.at(field_.name))
+    except Invalid:
+        return
+
+
+def _one_of(shape: Record, fields: dict[str, Field]) -> str:
+    few = 4
+    return " or ".join(fields) if len(fields) <= few else f"a field of {shape.says}"
+
+
+def _flag(value: object, at: Location) -> bool:
+    if not isinstance(value, bool):
+        raise at.type_error(value, describe(Bool()))
+    return value
+
+
+def _number(shape: Number | Integer, value: object, at: Location) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise at.type_error(value, describe(shape))
+    if isinstance(shape, Number):
+        if not shape.above < value <= MAX_NUMBER:
+            raise at.type_error(value, describe(shape))
+        return float(value)
+    if value != int(value) or value < shape.low or (shape.high is not None and value > shape.high):
+        raise at.type_error(value, describe(shape))
+    return int(value)
+
+
+MAX_NUMBER = 1.7976931348623157e308
+"""Beyond this a whole number has no floating point form."""
+
+
+def _text(shape: Str, value: object, at: Location) -> str:
+    if not isinstance(value, str):
+        raise at.type_error(value, describe(shape))
+    if shape.pattern is not None and not re.fullmatch(shape.pattern, value):
+        raise at.type_error(value, describe(shape), near=closest(value, shape.known) if shape.known else None)
+    if value in shape.but_not:
+        raise at.type_error(value, f"{describe(shape)} that is not known already", "leave it out: it exists")
+    return value
+
+
+def _choice(shape: Choice, value: object, at: Location) -> str:
+    if not isinstance(value, str) or value not in shape.values:
+        near = closest(value, shape.values) if isinstance(value, str) else None
+        raise at.type_error(value, describe(shape), near=near)
+    return value
+
+
+def _scalar(value: object, at: Location) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    raise at.type_error(value, describe(Scalar()))
+
+
+def _many(shape: ListOf, value: object, at: Location) -> list[str]:
+    if shape.alone is not None and not isinstance(value, list):
+        try:
+            return [_one(shape.alone, value, Location(at.document, at.path))]
+        except Invalid:
+            raise at.type_error(value, describe(shape), near=_near(shape.alone, value)) from None
+    if not isinstance(value, list) or len(value) < shape.least:
+        raise at.type_error(value, describe(shape))
+    before = len(at.problems)
+    items: list[str] = []
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        here = at.at(index)
+        try:
+            text = _one(shape.first if shape.first and index == 0 else shape.item, item, here)
+        except Invalid:
+            continue
+        if shape.unique and text in seen:
+            here.report(f"{quote(text)} a second time", "each only once", "remove one of the two")
+        seen.add(text)
+        items.append(text)
+    if any(problem.severity == "error" for problem in at.problems[before:]):
+        raise Invalid
+    return items
+
+
+def _one(shape: Str | Scalar, value: object, at: Location) -> str:
+    return _text(shape, value, at) if isinstance(shape, Str) else _scalar(value, at)
+
+
+def _near(shape: Str | Scalar, value: object) -> str | None:
+    return closest(value, shape.known) if isinstance(shape, Str) and isinstance(value, str) and shape.known else None
+
+
+def _table(shape: MapOf, value: object, at: Location) -> dict[str, object]:
+    items = _object(value, at, describe(shape))
+    if len(items) < shape.least:
+        raise at.type_error(value, describe(shape), "write at least one, or leave the field out")
+    before = len(at.problems)
+    result: dict[str, object] = {}
+    for key, item in items.items():
+        if shape.key.pattern is not None and not re.fullmatch(shape.key.pattern, key):
+            at.unknown_key(key, describe(shape.key), [])
+            continue
+        try:
+            result[key] = check(shape.value, item, at.at(key))
+        except Invalid:
+            continue
+    if len(at.problems) > before:
+        raise Invalid
+    return result
+
+
+def _object(value: object, at: Location, expected: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise at.type_error(value, expected)
+    return value
+
+
+def _advice(value: object, expected: str) -> str:
+    """Return what to do about a value of the wrong sort."""
+    if value is None:
+        return "write a value, or leave the field out"
+    if isinstance(value, str) and value.strip().lower() in {"true", "false"} and "true" in expected:
+        return "remove the quotes"
+    if isinstance(value, str) and expected.startswith(("a number", "an integer")):
+        return "write a number without quotes or unit"
+    if isinstance(value, bool | int | float) and expected.startswith(
+        ("a string", '"', "a name", "the name", "an event")
+    ):
+        return "quote it"
+    if isinstance(value, str) and expected.startswith("a list"):
+        return f"write [{quote(value)}]"
+    return "write that instead"

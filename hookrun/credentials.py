@@ -1,0 +1,196 @@
+"""Recognise credentials by their form or name: what `secret-scan` finds is what the audit redacts, by one table.
+
+`re` is imported when a text holds a word of the table: on the hot path most texts hold none.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator, Mapping
+
+HIDDEN = "[redacted]"
+
+FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("sk-", "rk-", "pk-"), r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"),
+    (("sk_", "rk_", "pk_"), r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"),
+    (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_"),
+        r"\b(?:gh[pousr]_|github_pat_|npm_|hf_)[A-Za-z0-9_]{16,}",
+    ),
+    (("glpat-", "pypi-"), r"\b(?:glpat-|pypi-)[A-Za-z0-9_-]{16,}"),
+    (("aiza",), r"\bAIza[A-Za-z0-9_-]{30,}"),
+    (("xox",), r"\bxox[abposr]-[A-Za-z0-9-]{10,}"),
+    (("akia", "asia"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    (("eyj",), r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    (
+        ("private key",),
+        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    ),
+    (("sg.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    (("_v1_",), r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+    (("hooks.slack.com",), r"https://hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,}"),
+    (("/api/webhooks/",), r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{40,}"),
+    ((":aa",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
+    (("accountkey=",), r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}"),
+    (("age-secret-key-",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}"),
+    (("shpat_", "shpca_", "shppa_", "shpss_"), r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    (("hvs.", "hvb."), r"\bhv[sb]\.[A-Za-z0-9_-]{24,}"),
+    (("dapi",), r"\bdapi[0-9a-f]{32}\b"),
+    (("lin_api_",), r"\blin_api_[A-Za-z0-9]{32,}"),
+    (("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}"),
+    (("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}"),
+)
+"""Credentials known by their form, hidden whole: words of which one is in the text, in lower case, and a pattern."""
+
+PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
+    (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
+    (("://",), r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
+    (
+        (
+            "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey",
+            "access-key", "private_key", "privatekey", "private-key",
+        ),
+        (
+            r"(?i)((?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"
+            r"[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}]{4,}"
+        ),
+    ),
+)  # fmt: skip
+"""The same for values that the name or place before them gives away: the first group is kept."""
+
+KINDS = {
+    "sk-ant-": "an API key of Anthropic",
+    "sk-": "an API key",
+    "rk-": "an API key",
+    "pk-": "",
+    "sk_": "a secret key of Stripe",
+    "rk_": "a restricted key of Stripe",
+    "pk_": "",
+    "gh": "a token of GitHub",
+    "github_pat_": "a token of GitHub",
+    "npm_": "a token of npm",
+    "hf_": "a token of Hugging Face",
+    "glpat-": "a token of GitLab",
+    "pypi-": "a token of PyPI",
+    "AIza": "an API key of Google",
+    "GOCSPX-": "an OAuth secret of Google",
+    "ya29.": "an access token of Google",
+    "xox": "a token of Slack",
+    "https://hooks.slack.com": "a webhook of Slack",
+    "https://": "a webhook of Discord",
+    "AKIA": "an access key of AWS",
+    "ASIA": "an access key of AWS",
+    "eyJ": "a signed token (JWT)",
+    "-----BEGIN": "a private key",
+    "SG.": "an API key of SendGrid",
+    "do": "a token of DigitalOcean",
+    "AccountKey=": "an account key of Azure",
+    "AGE-": "a secret key of age",
+    "shp": "a token of Shopify",
+    "hv": "a token of Vault",
+    "dapi": "a token of Databricks",
+    "lin_": "an API key of Linear",
+}
+"""The kind of a credential by its beginning, of which the longest counts; an empty kind is public."""
+
+PLACEHOLDERS = r"(?i)example|placeholder|redacted|dummy|fake|your|x{4,}|\*{3,}|\.{3,}|0{8,}|(.)\1{7,}|1234567890"
+"""Found in a value that only stands for a credential."""
+
+NUMBERS = r"^xox[a-z]-(?:[0-9]+-)*|^[0-9]+(?=:)|(?<=/webhooks/)[0-9]+"
+"""The part of a credential that is the number of a team, bot or channel: any digits will do."""
+
+MIN_DIFFERENT = 8
+"""Different characters of a credential; a value with fewer is made up."""
+
+AMBIGUOUS = ("sk-", "rk-")
+"""Beginnings that ordinary words have too: these must hold digits as well."""
+
+VARIABLE_WORDS = (
+    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
+    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
+)  # fmt: skip
+VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
+"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
+
+
+class SecretMatch:
+    """A credential found in a text: its `kind`, for people, and its `value`."""
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, kind: str, value: str) -> None:
+        self.kind = kind
+        self.value = value
+
+    @property
+    def shown(self) -> str:
+        """The kind, and enough of the value to tell which one it is."""
+        return f"{self.kind} ({self.value[:6]}...)" if not self.value.startswith("-----") else self.kind
+
+
+def redact(text: str) -> str:
+    """Return the text with every credential that its form, name or place gives away replaced by `[redacted]`."""
+    low = text.lower()
+    for forms, replacement in ((FORMS, HIDDEN), (PLACES, rf"\g<1>{HIDDEN}")):
+        for words, pattern in forms:
+            if any(word in low for word in words):
+                import re
+
+                text = re.sub(pattern, replacement, text)
+    return text
+
+
+def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
+    """Yield the credentials in a text; with `by_place` also those that only their name or place gives away."""
+    for match in _matches(FORMS, text):
+        kind = _kind(match[0])
+        if kind and _is_real(match[0]):
+            yield SecretMatch(kind, match[0])
+    for match in _matches(PLACES, text) if by_place else ():
+        value = match[0][len(match[1]) :]
+        if not _is_placeholder(value) and not value.startswith(("$", "<", "{", "%")):
+            yield SecretMatch(f"a credential, by its place ({match[1].strip()})", value)
+
+
+def looks_like_credential(name: bytes) -> bool:
+    """Return whether the name of an environment variable suggests that it holds a credential."""
+    upper = name.upper()
+    return upper.endswith(VARIABLE_ENDS) or any(word in upper for word in VARIABLE_WORDS)
+
+
+def scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the environment variables whose names do not suggest a credential."""
+    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
+
+
+def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Iterator[re.Match[str]]:
+    import re
+
+    low = text.lower()
+    for words, pattern in forms:
+        if any(word in low for word in words):
+            yield from re.finditer(pattern, text)
+
+
+def _kind(value: str) -> str:
+    beginnings = sorted((each for each in KINDS if value.startswith(each)), key=len)
+    return KINDS[beginnings[-1]] if beginnings else "a credential"
+
+
+def _is_placeholder(value: str) -> bool:
+    import re
+
+    return re.search(PLACEHOLDERS, value) is not None
+
+
+def _is_real(value: str) -> bool:
+    import re
+
+    if value.startswith("-----"):
+        return True
+    if _is_placeholder(re.sub(NUMBERS, "", value)) or len(set(value)) < MIN_DIFFERENT:
+        return False
+    return not value.startswith(AMBIGUOUS) or sum(char.isdigit() for char in value) > 1

@@ -1,0 +1,22 @@
+"""Edit JSON, YAML and TOML documents in place: whatever an edit is not about keeps its characters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.config.parse import YAML_SUFFIXES
+
+if TYPE_CHECKING:
+    from hookrun.edit.json_edit import Json
+    from hookrun.edit.yaml_edit import Yaml
+
+
+def editor_for(path: str, text: str) -> Json | Yaml:
+    """Return the editor of a file's text, YAML where its name says so. Raises ParseError."""
+    if path.endswith(YAML_SUFFIXES):
+        from hookrun.edit.yaml_edit import Yaml
+
+        return Yaml(text)
+    from hookrun.edit.json_edit import Json
+
+    return Json(text, "json")

@@ -1,0 +1,223 @@
+"""Read, change and write the files of users and agents: the old or the new one is there at any moment, whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookrun import files
+from hookrun.config.diagnostics import Diagnostic, printable
+from hookrun.config.parse import MAX_BYTES, SourceError, decode
+from hookrun.text import diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BOM = b"\xef\xbb\xbf"
+"""The byte-order mark of UTF-8, which some editors put before a text."""
+
+
+class FileError(Exception):
+    """Something of an agent's cannot be read or written; the message says where, what was found, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingFile:
+    """A file as it is now: the place it really lies at, and its bytes, None if there is no file."""
+
+    path: str
+    data: bytes | None
+
+    def text(self) -> str:
+        """Return what it holds without a byte-order mark; nothing if there is no file. Raises FileError."""
+        try:
+            return decode(self.path, self.data or b"")
+        except SourceError as error:
+            raise FileError(str(error)) from error
+
+    def of(self, data: bytes) -> ExistingFile:
+        """Return the same file with other bytes."""
+        return ExistingFile(self.path, data)
+
+    def encoded(self, text: str) -> bytes:
+        """Return a text as bytes, with a byte-order mark before it if the file has one."""
+        return (BOM if self.data is not None and self.data.startswith(BOM) else b"") + text.encode()
+
+
+def existing(path: str, within: str | None = None) -> ExistingFile:
+    """Return the file that is written when `path` is: where it is a symbolic link, what that leads to.
+
+    Raises FileError for what is no file or cannot be read, and where it lies outside of the directory `within`.
+    """
+    real = os.path.realpath(path)
+    if within is not None and not files.is_within(real, os.path.realpath(within)):
+        raise FileError(
+            f"{path}: found a symbolic link out of the project, to {real}, expected a file in it; "
+            "put a file in its place, or wire the agent with --scope user"
+        )
+    try:
+        fd = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if isinstance(error, NotADirectoryError):
+            raise _unexpected(real, "a file in the place of a directory above it", "a directory") from error
+        return ExistingFile(real, None)
+    except OSError as error:
+        raise _unexpected(real, f"an unreadable file ({error.strerror})", "one that can be read") from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise _unexpected(real, "no regular file", "a file with settings")
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1)
+    finally:
+        os.close(fd)
+    if len(data) > MAX_BYTES:
+        raise _unexpected(real, f"more than {MAX_BYTES >> 20} MiB", "settings of sensible size")
+    return ExistingFile(real, data)
+
+
+def _unexpected(path: str, found: str, expected: str) -> FileError:
+    return FileError(str(Diagnostic(path, 1, 1, "", found, expected, "look at what lies there")))
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file from `now` to `after`, its bytes then (None: no file), worked out without a touch.
+
+    `mode` is for a new file, less the umask. `directories` go with a file that is removed, if they are empty then.
+    """
+
+    path: str
+    now: ExistingFile
+    after: bytes | None
+    mode: int = 0o644
+    directories: list[str] = field(default_factory=list)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the file changes at all."""
+        return self.after != self.now.data
+
+    def diff(self) -> str:
+        """Return what changes, as a unified diff that is safe to print."""
+        before, after = ((data or b"").decode("utf-8", "replace") for data in (self.now.data, self.after))
+        old = self.path if self.now.data is not None else "/dev/null"
+        new = self.path if self.after is not None else "/dev/null"
+        return "\n".join(printable(line.expandtabs(4)) for line in diff(before, after, old, new))
+
+
+def apply(change: FileChange) -> None:
+    """Write the file, or remove it with the directories that are empty then.
+
+    Raises FileError, also where somebody has changed the file since it was read: what they wrote is not lost.
+    """
+    if not change.has_effect:
+        return
+    if existing(change.path).data != change.now.data:
+        raise FileError(f"{change.path}: somebody has changed it just now; nothing was written; run it again")
+    if change.after is None:
+        remove_file(change.path, change.directories)
+        return
+    make_directories(missing_directories(change.path))
+    write_file(change.path, change.after, change.mode)
+
+
+def apply_all(changes: Iterable[FileChange]) -> None:
+    """Write every file, or none. Raises FileError when one cannot be written."""
+    begun: list[tuple[FileChange, list[str]]] = []
+    try:
+        for each in changes:
+            begun.append((each, missing_directories(each.path)))
+            apply(each)
+    except BaseException as error:
+        back = [(each, _revert(each, directories)) for each, directories in reversed(begun)]
+        left = [each.path for each, is_back in back[1:] if not is_back]  # the first of these is whole or not there
+        if left:
+            raise FileError(f"{error}; {', '.join(left)} could not be taken back: look at it") from error
+        raise
+
+
+def _revert(each: FileChange, directories: list[str]) -> bool:
+    """Bring a file back to what it was, unless it is somebody else's by now; tell whether that was possible."""
+    try:
+        now = existing(each.path)
+        if each.now.data is None:
+            if now.data in (None, each.after):
+                remove_file(each.path, directories)
+        elif now.data == each.after:
+            apply(FileChange(each.path, now, each.now.data))
+    except FileError:
+        return False
+    return True
+
+
+def missing_directories(path: str) -> list[str]:
+    """Return the directories above a file that are not there yet, the uppermost first."""
+    missing: list[str] = []
+    directory = os.path.dirname(path)
+    while not os.path.isdir(directory):
+        missing.insert(0, directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Put a file in the place of `path` at once, with its mode and owner, or `mode` less the umask for a new one.
+
+    `path` is no symbolic link; its directory is there. A process that is killed meanwhile leaves the old or the new
+    file, and perhaps a temporary one that the next write removes. Raises FileError.
+    """
+    try:
+        files.sweep(os.path.dirname(path))
+        files.atomic_write(path, data, mode=mode, durable=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_file(path: str, directories: list[str]) -> None:
+    """Remove a file, and those of the directories, given from the uppermost on, that are empty now.
+
+    Raises FileError.
+    """
+    try:
+        files.remove_if_there(path)
+        for directory in reversed(directories):
+            if not _removed_if_empty(directory):
+                break
+        above = os.path.dirname(path)
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        files.sync_directory(above)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _removed_if_empty(directory: str) -> bool:
+    try:
+        os.rmdir(directory)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
+            return error.errno == errno.ENOENT
+        raise
+    return True
+
+
+def make_directories(directories: list[str]) -> None:
+    """Make the directories, the uppermost first. Raises FileError."""
+    for directory in directories:
+        try:
+            os.mkdir(directory)
+            files.sync_directory(os.path.dirname(directory))
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unwritable(directory, error) from error
+
+
+def _unwritable(path: str, error: OSError) -> FileError:
+    where = error.filename if isinstance(error.filename, str) else path
+    return FileError(
+        f"{where}: cannot be written ({error.strerror}); nothing else was changed; mend that, run it again"
+    )

@@ -1,0 +1,191 @@
+"""Edit JSON, with or without comments, in place: in the indentation, line breaks and spacing of its text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.config.parse import JsonParser
+from hookrun.edit.span_editor import EditError, SpanEditor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.config.parse import KeyPath
+
+SPACES = " \t\r\n"
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+DEFAULT_UNIT = "  "
+"""Indentation of a level where the text itself does not show one."""
+
+
+class SpanParser(JsonParser):
+    """A strict parser that also notes where every value ends."""
+
+    def __init__(self, text: str) -> None:
+        """Begin with nothing parsed."""
+        super().__init__(text)
+        self.ends: dict[KeyPath, int] = {}
+
+    def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
+        """Read a value and note its end."""
+        data, end = super().value(offset, path, depth, key_offset)
+        self.ends[path] = end
+        return data, end
+
+
+class SpanParserWithComments(SpanParser):
+    """The same for JSON with comments and trailing commas, as Gemini CLI and Qwen Code read it."""
+
+    def skip(self, offset: int) -> int:
+        """Pass over space and comments."""
+        offset = super().skip(offset)
+        while comment := COMMENT.match(self.text, offset):
+            offset = super().skip(comment.end())
+        return offset
+
+    def separator(self, offset: int, close: str) -> int:
+        """Pass over a comma, also over one before the closing bracket."""
+        comma = self.skip(offset)
+        if self.text[comma : comma + 1] == ",":
+            following = self.skip(comma + 1)
+            if self.text[following : following + 1] == close:
+                return following
+        return super().separator(offset, close)
+
+
+PARSERS = {"json": SpanParser, "jsonc": SpanParserWithComments}
+"""Form of a file -> how it is parsed."""
+
+
+class Json(SpanEditor):
+    """One JSON text."""
+
+    def __init__(self, text: str, form: str) -> None:
+        """Parse the text, `form` being "json" or "jsonc". Raises ParseError where it is not valid."""
+        self.form = form
+        self.blank = not text.strip(SPACES)
+        self._spans = spans = PARSERS[form]("{}" if self.blank else text)
+        data, end = spans.value(spans.skip(0), (), 0)
+        end = spans.skip(end)
+        if end < len(spans.text):
+            spans.refuse(end, "the end of the file", "remove what follows the value")
+        super().__init__(text, data)
+
+    def offset(self, path: KeyPath, *, key: bool = False) -> int:
+        """Return where the value at `path` begins (or its key), or the nearest value around it that is there."""
+        return self._spans.parsed.offset(path, key=key)
+
+    def _parsed(self, text: str) -> Json:
+        return Json(text, self.form)
+
+    def _has(self, path: KeyPath) -> bool:
+        return path in self._spans.ends
+
+    # --- edits
+
+    def _with_item(self, path: KeyPath, value: object, key: str | None) -> str:
+        if self.blank:
+            return self.text + self._written({key: value}, "", inline=False) + self.newline
+        start, close = self._spans.parsed.values[path], self._spans.ends[path] - 1
+        lead = len(self.text[:close].rstrip(SPACES))
+        children = self._children(path)
+        inline = bool(path or self.data) and "\n" not in (self.text[start:close] if children else self.text)
+        indent = "" if inline else self._indent_within(path)
+        item = self._written(value, indent, inline=inline)
+        if key is not None:
+            item = json.dumps(key, ensure_ascii=False) + (":" if inline and self._is_compact() else ": ") + item
+        before = " " if inline else self.newline + indent
+        if not children:
+            if inline:
+                return self.text[:lead] + item + self.text[lead:]
+            after = "" if "\n" in self.text[lead:close] else self.newline + self._line_indent(path)
+            return self.text[:lead] + before + item + after + self.text[lead:]
+        last = self._spans.ends[children[-1]]
+        if self._comma_after(last) is not None:  # a comma after the last item is this text's way
+            return self.text[:lead] + before + item + "," + self.text[lead:]
+        if inline and self._is_compact():
+            before = ""
+        return self.text[:last] + "," + self.text[last:lead] + before + item + self.text[lead:]
+
+    def _with_value(self, path: KeyPath, value: object) -> str:
+        start, end = self._spans.parsed.values[path], self._spans.ends[path]
+        inline = "\n" not in self.text[start:end]
+        return self.text[:start] + self._written(value, self._line_indent(path), inline=inline) + self.text[end:]
+
+    def _without(self, path: KeyPath) -> Iterator[str]:
+        """Remove the item with its comma and the line that it leaves empty."""
+        start = self._key_or_value(path)
+        yield self._cut(path, len(self.text[:start].rstrip(SPACES)))
+        # A comment to the end of the line stands before the item: its line break is needed.
+        yield self._cut(path, start)
+
+    def _cut(self, path: KeyPath, lead: int) -> str:
+        """Return the text without what stands from `lead` to the end of the item at `path`, and without one comma."""
+        end = self._spans.ends[path]
+        siblings = self._children(path[:-1])
+        position = siblings.index(path)
+        comma = self._comma_after(end)
+        if comma is None and position:
+            before = self._comma_after(self._spans.ends[siblings[position - 1]])
+            if before is None:
+                raise EditError
+            return self.text[:before] + self.text[before + 1 : lead] + self.text[end:]
+        rest = self.text[end if comma is None else comma + 1 :]
+        if len(siblings) == 1 and lead == self._spans.parsed.values[path[:-1]] + 1:
+            rest = rest.lstrip(SPACES)  # nothing is left between the brackets
+        return self.text[:lead] + rest
+
+    # --- how this text is written
+
+    def _children(self, path: KeyPath) -> list[KeyPath]:
+        value = self.at(path)
+        steps: list[str | int] = list(value) if isinstance(value, dict) else []
+        if isinstance(value, list):
+            steps = list(range(len(value)))
+        return [(*path, step) for step in steps]
+
+    def _key_or_value(self, path: KeyPath) -> int:
+        return self._spans.parsed.keys.get(path, self._spans.parsed.values[path])
+
+    def _comma_after(self, end: int) -> int | None:
+        """Return the offset of the comma that follows what ends at `end`."""
+        offset = self._spans.skip(end)
+        return offset if self.text[offset : offset + 1] == "," else None
+
+    def _is_compact(self) -> bool:
+        return '": ' not in self.text
+
+    def _indent_within(self, path: KeyPath) -> str:
+        """Return the indent of the items in the brackets at `path`."""
+        for child in reversed(self._children(path)):
+            indent = self._own_line(self._key_or_value(child))
+            if indent is not None:
+                return indent
+        return self._line_indent(path) + self._unit()
+
+    def _line_indent(self, path: KeyPath) -> str:
+        """Return the white space at the beginning of the line in which the value at `path` begins."""
+        offset = self._spans.parsed.values[path]
+        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def _own_line(self, offset: int) -> str | None:
+        """Return the indent of what begins at `offset`, None if it is not the first in its line."""
+        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        return None if line.strip(" \t") else line
+
+    def _unit(self) -> str:
+        for child in self._children(()):
+            indent = self._own_line(self._key_or_value(child))
+            if indent:
+                return indent
+        return DEFAULT_UNIT
+
+    def _written(self, value: object, indent: str, *, inline: bool) -> str:
+        if inline:
+            separators = (",", ":") if self._is_compact() else (", ", ": ")
+            return json.dumps(value, ensure_ascii=False, separators=separators)
+        lines = json.dumps(value, ensure_ascii=False, indent=self._unit()).split("\n")
+        return (self.newline + indent).join(lines)

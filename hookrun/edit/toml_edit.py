@@ -1,0 +1,129 @@
+"""Edit tables of TOML by whole lines, so that every other line keeps its characters.
+
+tomlkit is no help here: with a table it also removes the comments before the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+from hookrun.config.parse import ParseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEADER = re.compile(r"^[ \t]*\[.*\n?", re.MULTILINE)
+PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+TableKey = tuple[str, ...]
+
+
+class Toml:
+    """One TOML text. Every edit returns a new one."""
+
+    def __init__(self, text: str) -> None:
+        """Parse the text. Raises ParseError where it is not valid."""
+        self.text = text
+        try:
+            self.data: dict[str, object] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise _parse_error(text, str(error)) from error
+
+    def at(self, key: TableKey) -> object:
+        """Return the value at a key path; None where there is none."""
+        value: object = self.data
+        for step in key:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def put(self, key: TableKey, name: str, value: str) -> Toml:
+        """Set `name = "value"` in the table `key`, which is added at the end if it is not there.
+
+        Raises ParseError when the text has no place for it: a table around it is written inline.
+        """
+        if self.at((*key, name)) == value:
+            return self
+        newline = "\r\n" if "\r\n" in self.text else "\n"
+        line = f"{name} = {_quoted(value)}"
+        for edited in self._with_line(key, name, line, newline):
+            if edited.at((*key, name)) == value:
+                return edited
+        around = ".".join(key[:-1])
+        raise ParseError(0, f"{around} written inline", f"tables with headers, as [{around}]", "write it as tables")
+
+    def remove(self, key: TableKey) -> Toml:
+        """Remove the table `key`, header and all, with one blank line before it. What is inline stays."""
+        for start, _, end in self._tables(key):
+            before = self.text[:start]
+            for newline in ("\r\n", "\n"):
+                if before.endswith(newline * 2):
+                    before = before.removesuffix(newline)
+                    break
+            for edited in _valid(before + self.text[end:]):
+                if edited.at(key) is None:
+                    return edited
+        return self
+
+    def _with_line(self, key: TableKey, name: str, line: str, newline: str) -> Iterator[Toml]:
+        """Yield the texts that have `line` in a table with this header, or in a new one at the end."""
+        for _, first, end in self._tables(key):
+            body, count = re.subn(rf"(?m)^[ \t]*{name}[ \t]*=[^\r\n]*", lambda _: line, self.text[first:end], count=1)
+            if not count:
+                body += ("" if self.text[:end].endswith("\n") else newline) + line + newline
+            yield from _valid(self.text[:first] + body + self.text[end:])
+        between = "" if not self.text or self.text.endswith("\n") else newline
+        between += newline if self.text.strip() else ""
+        header = ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else _quoted(part) for part in key)
+        yield from _valid(f"{self.text}{between}[{header}]{newline}{line}{newline}")
+
+    def _tables(self, key: TableKey) -> Iterator[tuple[int, int, int]]:
+        """Yield where the header `[key]` begins and ends, and where its last line with a key does.
+
+        A line within a long string may look like a header: callers check what their edit gives.
+        """
+        for match in HEADER.finditer(self.text):
+            if _table_key(match.group()) == key:
+                following = HEADER.search(self.text, match.end())
+                lines = self.text[match.end() : following and following.start()].splitlines(keepends=True)
+                while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+                    lines.pop()
+                yield match.start(), match.end(), match.end() + len("".join(lines))
+
+
+def _valid(text: str) -> Iterator[Toml]:
+    try:
+        yield Toml(text)
+    except ParseError:
+        return
+
+
+def _table_key(header: str) -> TableKey | None:
+    """Return the key path of a `[table]` header; None for an `[[array of tables]]` and for what is no header."""
+    key: list[str] = []
+    try:
+        value: object = tomllib.loads(header)
+    except tomllib.TOMLDecodeError:
+        return None
+    while isinstance(value, dict) and value:
+        step, value = next(iter(value.items()))
+        key.append(step)
+    return tuple(key) if value == {} else None
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML: JSON's escapes are among those that it knows."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _parse_error(text: str, message: str) -> ParseError:
+    """Return tomllib's error as ours: it names a line and a column, or the end of the document."""
+    place = PLACE.search(message)
+    what = message.partition(" (at ")[0]
+    offset = len(text)
+    if place is not None:
+        lines = text.split("\n")
+        offset = sum(len(line) + 1 for line in lines[: int(place.group(1)) - 1]) + int(place.group(2)) - 1
+    return ParseError(offset, f"a mistake ({what})", "valid TOML", "correct it")

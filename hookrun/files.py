@@ -1,0 +1,100 @@
+"""Replace files in one step, hold a lock, and tell whether a path lies in a directory. Not on the hot path."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PREFIX, SUFFIX = ".hookrun-", ".tmp"
+"""Begin and end of a temporary file's name, which no agent takes for a file of its own."""
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Return whether a path is the directory or lies below it; both are absolute, with links resolved."""
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+@contextmanager
+def locked(path: str) -> Iterator[int]:
+    """Hold the exclusive lock of a file, created with mode 0600 if missing, or of a directory; give its descriptor.
+
+    Waits for the process that holds it. The system releases the lock of a process that is killed. Raises OSError.
+    """
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    if os.path.isdir(path):
+        fd = os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY)
+    else:
+        fd = os.open(path, flags | os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Put a file in the place of `path` in one step. Raises OSError; then the old file is there as it was.
+
+    An existing file's mode and owner are kept; a new one gets `mode` less the umask. `path` is no symbolic link. With
+    `durable` file and directory have reached the disk at the return. A process that is killed can leave a temporary
+    file, which `sweep` removes.
+    """
+    directory = os.path.dirname(path)
+    temporary = os.path.join(directory, f"{PREFIX}{os.urandom(6).hex()}{SUFFIX}")
+    try:
+        like: os.stat_result | None = os.stat(path)
+    except FileNotFoundError:
+        like = None
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode if like is None else 0o600)
+        with open(fd, "wb", buffering=0) as file:
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) :]
+            if like is not None:
+                _copy_owner_and_mode(fd, like)
+            if durable:
+                os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        remove_if_there(temporary)
+        raise
+    if durable:
+        sync_directory(directory)
+
+
+def _copy_owner_and_mode(fd: int, like: os.stat_result) -> None:
+    own = os.fstat(fd)
+    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+        os.fchown(fd, like.st_uid, like.st_gid)
+    os.fchmod(fd, stat.S_IMODE(like.st_mode))
+
+
+def sweep(directory: str) -> None:
+    """Remove the temporary files that killed writers left. Raises OSError."""
+    for name in os.listdir(directory):
+        if name.startswith(PREFIX) and name.endswith(SUFFIX):
+            remove_if_there(os.path.join(directory, name))
+
+
+def remove_if_there(path: str) -> None:
+    """Remove a file; a missing one is fine. Raises OSError."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def sync_directory(directory: str) -> None:
+    """Wait until a directory's entries have reached the disk. Raises OSError."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

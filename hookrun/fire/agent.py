@@ -1,0 +1,368 @@
+"""`hookrun fire --agent NAME`: the agent's own message in, the agent's own answer out.
+
+An agent's environment may be a project's word, so that nothing of it is believed but where the project is.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import agents, audit, context as contexts
+from hookrun.agents.base import UnreadableMessageError, native_event, placeholder_message
+from hookrun.agents.detect import detect_agent, has_own_wiring
+from hookrun.agents.formats import STOP_EVENTS
+from hookrun.config.discovery import NoHomeError, account_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.text import print_error, write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.agents.base import CanonicalCall, Message
+    from hookrun.agents.formats import Reply
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
+    from hookrun.fire.command import FireOptions
+    from hookrun.model import Verdict
+
+GO_ON, TROUBLE, REFUSED = 0, 1, 2
+"""Exit statuses. REFUSED is for a refusal that stdout does not take: it is the only word left."""
+
+MARGIN = 0.5
+"""Seconds of an agent's limit that are kept for ending hooks and saying so: hookrun decides about a late one."""
+
+
+def run(name: str, options: FireOptions, trouble: str) -> int:
+    """Answer the agent and return the exit status; `trouble` is what is wrong with the command line. Raises nothing."""
+    try:
+        agent = agents.load(name)
+    except Exception as error:
+        contexts.drain_stdin()
+        unknown = isinstance(error, agents.UnknownAgentError)
+        print_error(trouble or (str(error) if unknown else internal_error(error)))
+        return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
+    if agent.EXIT_ZERO_ONLY:
+        _end_with_zero()
+    try:
+        return AgentFire(agent, options, trouble).run()
+    except KeyboardInterrupt:
+        return GO_ON if agent.EXIT_ZERO_ONLY else 130
+    except Exception as error:  # nothing of ours ever refuses
+        print_error(internal_error(error))
+        return GO_ON
+
+
+def _end_with_zero() -> None:
+    """Let the signals that ask us to end do so without a word, where any other exit status than 0 is a refusal."""
+    import _signal  # type: ignore[import-not-found]  # see run/signals.py
+
+    for number in (1, 2, 15):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda _number, _frame: os._exit(GO_ON))
+
+
+class AgentFire:
+    """One message of an agent, from its bytes to the exit status."""
+
+    def __init__(self, agent: Agent, options: FireOptions, trouble: str) -> None:
+        self.agent = agent
+        self.wired_as = agent.NAME
+        self.options = options
+        self.trouble = [trouble] if trouble else []
+        self.invocation: FireInvocation | None = None
+        self.event = native_event(agent, options.event)
+        self.message = placeholder_message(agent, self.event)
+        self.fires: list[tuple[EventFire, Verdict]] = []
+        self.skipped: str | None = None
+        self.answer: AgentResponse | None = None
+
+    def run(self) -> int:
+        """Do it all and return the exit status."""
+        try:
+            self._open()
+            if self.trouble:
+                contexts.drain_stdin()
+            else:
+                self._fire()
+        except (FireError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
+            self.trouble.append(str(error))
+        except RecursionError:
+            self.trouble.append("the message is nested too deeply to be worked on")
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+        return self._answer()
+
+    def _open(self) -> None:
+        options = self.options
+        named = options.probe or options.home
+        home = named_home(named) if named else account_home()
+        self.invocation = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+        self.invocation.trusted = options.trust
+
+    def _limit(self) -> float:
+        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
+        limits = self.agent.DEFAULT_TIMEOUTS
+        return limits.get(self.message.native, limits[""]) - MARGIN
+
+    def _fire(self) -> None:
+        """Read the message and fire each of its calls, in order, until a signal ends it."""
+        command = self._command()
+        self.message = self._read(command)
+        if self.options.deadline is None:
+            command.deadline = command.started + self._limit()
+        self._load(command)
+        self.skipped = self._left_to(command)
+        if self.skipped is not None:
+            return
+        for call in self.message.calls:
+            fire = self._prepared(command, call)
+            if fire is None:
+                continue
+            if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
+                call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
+            self.fires.append((fire, fire.run(call.fields)))
+            if command.interrupted:
+                return
+
+    def _was_kept_going(self, event: str, call: CanonicalCall) -> bool:
+        """Tell whether the turn would have ended before, had a hook not blocked it: most agents say so themselves."""
+        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
+        if form is None or "block" not in form.capabilities:
+            return False
+        from hookrun.state import stop_was_blocked
+
+        return stop_was_blocked(self._command().home, self.message.session_id, _which(event, call.fields))
+
+    def _read(self, command: FireInvocation) -> Message:
+        payload = command.read_context(self.options.ctx)
+        name = detect_agent(self.agent.NAME, payload)
+        if name != self.agent.NAME:
+            self._answer_instead(name)
+        return self.agent.read(payload, self.event)
+
+    def _load(self, command: FireInvocation) -> None:
+        if self.options.probe is not None:
+            command.load_user_layer()
+        else:
+            command.load(self._start(), self.options.config)
+
+    def _left_to(self, command: FireInvocation) -> str | None:
+        """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+            return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
+        if self.options.scope == "project":
+            from hookrun.wiring.presence import user_wiring_answers
+
+            if user_wiring_answers(self.agent, self.message.native, command.home):
+                return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through the person's own wiring"
+        return None
+
+    def _has_own_wiring(self, command: FireInvocation) -> bool:
+        repository = command.config_files.repository if command.config_files is not None else None
+        project = repository or command.project_root()
+        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
+
+    def _answer_instead(self, name: str) -> None:
+        """Answer the agent that really calls: it runs the hooks in another one's settings."""
+        self.agent = agents.load(name)
+        self._command().agent = name
+        self.event = native_event(self.agent, self.event)
+        self.message = placeholder_message(self.agent, self.event)
+
+    def _command(self) -> FireInvocation:
+        if self.invocation is None:
+            raise FireError("there is no home directory to look for declarations in")
+        return self.invocation
+
+    def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
+        """Return the fire of a call; None of one that we made up and nobody waits for."""
+        event = call.event or command.resolve_event(self.message.native)
+        if call.synthesized and (command.compiled is None or not len(command.compiled.candidates(event))):
+            return None
+        return EventFire(command, event)
+
+    def _start(self) -> str | None:
+        """Return where to look for the project: the agent's variable, else its message's word, else where we are.
+
+        Only directories count that are there.
+        """
+        named = [os.environ.get(name, "") for name in self.agent.PROJECT_ENV_VARS]
+        for path in (*named, *self.message.roots):
+            if os.path.isabs(path) and os.path.isdir(path):
+                return os.path.normpath(path)
+        try:
+            return os.getcwd()
+        except OSError:
+            return None
+
+    # --- what is told
+
+    def _answer(self) -> int:
+        """Print the answer, keep the records, return the exit status."""
+        command = self.invocation
+        if command is not None and command.config_files is None:
+            self._load_settings(command)
+        interrupted = command.interrupted if command is not None else 0
+        answer, stdout = self._said()
+        self.answer = answer
+        error = self._print(stdout) if stdout else None
+        refused = answer is not None and not answer.reply.allows
+        status = GO_ON
+        if error is not None:
+            print_error(f"the answer could not be written to stdout: {error}")
+            if answer is not None and refused:
+                print_error(answer.reply.reason or "refused")
+                status = REFUSED
+        elif interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
+            status = 128 + interrupted
+        if self.options.explain:
+            self._explain(answer, stdout)
+        self._audit(status, answer)
+        return status
+
+    def _print(self, stdout: bytes) -> str | None:
+        return write_all(1, stdout)
+
+    def _said(self) -> tuple[AgentResponse | None, bytes]:
+        """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
+        if not self._has_something_to_say():
+            return None, b""
+        try:
+            answer = self._made()
+            return answer, answer.stdout()
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+        from hookrun.agents.formats import ALLOWING_ACTIONS, Reply
+        from hookrun.agents.reply import build_response as of
+
+        refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
+        reason = "\n".join(verdict.message or verdict.action for verdict in refusals)
+        plain = of(self.agent, self.message, [Reply("block", reason) if refusals else self._troubled()])
+        return plain, plain.stdout()
+
+    def _has_something_to_say(self) -> bool:
+        problems = self.invocation.problems if self.invocation is not None else []
+        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
+
+    def _made(self) -> AgentResponse:
+        """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
+        from hookrun.agents.formats import reply_from_verdict
+        from hookrun.agents.reply import build_response
+
+        saids = [
+            reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+            for fire, verdict in self.fires
+        ]
+        saids = [self._bounded(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
+        return build_response(self.agent, self.message, [*saids, self._troubled()], self._notice)
+
+    def _bounded(self, fire: EventFire, said: Reply) -> Reply:
+        """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
+        from hookrun.agents.formats import Reply, join_paragraphs
+
+        if fire.event not in STOP_EVENTS:
+            return said
+        from hookrun import state
+
+        home, which = fire.invocation.home, _which(fire.event, fire.context)
+        if said.action != "block":
+            state.reset_stop_blocks(home, self.message.session_id, which)
+            return said
+        if state.count_stop_block(home, self.message.session_id, which):
+            return said
+        told = f"it was kept from ending {state.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
+
+    def _troubled(self) -> Reply:
+        """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
+        from hookrun.agents.formats import Reply
+
+        command = self.invocation
+        texts = [*self.trouble, *(command.problems if command is not None else ())]
+        if not texts:
+            return Reply()
+        text = f"hookrun itself is in trouble: {'; '.join(texts)}"
+        settings = command.settings if command is not None else {}
+        if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
+            return Reply("block", text)
+        return Reply(user_message=text if self._can_be_told() and self._first_time(text) else None)
+
+    def _can_be_told(self) -> bool:
+        """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
+        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
+        return form is not None and not form.capabilities.isdisjoint(("user_message", "context"))
+
+    def _notice(self, names: list[str]) -> str | None:
+        """Return what the person is told of degradations that this session has not seen yet."""
+        from hookrun.agents.reply import DEGRADATIONS
+
+        new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
+        if not new:
+            return None
+        told = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
+        return f"hookrun: {self.agent.DISPLAY_NAME} cannot say all of this at {self.message.native}: {told}"
+
+    def _first_time(self, cause: str) -> bool:
+        from hookrun.state import mark_notice_shown
+
+        home = self.invocation.home if self.invocation is not None else None
+        return home is None or mark_notice_shown(home, self.message.session_id, cause)
+
+    def _load_settings(self, command: FireInvocation) -> None:
+        """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
+        try:
+            self._load(command)
+        except Exception as error:
+            self.trouble.append(internal_error(error))
+
+    def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
+        from hookrun.explain import explain_answer
+        from hookrun.text import write_stderr
+
+        lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
+        problems = self.invocation.problems if self.invocation is not None else []
+        lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  left to another: {self.skipped}"] if self.skipped else []
+        write_stderr("\n".join(lines))
+
+    # --- what is kept
+
+    def _audit(self, status: int, answer: AgentResponse | None) -> None:
+        """Keep a record of each fire. Nothing that goes wrong here changes the answer."""
+        command = self.invocation
+        if command is None:
+            return
+        degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
+        error = audit.redacted("; ".join(self.trouble)) if self.trouble else None
+        try:
+            fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
+            if not fires and (error is not None or command.problems or self.skipped):
+                fires = [(self._unfired(command), None)]
+            records: list[dict[str, object]] = []
+            for fire, verdict in fires:
+                records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
+                error, degraded = None, []
+            if records:
+                command.write_audit(records)
+        except Exception as failed:
+            command.warnings.append(internal_error(failed))
+
+    def _unfired(self, command: FireInvocation) -> EventFire:
+        """Return a fire that did not come to pass, for the record."""
+        fire = EventFire(command, self.message.event)
+        fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
+        return fire
+
+
+def _which(event: str, context: Mapping[str, object]) -> str:
+    """Return which stop this is: that of the turn, or that of one subagent."""
+    return f"{event} {context.get('agent_id') or ''}"
+
+
+def _matters(fire: EventFire, verdict: Verdict) -> bool:
+    """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
+    if fire.chain is None:
+        return False
+    texts = verdict.message or verdict.additional_context or verdict.system_message
+    return bool(verdict.action != "continue" or texts or fire.event in STOP_EVENTS)

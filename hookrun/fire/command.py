@@ -1,0 +1,256 @@
+"""The hot path, `hookrun fire`: what the command line says, and the answer to a person or a program.
+
+Every import here is paid on each tool call: what a fire without a matching hook does not need is imported further down.
+What is answered to an agent (`--agent`) is agent_fire.py's.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import audit, context as contexts
+from hookrun.config.discovery import NoHomeError, home_directory
+from hookrun.fastjson import dumps
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.model import PRECEDENCE, Verdict
+from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
+
+GO_ON, TROUBLE, REFUSED = 0, 1, 2
+"""Exit statuses: go on; hookrun itself could not work; do not."""
+
+HELP = """\
+Usage: hookrun fire EVENT [OPTIONS]
+       hookrun fire --agent NAME [EVENT] [OPTIONS]
+
+Run the hooks declared for EVENT on a JSON context and print the combined verdict as one line of JSON.
+With --agent: read the agent's own message and answer it in the agent's own words.
+
+Options:
+  --ctx FILE          the context; - or none: stdin
+  --config FILE       a declaration file in the place of the project's own
+  --deadline SECONDS  what has not answered by then is a timeout
+  --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
+  --agent NAME        claude, codex, gemini, qwen, copilot, cline or opencode; see docs/agents.md
+  --scope SCOPE       with --agent: project in a project's wiring, which is silent where the user's own answers
+  --probe DIR         with --agent: only what DIR declares as a home is in force, as in hookrun doctor --prove
+  --trust DIGEST,...  hooks of the project that count as approved; only --agent asks for approval
+  --explain           on stderr: every hook considered, why it ran or not, its answer, its time
+  -h, --help          this text
+
+Exit status: 0 go on (continue, allow, modify), 2 do not (block, skip, ask, stop; why is on stderr too),
+1 hookrun itself could not work (one line on stderr says why). With --agent it is 0: the answer is on stdout.
+
+Environment: HOOKRUN=0 switches every hook off, HOOKRUN_SKIP=NAME,NAME these. Neither counts with --agent.
+
+Examples:
+  hookrun fire pre_tool_use --ctx ctx.json
+  echo '{"tool_name": "bash", "tool_args": {"command": "ls"}}' | hookrun fire pre_tool_use --explain
+"""
+
+
+class FireOptions:
+    """What the command line says."""
+
+    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "scope", "trust")
+
+    def __init__(self) -> None:
+        self.event = ""
+        self.agent: str | None = None
+        self.ctx = "-"
+        self.config: str | None = None
+        self.deadline: float | None = None
+        self.home: str | None = None
+        self.probe: str | None = None
+        self.scope: str | None = None
+        self.explain = False
+        self.trust: list[str] = []
+
+
+TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"})
+
+
+def parse_arguments(argv: list[str]) -> FireOptions:
+    """Return what the arguments after `fire` say. Raises TroubleError for what they cannot say."""
+    options = FireOptions()
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if name in TAKE_VALUE:
+            if not equals:
+                if not rest:
+                    msg = f"fire: {name} needs a value; see hookrun fire --help"
+                    raise FireError(msg)
+                value = rest.pop(0)
+            if name == "--trust":
+                options.trust += _digests(value)
+            else:
+                setattr(options, name[2:], _seconds(value) if name == "--deadline" else value)
+        elif word == "--explain":
+            options.explain = True
+        elif word.startswith("-") and word != "-":
+            msg = f"fire: unknown option {word}; known: {', '.join(sorted(TAKE_VALUE))}, --explain, --help"
+            raise FireError(msg)
+        elif options.event:
+            msg = f"fire: unexpected argument {word}: the event is {options.event} already"
+            raise FireError(msg)
+        else:
+            options.event = word
+    if not options.event and options.agent is None:
+        msg = "fire: no event given, expected for example: hookrun fire pre_tool_use --ctx ctx.json"
+        raise FireError(msg)
+    return options
+
+
+def _digests(text: str) -> list[str]:
+    digests = [each.strip() for each in text.split(",") if each.strip()]
+    for digest in digests:
+        if not digest.startswith("sha256:"):
+            msg = f"fire: --trust has {digest!r}, expected sha256:...; hookrun trust --digest prints them"
+            raise FireError(msg)
+    return digests
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        msg = f"fire: --deadline is {text!r}, expected seconds greater than 0"
+        raise FireError(msg)
+    return seconds
+
+
+def agent_named(argv: list[str]) -> str | None:
+    """Return the agent that the arguments name, whatever else is wrong with them."""
+    for index, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if name == "--agent":
+            return value if equals else (argv[index + 1] if index + 1 < len(argv) else "")
+    return None
+
+
+class ProgramFire:
+    """One fire for a person or a program, from the command line to the exit status."""
+
+    def __init__(self, options: FireOptions) -> None:
+        self.options = options
+        home = named_home(options.home) if options.home else home_directory()
+        self.invocation = FireInvocation(home, deadline=options.deadline)
+        self.fire = EventFire(self.invocation, options.event)
+
+    def run(self) -> int:
+        """Do it all and return the exit status."""
+        command = self.invocation
+        try:
+            verdict = self._verdict()
+        except (FireError, contexts.ContextError) as error:
+            return self._trouble(str(error))
+        except RecursionError:
+            return self._trouble("the context is nested too deeply to be worked on")
+        refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
+        status = REFUSED if refused else TROUBLE if command.problems else GO_ON
+        if command.interrupted:
+            print_error(f"interrupted by signal {command.interrupted}: every hook was ended")
+            status = status if refused else 128 + command.interrupted
+        if status in (GO_ON, REFUSED):
+            status = self._answer(verdict, status)
+        self._tell()
+        if refused and verdict.message:
+            write_stderr(verdict.message)
+        if self.options.explain:
+            self._explain(verdict)
+        self._audit(status, verdict)
+        return status
+
+    def _verdict(self) -> Verdict:
+        if self.invocation.disabled:
+            contexts.drain_stdin()
+            print_error("HOOKRUN=0: every hook is switched off")
+            return Verdict()
+        self.invocation.load(_working_directory(), self.options.config)
+        self.fire.event = self.invocation.resolve_event(self.options.event)
+        data = self.invocation.read_context(self.options.ctx)
+        contexts.check(data, "stdin" if self.options.ctx == "-" else self.options.ctx)
+        for doubt in contexts.suspicious_fields(data, self.fire.event):
+            print_error(doubt)
+        return self.fire.run(data)
+
+    def _answer(self, verdict: Verdict, status: int) -> int:
+        """Print the verdict; return the exit status, which is TROUBLE when a word that matters could not be said."""
+        chain = self.fire.chain
+        data = verdict.to_dict()
+        data["request_id"] = self.fire.request_id
+        data["hooks"] = [run.summary() for run in chain.runs] if chain is not None else []
+        error = write_all(1, dumps(data).encode("ascii") + b"\n")
+        if error is None:
+            return status
+        print_error(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
+        return TROUBLE if status == GO_ON and verdict.action != "continue" else status
+
+    def _tell(self) -> None:
+        """Say what is wrong with declarations and what hooks failed."""
+        for problem in self.invocation.problems:
+            print_error(problem)
+        for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
+            print_error(f"hook {each}")
+        for run in self.fire.chain.runs if self.fire.chain is not None else ():
+            if run.failure is not None:
+                print_error(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}")
+            for note in run.notes:
+                print_error(f"hook {run.hook.name}: {note}")
+
+    def _explain(self, verdict: Verdict) -> None:
+        from hookrun.explain import explain
+
+        write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
+
+    def _trouble(self, message: str) -> int:
+        if self.options.ctx == "-":
+            contexts.drain_stdin()
+        self._tell()
+        print_error(message)
+        self._audit(TROUBLE, None, error=audit.redacted(message))
+        return TROUBLE
+
+    def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
+        """Keep a record of it all. Nothing that goes wrong here changes the answer."""
+        try:
+            self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
+        except Exception as error:
+            print_error(f"the audit could not be written: {internal_error(error)}")
+        for warning in self.invocation.warnings:
+            print_error(warning)
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def main(argv: list[str]) -> int:
+    """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
+    ensure_standard_streams()
+    if "-h" in argv or "--help" in argv:
+        return TROUBLE if write_all(1, HELP.encode()) else GO_ON
+    options: FireOptions | None = None
+    try:
+        options = parse_arguments(argv)
+        if options.agent is None:
+            return ProgramFire(options).run()
+        trouble = ""
+    except (FireError, NoHomeError) as error:
+        trouble = str(error)
+    except Exception as error:  # no traceback ever reaches an agent
+        trouble = internal_error(error)
+    agent = agent_named(argv)
+    if agent is not None:
+        from hookrun.fire.agent import run
+
+        return run(agent, options or FireOptions(), trouble)
+    contexts.drain_stdin()
+    print_error(trouble)
+    return TROUBLE

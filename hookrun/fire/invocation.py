@@ -1,0 +1,324 @@
+"""One fire: what is declared is loaded, what applies is run in order, what came of it is kept. Nobody is told yet.
+
+`Command` is one call of `hookrun fire` and what all its fires share; `Fire` is one event on one context.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+
+from hookrun import audit, context as contexts, state
+from hookrun.config import cache
+from hookrun.config.discovery import claude_directory, find, find_user_layer
+from hookrun.events import UnknownEventError, resolve_event
+from hookrun.model import Interrupted, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrun.config.cache import Compiled, Declared
+    from hookrun.config.discovery import ConfigFiles
+    from hookrun.engine import HookChain
+    from hookrun.model import Hook, Outcome
+    from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.approvals import UserDecisions
+
+REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
+"""Events at which a refusal keeps something from happening."""
+
+
+class FireError(Exception):
+    """hookrun itself cannot work; the message says why and what to do."""
+
+
+class FireInvocation:
+    """One call of `hookrun fire`: the declarations in force, the time that is left, what is wrong, what is kept.
+
+    `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
+    environment may be a project's word: for an agent the switches HOOKRUN and HOOKRUN_SKIP do not count. `deadline` is
+    seconds from now. `problems` is what is wrong with declarations, a line each; `warnings` are for people only.
+    `trusted` are digests of a project's hooks that count as approved. `watch` is shown what hooks were given and how
+    they ended, where somebody wants to see that.
+    """
+
+    def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
+        self.started = monotonic()
+        self.deadline = self.started + deadline if deadline else float("inf")
+        self.home = home
+        self.agent = agent
+        self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
+        self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
+        self.trusted: list[str] = []
+        self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
+        self.settings: dict[str, object] = {}
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self.config_files: ConfigFiles | None = None
+        self.compiled: Compiled | None = None
+        self.interrupted = 0
+        self.waited = 0.0
+
+    def load(self, cwd: str | None, config: str | None = None) -> None:
+        """Load what is declared for a directory, None where it is gone; `config` stands in for the project's files."""
+        if cwd is None:
+            self.problems.append(
+                "the working directory does not exist any more: the project's hooks are unknown; fire from another"
+            )
+        if config is not None:
+            config = os.path.normpath(os.path.join(cwd or "/", config))
+        claude = claude_directory(self.home) if self.agent is None else None
+        self._compile(find(cwd, self.home, config=config, claude=claude))
+
+    def load_user_layer(self) -> None:
+        """Load what the home declares and nothing else."""
+        self._compile(find_user_layer(self.home))
+
+    def _compile(self, found: ConfigFiles) -> None:
+        self.config_files = found
+        self.compiled = cache.load(found)
+        if self.compiled is not None:
+            self.problems += self.compiled.problems
+            self.settings = self.compiled.settings
+
+    def read_context(self, source: str) -> dict[str, object]:
+        """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
+        if source != "-":
+            return contexts.from_file(source, self.deadline)
+        begun = monotonic()
+        try:
+            return contexts.from_stdin(self.deadline)
+        finally:
+            self.waited += monotonic() - begun
+
+    def resolve_event(self, given: str) -> str:
+        """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
+        try:
+            return resolve_event(given, self.compiled.events if self.compiled is not None else ())
+        except UnknownEventError as error:
+            raise FireError(f"{error}; a program's own events are declared under hookrun.events") from None
+
+    def project_root(self) -> str:
+        """Return the project's root: where its declarations lie, else the repository, else where we are."""
+        if self.compiled is not None and self.compiled.root is not None:
+            return self.compiled.root
+        if self.config_files is not None:
+            return self.config_files.repository or self.config_files.cwd or "/"
+        return "/"
+
+    def write_audit(self, records: list[dict[str, object]]) -> None:
+        """Write records to the audit. Nothing that goes wrong here changes an answer."""
+        error = audit.write(self.home, records, self.settings.get("audit"))
+        if error is not None:
+            self.warnings.append(f"the audit could not be written: {error}")
+
+
+def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
+    """Nobody wants to see it."""
+
+
+class EventFire:
+    """One event on one context. `chain` is what the hooks did, None where none ran."""
+
+    def __init__(self, command: FireInvocation, event: str) -> None:
+        self.invocation = command
+        self.event = event
+        self.request_id = os.urandom(8).hex()
+        self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
+        self.candidates: Declared | None = None
+        self.chain: HookChain | None = None
+        self.trust: UserDecisions | None = None
+
+    def run(self, data: Mapping[str, object]) -> Verdict:
+        """Run what applies to a context and return what it comes to. Raises TroubleError."""
+        compiled, found = self.invocation.compiled, self.invocation.config_files
+        cwd = found.cwd if found is not None else None
+        self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
+        if compiled is None:
+            return Verdict()
+        self.candidates = compiled.candidates(self.event)
+        if not any(self.candidates.selects(i, self.context) for i in range(len(self.candidates))):
+            return Verdict()
+        return self._run_hooks(self.candidates)
+
+    def _run_hooks(self, candidates: Declared) -> Verdict:
+        from hookrun.engine import HookChain
+        from hookrun.process.loop import SLOW, Loop
+        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.runner import ProcessRunner
+        from hookrun.process.spawn import catch_signals, release_signals, set_cloexec_on_inherited
+
+        command = self.invocation
+        if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
+            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
+        set_cloexec_on_inherited()
+        around = HookEnvironment(
+            self.context,
+            project=command.project_root(),
+            request_id=self.request_id,
+            project_env_policy=command.settings.get("project_env_policy"),
+            home=command.home if command.agent is not None else None,
+        )
+        self.trust = trust = self._trust(around)
+        loop = Loop(
+            deadline=command.deadline,
+            wake=catch_signals(),
+            on_slow=self._record_start,
+            slow_at=command.started + SLOW,
+        )
+        runner = ProcessRunner(
+            around,
+            loop,
+            locks=state.state_dir(command.home) + "/locks",
+            on_background_end=self._record_background,
+            trust=trust,
+        )
+
+        def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
+            begun = monotonic()
+            try:
+                outcomes = runner(jobs)
+            finally:
+                command.waited += monotonic() - begun
+            command.on_outcomes(jobs, outcomes)
+            return outcomes
+
+        skipped = {name.strip() for name in (command.skip or "").split(",")}
+
+        def off(hook: Hook) -> str | None:
+            if hook.name in skipped:
+                return "HOOKRUN_SKIP names it"
+            return trust.why_off(hook) if trust is not None else None
+
+        self.chain = HookChain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
+        try:
+            self.chain.run(timed)
+        except Interrupted as interrupted:
+            command.interrupted = interrupted.signal
+        except ValueError as error:
+            command.problems.append(f"the context cannot be given to a hook: {error}")
+        except Exception as error:
+            command.problems.append(internal_error(error))
+        finally:
+            release_signals()
+        if trust is not None:
+            try:
+                self._tell_of_trust(self.chain, trust)
+            except Exception as error:
+                command.problems.append(internal_error(error))
+        self._tell_what_is_lost(self.chain)
+        return self.chain.combine()  # what has been refused so far stays refused
+
+    def _keep_text(self, text: str) -> str | None:
+        from hookrun.state import save_overflow_text
+
+        return save_overflow_text(self.invocation.home, text)
+
+    def _tell_what_is_lost(self, chain: HookChain) -> None:
+        """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
+        if self.invocation.agent is None:
+            return
+        for run in chain.runs:
+            for each in run.lost:
+                if self._first_time(f"lost {run.hook.location()} {run.hook.name}: {each}"):
+                    chain.notes.append(f"hook {run.hook.name}: {each}")
+
+    def _first_time(self, cause: str) -> bool:
+        """Tell whether the person has not heard of a cause in this session."""
+        from hookrun.state import mark_notice_shown
+
+        session = self.context.get("session_id")
+        return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
+
+    def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
+        """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
+
+        What tells the depth is a variable, and a project could set it so that no guard is asked any more.
+        """
+        msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
+        if self.invocation.agent is None or self.event not in REFUSABLE:
+            raise FireError(msg)
+        self.chain = chain
+        return Verdict("block", msg)
+
+    # --- what a person has decided
+
+    def _trust(self, around: HookEnvironment) -> UserDecisions | None:
+        """Return who is asked about each hook: for a person, only what they have switched off."""
+        command = self.invocation
+        if command.agent is not None:
+            from hookrun.trust.approvals import Approvals
+
+            return Approvals(command.home, command.project_root(), around, command.settings, given=command.trusted)
+        if not os.path.lexists(state.data_dir(command.home)):
+            return None
+        from hookrun.trust.approvals import UserDecisions
+
+        return UserDecisions(command.home, command.project_root(), around, command.settings)
+
+    def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
+        """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
+
+        These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
+        """
+        trust.keep()
+        if self.invocation.agent is None:
+            return
+        chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
+        for run in chain.runs:
+            failure = run.failure
+            if failure is not None and failure.kind in ("untrusted", "declaration"):
+                new = self._first_time(f"{failure.kind} {run.hook.location()} {run.hook.name}: {failure.detail}")
+                told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
+                run.verdict.system_message = told if new else None
+
+    # --- what is kept
+
+    def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
+        """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
+        command = self.invocation
+        total = monotonic() - command.started
+        return audit.fire_records(
+            self.chain.runs if self.chain is not None else [],
+            self.context,
+            action=verdict.action if verdict is not None else None,
+            declared=len(self.candidates) if self.candidates is not None else 0,
+            ms=total * 1000,
+            own_ms=round((total - command.waited) * 1000, 1),
+            problems=command.problems,
+            off=command.disabled,
+            skipped=command.skip,
+            switched_off=self.trust.switched_off() if self.trust is not None else None,
+            interrupted=command.interrupted or None,
+            keep_context=command.settings.get("record_context"),
+            **more,
+        )
+
+    def _record_start(self) -> None:
+        """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
+        self.invocation.write_audit([audit.record("start", self.context, pid=os.getpid())])
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
+
+
+def named_home(path: str) -> str:
+    """Return the absolute path of the directory that --home names. Raises TroubleError when there is none."""
+    try:
+        path = os.path.abspath(path)
+    except OSError:
+        msg = f"{path}: the working directory does not exist any more: give an absolute path"
+        raise FireError(msg) from None
+    if not os.path.isdir(path):
+        msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
+        raise FireError(msg)
+    return path
+
+
+def internal_error(error: Exception) -> str:
+    """Return what to say of a mistake of ours; HOOKRUN_DEBUG shows where it was made."""
+    if os.environ.get("HOOKRUN_DEBUG"):
+        sys.excepthook(type(error), error, error.__traceback__)
+    return f"internal error, please report it: {type(error).__name__}: {error}"

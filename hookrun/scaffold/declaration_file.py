@@ -1,0 +1,180 @@
+"""Find and edit the file that declares the hooks of a project or user, and write it with others or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.config import parse, parse_yaml
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
+from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, config_directory, find
+from hookrun.config.load import load_config
+from hookrun.config.parse import YAML_SUFFIXES, Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook
+from hookrun.edit import editor_for
+from hookrun.edit.file_change import FileChange, existing
+from hookrun.edit.span_editor import EditError
+from hookrun.files import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrun.config.config_file import ConfigFile
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.parse import KeyPath
+    from hookrun.edit.json_edit import Json
+    from hookrun.edit.yaml_edit import Yaml
+
+NEW_FILE = {"json": 0, "yaml": 1}
+"""Format -> index of the name of a new file in a layer."""
+
+
+class ScaffoldError(Exception):
+    """A hook cannot be written; nothing was changed. The message says where, what is wrong and what to do."""
+
+
+class DeclarationFile:
+    """A declaration file with edits that are not written yet. The file at `path` may not exist.
+
+    `root` is its directory, `layer` is project or user, `events` are the events of a program that it declares.
+    """
+
+    def __init__(self, path: str, layer: str, events: list[str]) -> None:
+        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if it cannot be read."""
+        self.path = path
+        self.layer = layer
+        self.root = os.path.dirname(path)
+        self.events = events
+        self._now = existing(path)
+        file = load_file(path, layer) if self._now.data is not None else None
+        _refuse_broken(file)
+        self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
+        self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
+        text = self._now.text() if file is not None else ""
+        self._text = editor_for(path, text)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the file does not exist yet."""
+        return self._now.data is None
+
+    @property
+    def entries(self) -> list[object]:
+        """The declared hooks in order."""
+        data = self._text.data
+        found = data.get("hooks") if isinstance(data, dict) else None
+        if isinstance(found, dict):
+            found = found.get("hooks")
+        return found if isinstance(found, list) else []
+
+    def named(self, name: str) -> bool:
+        """Return whether a hook has this name."""
+        return name in explicit_names(self.entries)
+
+    def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
+        """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
+        whole = self._text.data
+        if not isinstance(whole, dict) or self._entries_path[0] not in whole:
+            self._edit(lambda text: text.add((), [entry], "hooks"), entry)
+        else:
+            self._edit(lambda text: text.add(self._entries_path, entry), entry)
+        return self._checked(len(self.entries) - 1)
+
+    def replace(self, index: int, entry: Mapping[str, object]) -> list[Diagnostic]:
+        """Replace a hook and return warnings about the new one. Raises ScaffoldError if it is invalid."""
+        self._edit(lambda text: text.set((*self._entries_path, index), entry), entry)
+        return self._checked(index)
+
+    def remove(self, index: int) -> None:
+        """Remove a hook. Raises ScaffoldError."""
+        self._edit(lambda text: text.remove((*self._entries_path, index)), None)
+
+    def change(self) -> FileChange:
+        """Return the change of the file, to show or to write."""
+        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
+
+    def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
+        try:
+            self._text = edit(self._text)
+        except EditError:
+            what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
+            raise ScaffoldError(
+                f"{self.path}: found hooks that cannot be edited in their place, expected a plain list under hooks; "
+                f"make the change {what}"
+            ) from None
+
+    def _document(self) -> Document:
+        read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
+        return Document(self.path, self._text.text, read(self._text.text))
+
+    def _checked(self, index: int) -> list[Diagnostic]:
+        """Return the warnings about a hook. Raises ScaffoldError with the first error."""
+        entries = self.entries
+        others = [entry for at, entry in enumerate(entries) if at != index]
+        names = explicit_names(others)
+        scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
+        problems = validate_hook(self._document(), (*self._entries_path, index), entries[index], scope).problems
+        for problem in problems:
+            if problem.severity == "error":
+                raise ScaffoldError(f"{problem}; nothing was written")
+        return problems
+
+
+def _refuse_broken(file: ConfigFile | None) -> None:
+    """Raise ScaffoldError for a file that cannot be edited safely."""
+    if file is None:
+        return
+    errors = [problem for problem in file.problems if problem.severity == "error"]
+    if errors:
+        raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
+    if file.handlers is not None:
+        raise ScaffoldError(
+            f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as hookrun "
+            "migrate --json shows them: nothing was written"
+        )
+
+
+def project_file(directory: str, home: str, form: str | None = None) -> DeclarationFile:
+    """Return the file that declares the hooks of the project around a directory; `form` is json, yaml or None.
+
+    In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
+    directory itself if there is no repository. Raises ScaffoldError and FileError.
+    """
+    found = find(directory, home)
+    declared = load_config(found).declarations
+    root = declared.root or found.repository or directory
+    paths = [os.path.join(root, name) for name in PROJECT_FILES]
+    return DeclarationFile(_chosen(paths, "project", form), "project", declared.events)
+
+
+def user_file(home: str, form: str | None = None) -> DeclarationFile:
+    """Return the file that declares the user's own hooks. Raises ScaffoldError and FileError."""
+    paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
+    return DeclarationFile(_chosen(paths, "user", form), "user", [])
+
+
+def _chosen(paths: list[str], layer: str, form: str | None) -> str:
+    """Return the path to write, of those that a declaration file can have."""
+    there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
+    chosen = next((file.path for file in there if file.has_hooks), None)
+    chosen = chosen or next((file.path for file in there if file.is_effective), None)
+    if chosen is None:
+        by_form = paths[NEW_FILE[form or "json"]]
+        return there[0].path if there and form is None else by_form
+    if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
+        raise ScaffoldError(
+            f"{chosen}: found declarations in it, expected none beside {quote(form)}: hooks of a project stand in one "
+            f"file; leave --{form} out"
+        )
+    return chosen
+
+
+def check_within(path: str, root: str) -> None:
+    """Raise ScaffoldError for a path that symbolic links lead out of its directory."""
+    real = os.path.realpath(path)
+    if not is_within(real, os.path.realpath(root)):
+        raise ScaffoldError(
+            f"{path}: found a link out of {root}, to {real}, expected a place in it; put a directory in its place"
+        )

@@ -1,0 +1,292 @@
+"""Plan a new hook from a template: its declaration, its script and its cases. Nothing is written here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hookrun.config.diagnostics import quote
+from hookrun.edit.file_change import FileChange, existing
+from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.config.diagnostics import Diagnostic
+
+TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
+SECTION = "==== "
+HOOKS_DIRECTORY = "hooks"
+"""The directory of a project for the scripts and cases of its hooks."""
+
+TIMEOUT = 10
+HOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+CASES_SUFFIX = ".hooktest.yaml"
+ANY_TOOL = "some_tool"
+"""The name of a tool in a case if the matcher names none."""
+SET = re.compile(r"\[(!?)(.)[^\]]*\]")
+"""A character set of a glob, such as `[abc]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language for hooks: the suffix of its files, the program it needs, the command that builds a hook."""
+
+    suffix: str
+    program: str
+    build: str = ""
+
+
+LANGUAGES = {
+    "sh": Language(".sh", "sh"),
+    "python": Language(".py", "python3"),
+    "node": Language(".mjs", "node"),
+    "ruby": Language(".rb", "ruby"),
+    "go": Language(".go", "go", "go build -o {directory}/{name} {directory}/{name}.go"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a template does: default name, description and matcher, and the effect of a failure.
+
+    `args` are arguments that the hook allows, for cases of its conditions.
+    """
+
+    name: str
+    description: str
+    matcher: str | None = None
+    on_failure: str = "continue"
+    args: dict[str, str] = field(default_factory=dict)
+
+
+PURPOSES = {
+    "command": Purpose("block-rm-rf", "Refuses rm -rf.", "bash", "block", {"command": "ls -l"}),
+    "file": Purpose("protect-env", "Keeps files with secrets from the agent.", "write|edit|delete", "block",
+                    {"file_path": "src/main.c"}),
+    "edited": Purpose("no-conflict-markers", "Tells the model of conflict markers that it left in a file.",
+                      "write|edit", args={"file_path": "notes.txt"}),
+    "prompt": Purpose("house-rules", "Gives the model a rule of the house with every prompt."),
+    "stop": Purpose("finish-the-job", "Sends the model back to work when its answer says that something is to do."),
+    "session": Purpose("read-the-rules", "Tells the model where the project's rules are."),
+    "notice": Purpose("tell-me", "Tells the person what happens."),
+}  # fmt: skip
+"""Section of the templates -> its purpose."""
+
+GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
+EDITED = frozenset({"post_tool_use", "file_changed"})
+FILE_TOOLS = frozenset({"write", "edit", "delete", "read"})
+OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop", "session_start": "session"}
+
+
+@dataclass(frozen=True, slots=True)
+class HookTemplateRequest:
+    """The hook to make. `name` and `matcher` default to those of the template for the event."""
+
+    language: str
+    event: str = "pre_tool_use"
+    matcher: str | None = None
+    when: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    form: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HookPlan:
+    """The files to write (`changes`), the names of the hooks they declare, and warnings about them.
+
+    `declaring` is the file with the declaration; `build` is the command that makes the program, if one is needed.
+    """
+
+    declaring: DeclarationFile
+    names: list[str]
+    changes: list[FileChange]
+    warnings: list[Diagnostic] = field(default_factory=list)
+    build: str = ""
+
+
+def canonical_event(name: str, own: list[str]) -> str:
+    """Return the canonical name of an event, which may be one of a program's `own`. Raises ScaffoldError."""
+    try:
+        return resolve_event(name, own)
+    except UnknownEventError as error:
+        raise ScaffoldError(str(error)) from None
+
+
+def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPlan:
+    """Return the plan for a hook in the project around a directory.
+
+    Raises ScaffoldError if it cannot be made, for example because its script exists, and FileError for a file that
+    cannot be read.
+    """
+    declaring = project_file(directory, home, request.form)
+    root = declaring.root
+    event = canonical_event(request.event, declaring.events)
+    purpose = purpose_of(event, request.matcher)
+    entry = _entry(request, event, purpose, declaring)
+    name = str(entry["name"])
+    language = LANGUAGES[request.language]
+    script = os.path.join(root, HOOKS_DIRECTORY, name + language.suffix)
+    tests = os.path.join(root, HOOKS_DIRECTORY, name + CASES_SUFFIX)
+    built = [os.path.join(root, HOOKS_DIRECTORY, name)] if language.build else []
+    for path in (script, tests, *built):
+        check_within(os.path.dirname(path), root)
+        if os.path.lexists(path):
+            raise ScaffoldError(f"{path}: found a file, expected none of this name yet; choose another name")
+    warnings = declaring.add(entry)
+    values = {"name": name, "description": str(entry["description"]), "event": event}
+    config = os.path.relpath(declaring.path, os.path.dirname(tests))
+    changes = [
+        FileChange(script, existing(script), render_script(request.language, purpose, values).encode(), mode=0o755),
+        FileChange(tests, existing(tests), render_cases(purpose, entry, config).encode()),
+        declaring.change(),
+    ]
+    build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
+    return HookPlan(declaring, [name], changes, warnings, build)
+
+
+def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:
+    """Return the declaration, with its fields in reading order."""
+    template, language = PURPOSES[purpose], LANGUAGES[request.language]
+    name = request.name or unused_name(template.name, declaring)
+    if not HOOK_NAME.fullmatch(name):
+        raise ScaffoldError(f"found the name {quote(name)}, expected letters, digits, -, _ and . (it names files too)")
+    if declaring.named(name):
+        raise ScaffoldError(
+            f"{declaring.path}: found a hook {quote(name)} already, expected a new name; choose another"
+        )
+    matcher = request.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
+    command = f"./{HOOKS_DIRECTORY}/{name}{'' if language.build else language.suffix}"
+    entry: dict[str, object] = {"name": name, "description": template.description, "event": event}
+    if matcher is not None:
+        entry["matcher"] = matcher
+    if request.when:
+        entry["when"] = dict(request.when)
+    entry |= {"command": command, "timeout": TIMEOUT}
+    if template.on_failure != "continue":
+        entry["on_failure"] = template.on_failure
+    return entry
+
+
+def unused_name(name: str, declaring: DeclarationFile) -> str:
+    """Return the name, with a number if a hook already has it."""
+    free, number = name, 1
+    while declaring.named(free):
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def purpose_of(event: str, matcher: str | None) -> str:
+    """Return the key in PURPOSES for a canonical event and a matcher."""
+    tools = set(matcher.split("|")) if matcher is not None else set()
+    if event in GUARDING:  # a guard fails on a call that it does not know: it is for these tools and no other
+        if tools <= {"bash"}:
+            return "command"
+        return "file" if tools <= FILE_TOOLS else "notice"
+    if event in EDITED:
+        return "edited" if tools <= FILE_TOOLS else "notice"
+    return OTHERS.get(event, "notice")
+
+
+def render_script(language: str, purpose: str, values: dict[str, str]) -> str:
+    """Return the text of a hook's script. `values` are its name, description and event."""
+    sections = _sections(language)
+    text = _fill(sections["frame"], "imports", sections.get(f"{purpose} imports", ""))
+    return _with_values(_fill(text, "judge", sections[purpose]), values)
+
+
+def template_cases(purpose: str, values: dict[str, str]) -> str:
+    """Return the cases that the script of this purpose passes, as items of a YAML list."""
+    return _with_values(_sections("cases")[purpose], values)
+
+
+def _fill(text: str, place: str, lines: str) -> str:
+    """Replace the line `{{place}}` with these lines; without any, remove it and the empty line after it."""
+    mark = f"{{{{{place}}}}}\n"
+    return text.replace(mark, lines) if lines else text.replace(f"{mark}\n", "")
+
+
+def _with_values(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{{{name}}}}}", value)
+    return text
+
+
+@cache
+def _sections(name: str) -> dict[str, str]:
+    with open(os.path.join(TEMPLATES_DIRECTORY, f"{name}.txt"), encoding="utf-8") as file:
+        text = file.read()
+    parts = [part.partition("\n") for part in f"\n{text}".split(f"\n{SECTION}")[1:]]
+    return {title: body if body.endswith("\n") else f"{body}\n" for title, _, body in parts}
+
+
+def render_cases(purpose: str, entry: Mapping[str, object], config: str) -> str:
+    """Return the file of cases for a new declaration; `config` is the path from there to the declaration file."""
+    event, name = str(entry["event"]), str(entry["name"])
+    tools = _tools(purpose, entry) if event in WITH_TOOL else []
+    defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
+    when = entry.get("when")
+    if isinstance(when, dict):
+        body = _of_conditions(purpose, when)
+    else:
+        body = template_cases(purpose, {"event": event}) + "".join(_of_tool(purpose, tool) for tool in tools[1:])
+    head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
+    return f"# What {name} does, case by case: hookrun test\n{head}{body}"
+
+
+def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
+    """Return a tool for each alternative of the declaration's matcher."""
+    matcher = entry.get("matcher", PURPOSES[purpose].matcher)
+    return [example(each) or ANY_TOOL for each in str(matcher).split("|")] if matcher is not None else []
+
+
+def _of_tool(purpose: str, tool: str) -> str:
+    """Return a case in which the hook runs for one more tool."""
+    args = _fields({"tool_args": dict(PURPOSES[purpose].args)})
+    return f"  - name: {tool} is looked at too\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
+
+
+def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:
+    """Return one case that meets all conditions, and one in which the first is not met."""
+    met: dict[str, object] = {"tool_args": dict(PURPOSES[purpose].args)}
+    for path, pattern in when.items():
+        _put(met, path.split("."), example(str(pattern)))
+    first = next(iter(when))
+    unmet = json.loads(json.dumps(met))
+    _put(unmet, first.split("."), None)
+    return (
+        f"  - name: it runs where its conditions are met\n{_fields(met)}    expect: {{failure: null, fired: true}}\n"
+        f"  - name: it does not run without {first}\n{_fields(unmet)}    expect: {{fired: false}}\n"
+    )
+
+
+def _put(context: dict[str, object], path: list[str], value: str | None) -> None:
+    for step in path[:-1]:
+        inner = context.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        context = inner
+    context[path[-1]] = value
+
+
+def _fields(context: Mapping[str, object]) -> str:
+    args = context["tool_args"]
+    others = {key: value for key, value in context.items() if key != "tool_args"}
+    lines = f"    args: {_flow(args)}\n" if args else ""
+    return lines + (f"    context: {_flow(others)}\n" if others else "")
+
+
+def _flow(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def example(pattern: str) -> str:
+    """Return a string that a glob matches: empty for `*`, one character for `?` and for a set."""
+    plain = SET.sub(lambda found: "x" if found.group(1) else found.group(2), pattern)
+    return plain.replace("*", "").replace("?", "x")

@@ -1,0 +1,404 @@
+"""Hold the results of cases, compare them with what was expected, and compute what they cover."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookrun.conditions import TOOL_NAMES
+from hookrun.globs import glob
+from hookrun.verdicts import json_equal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.model import Hook, HookResult, Verdict
+    from hookrun.testing.cases import Case
+    from hookrun.testing.sandbox import CaseConfig
+
+MAX_STDERR_LINES = 10
+"""Lines of a hook's stderr that are shown: the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookFailure:
+    """A hook that failed, the kind of failure, and its detail."""
+
+    hook: str
+    kind: str
+    detail: str
+
+
+@dataclass(repr=False, slots=True)
+class CaseResult:
+    """The result of firing an event.
+
+    `verdict` is the combined verdict. `action`, the messages and `args` (the tool's arguments after all hooks, by
+    hookrun's names) are its own or, with an agent, what the agent sees. `fired` are the hooks that ran, in order, each
+    once. `degraded` names what the agent does not support and sees as something else. `files` are those files of the
+    case's directory that something is expected of, None for one that does not exist. `context` is what the first hook
+    got.
+    """
+
+    verdict: Verdict
+    action: str
+    message: str | None = None
+    additional_context: str | None = None
+    system_message: str | None = None
+    args: dict[str, object] | None = None
+    fired: list[str] = field(default_factory=list)
+    failures: list[HookFailure] = field(default_factory=list)
+    files: dict[str, str | None] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    runs: list[HookResult] = field(default_factory=list)
+    context: dict[str, object] = field(default_factory=dict)
+    ms: float = 0.0
+
+    @property
+    def go_on(self) -> bool:
+        """Whether the call may proceed as it is or modified."""
+        return self.action in {"continue", "allow", "modify"}
+
+    def stderr(self) -> list[tuple[str, str]]:
+        """Return the hooks that wrote to stderr, each with the last lines."""
+        found = []
+        for run in self.runs:
+            text = run.outcome.stderr.decode("utf-8", "replace").rstrip()
+            if text:
+                found.append((run.name, "\n".join(text.splitlines()[-MAX_STDERR_LINES:])))
+        return found
+
+
+def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> CaseResult:
+    """Return the result for a combined verdict and the runs it result from."""
+    result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
+    result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
+    result.runs = runs
+    result.fired = list(dict.fromkeys(run.name for run in runs))
+    result.failures = [
+        HookFailure(run.name, run.failure.kind, run.failure.detail) for run in runs if run.failure is not None
+    ]
+    result.context = context
+    return result
+
+
+def as_agent_sees_it(result: CaseResult, answer: AgentResponse) -> CaseResult:
+    """Change a result to what an agent sees of it and return it.
+
+    An agent gets the message of an action that allows the call as context; it stays the message here.
+    """
+    said = answer.reply
+    result.action, result.degraded = said.action, list(dict.fromkeys(answer.degraded))
+    if said.allows:
+        result.message = result.message if result.message and result.message in (said.context or "") else None
+    else:
+        result.message = said.reason
+    if not (result.additional_context and said.context and result.additional_context in said.context):
+        result.additional_context = said.context if said.context != result.message else None
+    result.system_message = said.user_message
+    if said.args is None:
+        result.args = _original_args(result.context)
+    return result
+
+
+def _original_args(context: dict[str, object]) -> dict[str, object] | None:
+    args = context.get("tool_args")
+    return args if isinstance(args, dict) else None
+
+
+NO_EXPECTATION = "expect"
+"""The key of the difference for a case without expectations."""
+
+TEXTS = ("message", "additional_context", "system_message")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An expectation that does not hold: its key, the expected and the actual value, and an explanation if needed."""
+
+    key: str
+    expected: object
+    actual: object
+    why: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the difference as JSON."""
+        return {
+            "key": self.key,
+            "expected": self.expected,
+            "came": self.actual,
+            **({"why": self.why} if self.why else {}),
+        }
+
+
+def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference]:
+    """Return the expectations that do not hold; an unexpected failure of a hook and no expectations at all count."""
+    if not expect:
+        return [
+            Difference(
+                NO_EXPECTATION,
+                {},
+                default_expectation(result),
+                "the case expects nothing: `hookrun test --update` writes this",
+            )
+        ]
+    found = [each for key, value in expect.items() if (each := CHECKS[key](key, value, result)) is not None]
+    if "failure" not in expect and result.failures:
+        found.append(_failure_differs("failure", None, result) or Difference("failure", None, _kinds(result)))
+    return found
+
+
+def actual_expectation(key: str, result: CaseResult) -> object:
+    """Return the expectation that this result would meet."""
+    if key == "fired":
+        return result.fired
+    if key == "failure":
+        return _kinds(result)[0] if result.failures else None
+    if key == "files":
+        return {path: text if text is None else escape_glob(text) for path, text in result.files.items()}
+    value: object = getattr(result, key)
+    return escape_glob(value) if isinstance(value, str) and key in TEXTS else value
+
+
+def default_expectation(result: CaseResult) -> dict[str, object]:
+    """Return the expectations to write for a case that has none: the action, and what belongs to it."""
+    keys = ["action", *(key for key in TEXTS if getattr(result, key) is not None)]
+    if result.action == "modify":
+        keys.append("args")
+    if result.failures:
+        keys.append("failure")
+    return {key: actual_expectation(key, result) for key in keys}
+
+
+def escape_glob(text: str) -> str:
+    """Return the glob that matches exactly this text."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def _action_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
+    allowed = expected if isinstance(expected, list) else [expected]
+    if result.action in allowed:
+        return None
+    why = f"said to the agent as: {', '.join(result.degraded)}" if result.degraded else ""
+    return Difference(key, allowed[0] if len(allowed) == 1 else allowed, result.action, why)
+
+
+def _text_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
+    text: str | None = getattr(result, key)
+    return None if _fits(expected, text) else Difference(key, expected, text)
+
+
+def _fits(expected: object, text: str | None) -> bool:
+    """Return whether the glob matches the text, or both are None."""
+    return text is None if expected is None else text is not None and glob(str(expected), text)
+
+
+def _args_differ(key: str, expected: object, result: CaseResult) -> Difference | None:
+    return None if json_equal(expected, result.args) else Difference(key, expected, result.args)
+
+
+def _failure_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
+    kinds = _kinds(result)
+    if kinds == ([] if expected is None else [expected]):
+        return None
+    why = "; ".join(f"{each.hook}: {each.detail}" for each in result.failures)
+    return Difference(key, expected, kinds[0] if len(kinds) == 1 else kinds or None, why)
+
+
+def _kinds(result: CaseResult) -> list[str]:
+    return list(dict.fromkeys(each.kind for each in result.failures))
+
+
+def _fired_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
+    holds = bool(result.fired) is expected if isinstance(expected, bool) else result.fired == expected
+    return None if holds else Difference(key, expected, result.fired)
+
+
+def _files_differ(key: str, expected: object, result: CaseResult) -> Difference | None:
+    wanted = expected if isinstance(expected, dict) else {}
+    wrong = [path for path, text in result.files.items() if not _fits(wanted.get(path), text)]
+    if not wrong:
+        return None
+    return Difference(key, {path: wanted[path] for path in wrong}, {path: result.files[path] for path in wrong})
+
+
+CHECKS: dict[str, Callable[[str, object, CaseResult], Difference | None]] = {
+    "action": _action_differs,
+    **dict.fromkeys(TEXTS, _text_differs),
+    "args": _args_differ,
+    "failure": _failure_differs,
+    "fired": _fired_differs,
+    "files": _files_differ,
+}
+"""Expectation -> the function that compares it."""
+
+
+def as_lines(value: object) -> list[str]:
+    """Return a JSON value as lines for a diff."""
+    if isinstance(value, str):
+        return value.splitlines() or [""]
+    if isinstance(value, dict | list):
+        return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str).splitlines()
+    return [json.dumps(value)]
+
+
+@dataclass(repr=False, slots=True)
+class CaseRun:
+    """One run of a case, as an agent or, with `agent` None, as a program.
+
+    Either `problems` says why it could not be run, a line each, or `result` is its result and `differences` what is not
+    as expected. `config` is the configuration it ran with, `directory` the case's own directory, which is removed.
+    """
+
+    case: Case
+    agent: str | None
+    result: CaseResult | None = None
+    differences: list[Difference] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    config: CaseConfig | None = None
+    directory: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case ran and the result is as expected."""
+        return not (self.problems or self.differences)
+
+    @property
+    def name(self) -> str:
+        """The name of the case, and of the agent if it is run as one."""
+        return f"{self.case.name} [{self.agent}]" if self.agent else self.case.name
+
+
+@dataclass(repr=False, slots=True)
+class TestRun:
+    """The results of all cases in order, the problems of files of cases, and how many seconds it took."""
+
+    results: list[CaseRun]
+    problems: list[Diagnostic]
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """The number of cases that did not pass."""
+        return sum(not ran.passed for ran in self.results)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there were cases, all passed, and every file could be read."""
+        return bool(self.results) and not self.failed and not self.problems
+
+
+RAN = "no case in which it runs"
+ALLOWS = "no case in which it has nothing to say"
+ACTS = "no case in which it says or changes something"
+
+Key = tuple[str, int, str]
+
+
+@dataclass(slots=True)
+class HookCoverage:
+    """What cases should cover of a hook, and what they do."""
+
+    hook: Hook
+    wanted: list[str] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)
+    actions: set[str] = field(default_factory=set)
+
+    @property
+    def missing(self) -> list[str]:
+        """What is not covered."""
+        return [each for each in self.wanted if each not in self.reached]
+
+    @property
+    def summary(self) -> list[str]:
+        """What to show of that: for a hook that never ran, nothing else."""
+        return [RAN] if RAN in self.missing else self.missing
+
+
+class Coverage:
+    """The coverage of a test run over all hooks of the configurations it ran with."""
+
+    def __init__(self, results: Iterable[CaseRun]) -> None:
+        self._hooks: dict[Key, HookCoverage] = {}
+        for ran in results:
+            if ran.config is not None:
+                self._take(ran.config)
+            if ran.result is not None:
+                for run in ran.result.runs:
+                    self._note(run, ran.result)
+
+    def _take(self, declared: CaseConfig) -> None:
+        for hook in declared.hooks:
+            if hook.mode != "off" and _key(hook) not in self._hooks:
+                self._hooks[_key(hook)] = HookCoverage(hook, list(_wanted(hook)))
+
+    def _note(self, run: HookResult, result: CaseResult) -> None:
+        of = self._hooks.get(_key(run.hook))
+        if of is None:
+            return
+        of.actions.add(run.action)
+        of.reached.add(RAN)
+        tools = [name for each in TOOL_NAMES if isinstance(name := result.context.get(each), str)]
+        for pattern in run.hook.matcher or ():
+            if any(glob(pattern, tool) for tool in tools):
+                of.reached.add(_matcher(pattern))
+        if run.failure is None:
+            of.reached.add(ALLOWS if run.verdict.to_dict() == {"action": "continue"} else ACTS)
+
+    @property
+    def hooks(self) -> list[HookCoverage]:
+        """Every hook, in the order of the configuration."""
+        return list(self._hooks.values())
+
+    @property
+    def total(self) -> int:
+        """The number of things to cover."""
+        return sum(len(of.wanted) for of in self._hooks.values())
+
+    @property
+    def reached(self) -> int:
+        """The number of things covered."""
+        return self.total - sum(len(of.missing) for of in self._hooks.values())
+
+    @property
+    def percent(self) -> float:
+        """The coverage in percent, 100 if there is nothing to cover."""
+        return 100 * self.reached / self.total if self.total else 100.0
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the coverage as JSON."""
+        return {
+            "reached": self.reached,
+            "total": self.total,
+            "percent": round(self.percent, 1),
+            "hooks": [
+                {
+                    "name": of.hook.name,
+                    "where": of.hook.location(),
+                    "actions": sorted(of.actions),
+                    "missing": of.missing,
+                }
+                for of in self.hooks
+            ],
+        }
+
+
+def _key(hook: Hook) -> Key:
+    return hook.source, hook.line, hook.name
+
+
+def _wanted(hook: Hook) -> Iterable[str]:
+    """Yield what cases should cover of a hook: actions only if the hook can block or modify."""
+    yield RAN
+    if hook.matcher is not None and len(hook.matcher) > 1:
+        yield from (_matcher(pattern) for pattern in hook.matcher)
+    if hook.enforcing:
+        yield ALLOWS
+        yield ACTS
+
+
+def _matcher(pattern: str) -> str:
+    return f"no case with a tool that {pattern} matches"

@@ -1,0 +1,279 @@
+"""Isolate cases: a configuration without the user's own, a sandbox, and a fire in it that leaves no record."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+from hookrun import audit
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import build_response
+from hookrun.config import parse
+from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.load import compile_declarations
+from hookrun.config.parse import Document
+from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
+from hookrun.library.bounded import FOREVER
+from hookrun.library.fire import Fire
+from hookrun.library.processes import Processes
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.process.popen import program
+from hookrun.process.prepare import HookEnvironment, inherited
+from hookrun.testing.cases import WORKDIR
+from hookrun.testing.results import HookFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hookrun.agents.base import Message
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.agents.types import Agent
+    from hookrun.library.registry import Selection
+    from hookrun.library.services import Services
+    from hookrun.model import Hook, HookResult, Outcome, Verdict
+
+IN_MEMORY = "declarations in memory"
+"""The name of such a configuration in messages."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class CaseConfig:
+    """The configuration that cases are run with: a project's `hooks` in order, its `root` and its own events.
+
+    With `problems` (a line each) it is not known. `files` are all files that affect it, or would if they existed;
+    `found` is whether one exists. `rootless` means that there is no project: a case's own directory is one.
+    """
+
+    root: str
+    hooks: list[Hook] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    found: bool = True
+    rootless: bool = False
+
+
+def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
+    """Return the configuration of the project around a directory, or of the one file `config`.
+
+    The managed and user layers are left out: a project's tests have the same results on every machine.
+    """
+    try:
+        home = home_directory()
+    except NoHomeError:
+        home = "/"
+    found = find(directory, home, config=config)
+    found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
+    declarations = compile_declarations(found)
+    problems = list(declarations.problems)
+    if not problems and declarations.root is None:
+        upper = f" or above it up to {found.repository}" if found.repository is not None else ""
+        problems.append(
+            f"{directory}: found no declaration file here{upper}, expected coder.json or hookrun.yaml with hooks; "
+            "create one, or name one with config"
+        )
+    root = declarations.root or found.repository or directory
+    files = [path for _, path, _ in found.files] + declarations.files
+    return CaseConfig(
+        os.path.normpath(root),
+        declarations.hooks,
+        declarations.events,
+        problems,
+        files,
+        found=declarations.root is not None,
+    )
+
+
+def config_from_data(data: Mapping[str, object], root: str | None = None) -> CaseConfig:
+    """Return the configuration that a coder.json with this object would be.
+
+    `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
+    """
+    text = json.dumps(data, indent=1)
+    document = Document(IN_MEMORY, text, parse.parse_json(text))
+    read = document.data if isinstance(document.data, dict) else {}
+    settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
+    events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
+    entries = entries if isinstance(entries, list) else []
+    declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
+    scope = Scope(
+        "project",
+        frozenset(declared.events),
+        defaults if isinstance(defaults, dict) else {},
+        reserved=explicit_names(entries),
+    )
+    for index, entry in enumerate(entries):
+        checked = validate_hook(document, ("hooks", index), entry, scope)
+        wrong += checked.problems
+        if checked.hook is not None:
+            checked.hook.source = ""
+            declared.hooks.append(checked.hook)
+    declared.problems = [str(problem) for problem in wrong if problem.severity == "error"]
+    declared.hooks.sort(key=lambda hook: hook.priority)
+    return declared
+
+
+class UnsupportedEventError(LookupError):
+    """The agent has no such event; the message lists those it has."""
+
+
+def agent_message(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
+    """Return the message that an agent would send for an event. Raises UnsupportedEventError."""
+    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
+    if event not in known:
+        raise UnsupportedEventError(f"{agent.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}")
+    return message_from_context(agent, event, context)
+
+
+def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> AgentResponse:
+    """Return the agent's response for a verdict."""
+    return build_response(agent, message, [reply_from_verdict(verdict, runs)])
+
+
+Value = TypeVar("Value")
+
+HOME = "${HOME}"
+"""The placeholder for the account's home in values of `env`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Where a case runs: its temporary `directory`, None for the project's, its `home` and environment variables.
+
+    `project` is the root of the project if it is not that of the configuration.
+    """
+
+    directory: str | None
+    home: str
+    env: Mapping[str, str]
+    project: str | None = None
+
+    def expand(self, value: Value) -> Value:
+        """Return a JSON value with the directory's placeholder expanded."""
+        return value if self.directory is None else expand_placeholders(value, {WORKDIR: self.directory})
+
+    def read_files(self, paths: object) -> dict[str, str | None]:
+        """Return the content of these files of the directory, None for one that does not exist."""
+        names = paths if isinstance(paths, dict) and self.directory is not None else ()
+        return {str(name): _read(os.path.join(self.directory or "", str(name))) for name in names}
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def expand_placeholders(value: Value, words: Mapping[str, str]) -> Value:
+    """Return a JSON value with these placeholders replaced in every string."""
+    return _expand(value, words)  # type: ignore[return-value]  # of the same type, key by key
+
+
+def _expand(value: object, words: Mapping[str, str]) -> object:
+    if isinstance(value, str):
+        for word, text in words.items():
+            value = value.replace(word, text)
+        return value
+    if isinstance(value, dict):
+        return {key: _expand(each, words) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_expand(each, words) for each in value]
+    return value
+
+
+def account_home() -> str:
+    """Return the account's home directory, empty if it has none."""
+    try:
+        return home_directory()
+    except NoHomeError:
+        return ""
+
+
+class CaseEnvironment(HookEnvironment):
+    """The environment of a real fire, with the case's variables."""
+
+    env: Mapping[bytes, bytes] = {}
+
+    def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
+        """Return the environment of one run: the case's variables override all but those that describe the fire."""
+        own = self.own_variables(hook, marker)
+        declared = {os.fsencode(name) for name in hook.env or {}}
+        own |= {name: value for name, value in self.env.items() if name in declared or name not in own}
+        return {**inherited(self.env_policy(hook)), **own}
+
+
+class CaseProcesses(Processes):
+    """Runs configured hooks in the environment of a case, without asking for approval."""
+
+    env: Mapping[bytes, bytes] = {}
+    project: str | None = None
+
+    def _is_asked_about(self, hook: Hook) -> bool:  # noqa: ARG002  # of no hook
+        return False
+
+    @property
+    def _around(self) -> HookEnvironment:
+        if self._surroundings is None:
+            self._surroundings = around = CaseEnvironment(
+                self._chain.context,
+                project=self.project or self._services.project,
+                request_id=self._request_id,
+                program=program,
+                may_fork=False,
+            )
+            around.env = self.env
+        return self._surroundings
+
+
+class CaseFire(Fire):
+    """A fire in a sandbox: it leaves no record, and collects the failures of its background hooks."""
+
+    def __init__(
+        self,
+        services: Services,
+        event: str,
+        data: Mapping[str, object],
+        selection: Selection,
+        sandbox: Sandbox,
+    ) -> None:
+        super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
+        self._env = {os.fsencode(name): os.fsencode(value) for name, value in sandbox.env.items()}
+        self._project = sandbox.project
+        self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
+
+    def background_failures(self, count: int) -> list[HookFailure]:
+        """Wait until `count` background hooks have finished and return those that failed."""
+        ended = [self._ended.get() for _ in range(count)]
+        return [failed for failed in ended if failed is not None]
+
+    def _to_run(self) -> Processes:
+        if self._processes is None:
+            self._processes = processes = CaseProcesses(
+                self._services,
+                self._chain,
+                request_id=self._request_id,
+                deadline=self._deadline,
+                on_background_end=self._record_background,
+            )
+            processes.env, processes.project = self._env, self._project
+        return self._processes
+
+    def _audit(self, *_: object, **__: object) -> None:
+        """Write no audit record."""
+
+    def _failures(self) -> tuple[()]:
+        """Log no failures: they are part of the case's result."""
+        return ()
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        """Collect the result of a background hook; called in another thread."""
+        record = audit.background_record(hook, outcome, self._data)
+        kind = record.get("failure")
+        failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
+        self._ended.put(failed)

@@ -1,0 +1,116 @@
+"""Make text fit for people and terminals: escape, truncate, suggest, compare, and write it to the standard streams.
+
+On the hot path: what is not always needed is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_QUOTED = 60
+"""Characters of a value that a message shows."""
+MAX_EXCEPTION_TEXT = 2000
+"""Characters of an exception's text that are shown."""
+
+
+def escape(text: str, *, keep_newlines: bool = False) -> str:
+    r"""Return the text with every character that a terminal would not simply show as its escape (`\n`, `\x1b`)."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or (keep_newlines and char == "\n") else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return the text, cut to `limit` characters, the last three of them dots, where it is longer."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def quote(value: object) -> str:
+    """Return the value as JSON on one line, escaped and cut to MAX_QUOTED characters."""
+    import json
+
+    if isinstance(value, str):
+        value = value[: MAX_QUOTED + 1]
+    return truncate(escape(json.dumps(value, ensure_ascii=False, default=repr)), MAX_QUOTED)
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """Return the one of the valid names that is most like `name`, in any case, or None when none is like it."""
+    from difflib import get_close_matches
+
+    by_lower = {valid.lower(): valid for valid in names}
+    near = get_close_matches(name[:60].lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None
+
+
+def diff(before: str, after: str, old: str = "", new: str = "", *, context: int = 3) -> list[str]:
+    """Return the lines of a unified diff without line ends, headed by the names `old` and `new` if given."""
+    from difflib import unified_diff
+
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="", n=context))
+    return lines if old else lines[2:]
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return `Type: text`, or `Type` where the exception has no text; raises nothing but KeyboardInterrupt.
+
+    The text is cut at MAX_EXCEPTION_TEXT characters; control characters but line ends are escaped.
+
+    >>> describe_exception(ValueError("no such file"))
+    'ValueError: no such file'
+    """
+    name = type(error).__name__
+    try:
+        text = escape(str(error)[: MAX_EXCEPTION_TEXT + 1], keep_newlines=True)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as other:  # the exception's author wrote its __str__ too
+        return f"{name} (it cannot say what it says: {type(other).__name__})"
+    return f"{name}: {truncate(text, MAX_EXCEPTION_TEXT)}" if text else name
+
+
+def write_all(fd: int, data: bytes) -> str | None:
+    """Write all of the data and return None, or the error's text."""
+    view = memoryview(data)
+    try:
+        while view:
+            try:
+                view = view[os.write(fd, view) :]
+            except BlockingIOError:
+                import select
+
+                poll = select.poll()
+                poll.register(fd, select.POLLOUT)
+                poll.poll(1000)
+    except OSError as error:
+        return error.strerror
+    return None
+
+
+def print_error(text: str) -> None:
+    """Print `hookrun: TEXT` on stderr, control characters escaped."""
+    write_stderr(f"hookrun: {text}")
+
+
+def write_stderr(text: str) -> None:
+    """Print a text on stderr, every control character but the newline escaped."""
+    write_all(2, escape(text, keep_newlines=True).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def ensure_standard_streams() -> None:
+    """Open those of stdin, stdout and stderr that are closed, so that no file of ours takes their number.
+
+    Stdout is opened for reading: that the verdict cannot be written must be seen.
+    """
+    for fd, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, mode)

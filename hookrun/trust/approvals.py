@@ -1,0 +1,205 @@
+"""What a person has switched off for themselves: hooks denied, disabled or paused."""
+
+from __future__ import annotations
+
+from os.path import realpath
+from time import localtime, strftime, time
+
+from hookrun.dialects import interpret
+from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
+from hookrun.trust import store as stores
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hookrun.model import Hook, Outcome
+    from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.digest import HookInspector
+    from hookrun.trust.hook_files import LocalFile
+    from hookrun.trust.store import Pause, Refused, Store
+
+
+class UserDecisions:
+    """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
+
+    `off` is name -> why, of the hooks that would have run.
+    """
+
+    def __init__(
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        settings: Mapping[str, object],
+        load: Callable[[str, Iterable[int]], Store] = stores.load,
+    ) -> None:
+        self._home = home
+        self._root = root
+        self._around = around
+        self._owners = _owners(settings)
+        self._examiner: HookInspector | None = None
+        self.off: dict[str, str] = {}
+        self._trouble: str | None = None
+        try:
+            self._store = load(home, self._owners)
+        except stores.StoreError as error:
+            self._store, self._trouble = stores.Store(), str(error)
+
+    @property
+    def examiner(self) -> HookInspector:
+        """What looks at hooks; it is made when the first is to be looked at."""
+        if self._examiner is None:
+            from hookrun.trust.digest import HookInspector
+
+            self._examiner = HookInspector(self._home, self._root, self._around, self._owners)
+        return self._examiner
+
+    def why_off(self, hook: Hook) -> str | None:
+        """Return why a hook is switched off, None if it is not. A managed one never is."""
+        why = self._why_off(hook)
+        if why is not None:
+            self.off[hook.name] = why
+        return why
+
+    def _why_off(self, hook: Hook) -> str | None:
+        if hook.layer == "managed":
+            return None
+        pause = active_pause(self._store.paused, hook.name)
+        if pause is not None:
+            return f"paused until {clock(pause['until'])}"
+        if hook.layer not in UNTRUSTED_LAYERS:
+            return None
+        if self._is_among(self._store.denied, hook):
+            return "denied"
+        if self._is_among(self._store.disabled, hook):
+            return "disabled"
+        return None
+
+    def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
+        """Tell whether the hook is one of these: by its name in this project, by its digest wherever it is."""
+        if not refused:
+            return False
+        root = realpath(self._root)
+        if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
+            return True
+        digest = self.examiner.inspect(hook).digest
+        return digest != "" and any(each["digest"] == digest for each in refused)
+
+    def switched_off(self) -> list[str]:
+        """Return what is switched off of the hooks that would have run: `NAME: why`."""
+        return [f"{name}: {why}" for name, why in self.off.items()]
+
+    def before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, None if it may. To be asked right before it is started."""
+        if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
+            return None
+        return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
+
+    def after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
+        """Return the outcome of a hook that has ended, as far as it counts."""
+        return outcome
+
+    def keep(self) -> None:
+        """Keep for the next fire what was found."""
+        if self._examiner is not None:
+            self._examiner.keep()
+
+
+def _owners(settings: Mapping[str, object]) -> list[int]:
+    named = settings.get("trusted_owners")
+    if not isinstance(named, list) or not named:
+        return []
+    from hookrun.trust.ownership import uids
+
+    return uids(named)
+
+
+def active_pause(pauses: list[Pause], name: str) -> Pause | None:
+    """Return the pause that holds for hooks of this name now, None without one.
+
+    One that begins in the future was made before the clock was set back: it is over.
+    """
+    now = time()
+    for pause in pauses:
+        if pause["hook"] in (None, name) and pause["begin"] <= now < pause["until"]:
+            return pause
+    return None
+
+
+def clock(seconds: float) -> str:
+    """Return a time (seconds since 1970) as a person's clock shows it."""
+    return strftime("%H:%M:%S", localtime(seconds))
+
+
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
+
+
+class Approvals(UserDecisions):
+    """Which hooks may run in one fire: those of a project only if they are approved, and stay what was approved.
+
+    `given` are digests that count as approved for this fire, besides those of the store and of the user's settings.
+    """
+
+    def __init__(
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        settings: Mapping[str, object],
+        load: Callable[[str, Iterable[int]], Store] = stores.load,
+        *,
+        given: Iterable[str] = (),
+    ) -> None:
+        super().__init__(home, root, around, settings, load)
+        listed = settings.get("trusted")
+        self._given = {*given, *(listed if isinstance(listed, list) else ())}
+        self._running: dict[int, list[LocalFile]] = {}
+
+    def before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, None if it may: it is approved, or no stranger's."""
+        if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
+            return None
+        trouble = super().before(hook)
+        if trouble is not None:
+            return trouble
+        examined = self.examiner.inspect(hook)
+        if examined.problem is not None:
+            return Failure("untrusted", f"it cannot be approved: {examined.problem}")
+        if examined.digest not in self._store.approved and examined.digest not in self._given:
+            return Failure("untrusted", self._why(hook))
+        self._running[id(hook)] = examined.files
+        return None
+
+    def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+        """Return the outcome of a hook that has ended, void if its files are not what they were when it was started.
+
+        What it refused stays refused, in our words: a refusal is not undone by whoever can write its script.
+        """
+        files = self._running.pop(id(hook), None)
+        if not files or self._are_still(hook, files):
+            return outcome
+        answer, _ = interpret(hook, outcome, self._around.event, {})
+        outcome.stdout = outcome.stderr = b""
+        outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
+        if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
+            outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
+        return outcome
+
+    def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
+        try:
+            now = self.examiner.files(hook)
+        except Exception:  # as in `examine`: what cannot be looked at is not what it was
+            return False
+        return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
+
+    def _why(self, hook: Hook) -> str:
+        approved = self._store.approved.values()
+        changed = any((each["name"], each["root"]) == (hook.name, self._root) for each in approved)
+        what = "it has changed since it was approved" if changed else "nobody has approved it"
+        return f"{what}: look at it with hookrun trust {quoted(self._root)}"
+
+
+def quoted(path: str) -> str:
+    """Return a path as a shell takes it for one word."""
+    return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"

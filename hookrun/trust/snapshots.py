@@ -1,0 +1,70 @@
+"""What a hook looked like when it was approved, so that the next time only what has changed need be read."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import file_digest
+from typing import TYPE_CHECKING
+
+from hookrun.config.cache_writer import write as keep_file
+from hookrun.state import data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_FILE = 64 << 10
+"""Bytes of one file that are kept and shown; of a larger one only its size."""
+
+LARGEST = 512 << 10
+"""Bytes that are kept of one hook."""
+
+Texts = dict[str, str]
+"""Name -> text: of the declaration and of every file that belongs to the hook."""
+
+
+def text_of(path: str) -> str:
+    """Return what stands in a file; for what is no text, too large, or cannot be read, lines in brackets.
+
+    These have its digest, so that another file of the same size is seen to be another.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+            if len(data) <= LARGEST_FILE and b"\0" not in data:
+                return data.decode("utf-8", "backslashreplace")
+            file.seek(0)
+            digest = file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"[cannot be read: {error.strerror}]"
+    if len(data) > LARGEST_FILE:
+        return f"[{os.path.getsize(path)} bytes: more than is shown]\n[sha256 {digest}]"
+    return f"[no text, {len(data)} bytes]\n[sha256 {digest}]"
+
+
+def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
+    """Keep what was approved. That it cannot be kept is no failure: then there will be no difference to show."""
+    kept: Texts = {}
+    room = LARGEST
+    for name, text in texts.items():
+        room -= len(text)
+        kept[name] = text if room >= 0 else "[not kept: too much]"
+    where = f"{data_dir(home)}/shown"
+    try:
+        keep_file(json.dumps(kept), _path(home, digest), where)
+    except OSError:
+        return
+
+
+def read(home: str, digest: str) -> Texts | None:
+    """Return what was approved under a digest, None where it was not kept."""
+    try:
+        with open(_path(home, digest), encoding="ascii") as file:
+            data = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return {str(name): str(text) for name, text in data.items()} if isinstance(data, dict) else None
+
+
+def _path(home: str, digest: str) -> str:
+    return f"{data_dir(home)}/shown/{digest.rpartition(':')[2]}.json"

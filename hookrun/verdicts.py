@@ -1,0 +1,384 @@
+"""One hook's output becomes a Verdict or a Failure; many verdicts become one; changes to arguments are told apart."""
+
+from __future__ import annotations
+
+from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hookrun.model import Hook, HookResult, Outcome
+
+    Path = tuple[str, ...]
+    Change = tuple[Path, bool, object]
+
+BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
+"""The actions that count whatever came after them: a crash, a hang, a kill."""
+
+DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
+"""What is said of a refusal that gives no reason."""
+
+CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
+KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
+STDERR_LINES = 5
+"""Lines of stderr that a failure tells."""
+MAX_STDERR_TAIL = 2000
+"""Characters of them."""
+MAX_REASON = 10_000
+"""Characters of an output that are a reason as they stand; of a longer one only its beginning and its end are."""
+
+
+NO_OBJECTION = Verdict()
+"""The answer of a function that returns nothing."""
+
+
+class BadVerdictError(ValueError):
+    """A hook's output cannot be read as a verdict; the message says what was found and what was expected."""
+
+
+def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+    """Return what one run of a hook answered, by its exit status and stdout, and warnings about the answer."""
+    notes: list[str] = []
+    try:
+        answer = parse(outcome.stdout, notes, can_modify=can_modify)
+        if answer is not None and outcome.truncated:
+            answer = None
+        bad = None
+    except BadVerdictError as error:
+        answer, bad = None, error
+    if outcome.failure is None and outcome.exit_code == 0:
+        if outcome.truncated:
+            return Failure("bad_verdict", f"its output is longer than max_output ({hook.max_output} bytes)"), notes
+        if bad is not None:
+            return Failure("bad_verdict", f"{bad}{stderr_tail(outcome)}"), notes
+        return answer or Verdict(), notes
+    if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
+        return _veto(hook, outcome, answer), notes
+    if answer is not None and answer.action in BINDING_ACTIONS:
+        notes.append(f"its {answer.action} counts although {_exit_description(outcome)}")
+        return answer, notes
+    return outcome.failure or exit_failure(outcome), notes
+
+
+def is_plain_continue(outcome: Outcome) -> bool:
+    """Tell at a glance that a process ended well with no more to say than `continue`, in its usual spellings."""
+    return outcome.exit_code == 0 and outcome.failure is None and outcome.stdout in PLAIN
+
+
+PLAIN = frozenset(
+    {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
+)
+"""What most hooks print most of the time."""
+
+
+def from_return_value(
+    outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
+) -> tuple[Verdict | Failure, list[str]]:
+    """Return the same as `read` for a function of a Python program, which returned `answer`."""
+    notes: list[str] = []
+    try:
+        data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
+        verdict = from_object(data, notes, can_modify=can_modify)
+        _check_keys(verdict)
+    except BadVerdictError as error:
+        return outcome.failure or Failure("bad_verdict", str(error)), notes
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a program makes up, JSON may not know
+        from hookrun.text import describe_exception
+
+        why = f"what it returned cannot be read as a verdict ({describe_exception(error)})"
+        return outcome.failure or Failure("bad_verdict", why), notes
+    if outcome.failure is None:
+        return verdict, notes
+    if verdict.action in BINDING_ACTIONS:
+        notes.append(f"its {verdict.action} counts although {outcome.failure.detail}")
+        return verdict, notes
+    return outcome.failure, notes
+
+
+def _check_keys(verdict: Verdict) -> None:
+    """JSON cannot have others, Python can. Raises BadVerdictError."""
+    for name in VERDICT_OBJECTS:
+        if not all(isinstance(key, str) for key in getattr(verdict, name) or ()):
+            raise BadVerdictError(f"{name} has a key that is no string")
+
+
+def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
+    """Exit status 2: as the answer says, but never weaker than a block."""
+    said = _reason(outcome.stderr)
+    if answer is None:
+        said = said or _reason(outcome.stdout)
+        answer = Verdict("block")
+    elif PRECEDENCE[answer.action] < PRECEDENCE["block"]:
+        answer.action = "block"
+        answer.modified_args = answer.args_patch = None
+    if not answer.message:
+        answer.message = said or f"blocked by {hook.name} (exit 2, no reason given)"
+    return answer
+
+
+def exit_failure(outcome: Outcome) -> Failure:
+    """Return the failure of a process that ended with another exit status than 0 and 2."""
+    code = outcome.exit_code or 0
+    name = "signal" if code < 0 else "exit_code"
+    return Failure(name, f"{_exit_description(outcome)}{stderr_tail(outcome)}")
+
+
+def _exit_description(outcome: Outcome) -> str:
+    if outcome.failure is not None:
+        return outcome.failure.detail
+    code = outcome.exit_code or 0
+    return f"it was killed by signal {-code}" if code < 0 else f"it exited with status {code}"
+
+
+def decode(output: bytes) -> str:
+    """Return an output as text."""
+    return output.decode("utf-8", "replace").strip()
+
+
+def _reason(output: bytes) -> str:
+    """Return an output as the reason of a refusal: the first error is at its beginning, what came of it at its end."""
+    text = decode(output)
+    more = len(text) - MAX_REASON
+    if more <= 0:
+        return text
+    half = MAX_REASON // 2
+    return f"{text[:half]}\n[{more} characters are left out here]\n{text[-half:]}"
+
+
+def stderr_tail(outcome: Outcome) -> str:
+    """Return the last lines of stderr, as they stand behind what is said of a failure; empty for none."""
+    lines = decode(outcome.stderr)[-MAX_STDERR_TAIL:].splitlines()[-STDERR_LINES:]
+    return "; stderr: " + "\n".join(lines) if lines else ""
+
+
+def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | None:
+    """Return the verdict that stdout is, None when it is empty. Unknown keys go to `notes`.
+
+    Raises BadVerdictError for anything but nothing and one JSON object that fits.
+    """
+    try:
+        text = stdout.decode("utf-8").removeprefix("\ufeff").strip(WHITESPACE)
+        if not text:
+            return None
+        data = loads(text)
+        if any(text.count(f'"{key}"') > 1 for key in KNOWN_KEYS) or "\\u006" in text or "\\u007" in text:
+            _refuse_two_answers(text)
+        if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
+            dumps(data)
+    except UnicodeDecodeError as error:
+        msg = f"stdout is not UTF-8 (byte {error.start})"
+        raise BadVerdictError(msg) from None
+    except (ValueError, RecursionError) as error:
+        msg = f"stdout is not one JSON object: {_excerpt(stdout)} ({error})"
+        raise BadVerdictError(msg) from None
+    if not isinstance(data, dict):
+        msg = f"stdout is {type_name(data)}, expected one JSON object: {_excerpt(stdout)}"
+        raise BadVerdictError(msg)
+    return from_object(data, notes, can_modify=can_modify)
+
+
+def _refuse_two_answers(text: str) -> None:
+    """Raise BadVerdictError when a key stands twice: of a block and a continue neither can be believed."""
+    import json
+
+    data = json.loads(text, object_pairs_hook=_Pairs)
+    keys = [key for key, _ in data] if isinstance(data, _Pairs) else []
+    for key in keys:
+        if keys.count(key) > 1:
+            raise BadVerdictError(f"the key {key} stands twice in its answer, expected it once")
+
+
+class _Pairs(list[tuple[str, object]]):
+    """A JSON object as it stands, a key that is there twice included."""
+
+
+def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
+    """Return the verdict that a JSON object is. Raises BadVerdictError when it does not fit."""
+    action = data.get("action")
+    if not isinstance(action, str) or action not in PRECEDENCE:
+        found = dumps(action)[:80] if "action" in data else "none"
+        msg = f"unknown action: found {found}, expected one of {', '.join(PRECEDENCE)}"
+        raise BadVerdictError(msg)
+    verdict = Verdict(action)
+    for name in VERDICT_TEXTS:
+        if (text := data.get(name)) is not None:
+            if not isinstance(text, str):
+                msg = f"{name} is {type_name(text)}, expected a string"
+                raise BadVerdictError(msg)
+            setattr(verdict, name, text)
+    for name in VERDICT_OBJECTS:
+        if (value := data.get(name)) is not None:
+            if not isinstance(value, dict):
+                msg = f"{name} is {type_name(value)}, expected an object"
+                raise BadVerdictError(msg)
+            setattr(verdict, name, value)
+    _check_change(verdict, notes, can_modify=can_modify)
+    if unknown := sorted(data.keys() - KNOWN_KEYS):
+        notes.append(f"unknown keys in its answer: {', '.join(unknown)}")
+    return verdict
+
+
+def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> None:
+    given = verdict.modified_args is not None or verdict.args_patch is not None
+    if verdict.action not in CAN_CARRY_ARGS:
+        if verdict.modified_args or verdict.args_patch:
+            notes.append(f"the arguments beside its action {verdict.action} were not used: a change is `modify`")
+        verdict.modified_args = verdict.args_patch = None
+        return
+    if verdict.action == "modify" and not given:
+        msg = "modify without modified_args or args_patch: expected one of them"
+        raise BadVerdictError(msg)
+    if verdict.modified_args is not None and verdict.args_patch is not None:
+        msg = "both modified_args and args_patch: expected one of them"
+        raise BadVerdictError(msg)
+    if given and not can_modify:
+        msg = "it changes the arguments of an event that has none to change"
+        raise BadVerdictError(msg)
+
+
+def _excerpt(output: bytes, limit: int = 80) -> str:
+    text = dumps(output[:limit].decode("utf-8", "replace"))
+    return text + "..." if len(output) > limit else text
+
+
+def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
+    """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed.
+
+    Where it is not given, that is the hook's own.
+    """
+    if isinstance(answer, Failure):
+        reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
+        blocks = (on_failure or hook.on_failure) == "block"
+        answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
+    elif answer.action in DEFAULT_REASONS and not answer.message:
+        answer.message = f"{DEFAULT_REASONS[answer.action]} by {hook.name} (no reason given)"
+    return _as_advice(hook, answer) if hook.mode == "advise" else answer
+
+
+def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
+    """A hook that only advises: what it would have done is told to the person and the model, and not done."""
+    if verdict.action == "continue":
+        return verdict
+    told = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
+    wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
+    arguments = "" if wanted is None else f" (arguments: {_shown(wanted)[:400]})"
+    return Verdict(
+        message=told,
+        additional_context=verdict.additional_context,
+        system_message="\n".join(filter(None, (told + arguments, verdict.system_message))),
+        modified_context=verdict.modified_context,
+    )
+
+
+def _shown(args: dict[str, object]) -> str:
+    try:
+        return dumps(args)
+    except (TypeError, ValueError, RecursionError):  # a program's own objects
+        return repr(args)
+
+
+def combine(
+    runs: Sequence[HookResult], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
+) -> Verdict:
+    """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
+
+    `args` are the arguments after the chain, put in whole when a hook `changed` them and the tool may still run.
+    `into` is an empty verdict to make it of.
+    """
+    combined = into or Verdict()
+    strength = 0
+    messages: list[str | None] = []
+    for run in runs:
+        verdict = run.verdict
+        if (its := PRECEDENCE[verdict.action]) > strength:
+            strength = its
+            combined.action = verdict.action
+            messages = []
+        if its == strength:
+            messages.append(verdict.message)
+            if verdict.action == "allow":
+                combined.action = "allow"
+        if verdict.additional_context:
+            combined.additional_context = _joined(combined.additional_context, verdict.additional_context)
+        if verdict.system_message:
+            combined.system_message = _joined(combined.system_message, verdict.system_message)
+        if verdict.modified_context:
+            combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
+    if any(messages):
+        combined.message = "\n".join(filter(None, messages))
+    if changed and combined.action in CAN_CARRY_ARGS:
+        combined.modified_args = args
+    return combined
+
+
+def _joined(before: str | None, text: str) -> str:
+    return f"{before}\n{text}" if before else text
+
+
+def merge_patch(target: object, patch: object) -> object:
+    """Return `target` with a JSON Merge Patch (RFC 7396) applied; neither is changed."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
+    """Yield what made `after` of `before`: (path, is there, value) for every key set or removed; lists are values."""
+    for key in before:
+        if key not in after:
+            yield (*path, key), False, None
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            yield from diff(old, value, (*path, key))
+        elif key not in before or not json_equal(old, value):
+            yield (*path, key), True, value
+
+
+def json_equal(one: object, other: object) -> bool:
+    """Tell whether two JSON values are the same: unlike `==`, true is not 1 and 1 is not 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(json_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(json_equal, one, other))
+    return one == other
+
+
+def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, object]:
+    """Return `target` with the changes of `diff` made to it; `target` itself is not changed."""
+    result = dict(target)
+    for path, there, value in changes:
+        place = result
+        for key in path[:-1]:
+            inner = place.get(key)
+            place[key] = inner = dict(inner) if isinstance(inner, dict) else {}
+            place = inner
+        if there:
+            place[path[-1]] = value
+        else:
+            place.pop(path[-1], None)
+    return result
+
+
+def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
+    """Return the paths that both sets of changes touch, one within the other included, and do not leave the same."""
+    later = list(later)
+    return [
+        path
+        for path, there, value in earlier
+        for other, other_there, other_value in later
+        if path[: len(other)] == other[: len(path)]
+        and not (path == other and there == other_there and json_equal(value, other_value))
+    ]

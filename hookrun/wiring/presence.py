@@ -1,0 +1,140 @@
+"""Which agents are on this machine, and whether the user's own wiring of one answers an event.
+
+A fire asks the second: what the first needs is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.types import Agent, InstallSpec
+    from hookrun.wiring.targets import InstallLocation, Target, WiredEvent
+
+
+def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
+    """Tell whether the person's own wiring answers the agent at this event (the agent's name of it).
+
+    Nothing of the environment is believed: where it names the agent's directory elsewhere, both wirings answer. So do
+    they where this one's program is gone, or Codex does not trust it: twice is better than not at all.
+    """
+    return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
+
+
+def _may_be_there(wiring: InstallSpec, event: str, home: str) -> bool:
+    """Look into the file for our name only: mostly it is not there, and to read it properly takes many imports."""
+    path = f"{home}/{wiring['directory']}/{wiring['user'].replace('{event}', event)}"
+    try:
+        with open(path, "rb") as file:
+            return b"hookrun" in file.read()
+    except OSError:
+        return False
+
+
+def _is_there(agent: Agent, event: str, home: str) -> bool:
+    from hookrun.edit.file_change import FileError, existing
+    from hookrun.wiring.targets import InstallLocation, install_targets
+
+    spot = InstallLocation(home, "/", {})
+    try:
+        return any(
+            each.event == event and _runs(each) and _is_trusted(agent, spot, target, event)
+            for target in install_targets(agent.NAME, agent.INSTALL, "user", spot, [event])
+            for each in target.wired(existing(target.path))
+        )
+    except FileError:
+        return False
+
+
+def _runs(wired: WiredEvent) -> bool:
+    from hookrun.wiring import wired_command
+
+    program, _ = wired_command.parse(wired.text)
+    return program is None or program.missing() is None
+
+
+def _is_trusted(agent: Agent, spot: InstallLocation, target: Target, event: str) -> bool:
+    from hookrun.edit.file_change import existing
+    from hookrun.wiring import hook_trust
+    from hookrun.wiring.targets import SettingsFile, agent_directory
+
+    if agent.NAME != hook_trust.AGENT or not isinstance(target, SettingsFile):
+        return True
+    path = f"{agent_directory(agent.INSTALL, spot)}/{hook_trust.CONFIG}"
+    config = hook_trust.TrustConfig(path, []).read(existing(path))
+    hooks = target.read(existing(target.path))
+    return all(
+        trust.given(config) and not trust.switched_off(config)
+        for found, trust in hook_trust.required_trust(target.path, hooks, target.form)
+        if found.event == event
+    )
+
+
+VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
+VERSION_TIMEOUT = 10.0
+"""Seconds for an agent to say its version."""
+
+MAX_PARENTS = 8
+"""How many directories above its program an agent's package.json may lie."""
+
+
+class InstalledAgent:
+    """An agent's program on this machine, and its version; None where it would not say."""
+
+    def __init__(self, program: str, version: str | None) -> None:
+        """Keep the two."""
+        self.program = program
+        self.version = version
+
+
+def find_installed(program: str) -> InstalledAgent | None:
+    """Return the agent whose program has this name on PATH, None if there is none.
+
+    Its version is that of its npm package; only without one the program is run, to print it.
+    """
+    import shutil
+
+    path = shutil.which(program)
+    if path is None:
+        return None
+    return InstalledAgent(path, _package_version(path) or _printed_version(path))
+
+
+def _package_version(path: str) -> str | None:
+    """Return the version in the package.json around a program's real file."""
+    import json
+    import re
+
+    directory = os.path.dirname(os.path.realpath(path))
+    for _ in range(MAX_PARENTS):
+        try:
+            with open(os.path.join(directory, "package.json"), "rb") as file:
+                package = json.load(file)
+        except (OSError, ValueError):
+            directory = os.path.dirname(directory)
+            continue
+        if isinstance(package, dict) and isinstance(package.get("bin"), (dict, str)):
+            version = package.get("version")
+            return version if isinstance(version, str) and re.fullmatch(VERSION, version) else None
+        directory = os.path.dirname(directory)
+    return None
+
+
+def _printed_version(path: str) -> str | None:
+    import re
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VERSION_TIMEOUT,
+            check=False,
+            cwd=os.path.dirname(path),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(VERSION, done.stdout.decode("utf-8", "replace"))
+    return match.group() if match is not None else None

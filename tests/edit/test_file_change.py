@@ -1,0 +1,166 @@
+"""Files that belong to others are read and written with care: whole or not at all, through links, with their mode."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
+
+OLD, NEW = b'{"old": 1}\n' * 400, b'{"new": 1}\n' * 500
+KILLED = 77
+WRITER = """
+import os, sys
+from hookrun.edit import file_change as files
+
+left = int(sys.argv[2])
+
+def counted(function):
+    def call(*arguments, **more):
+        global left
+        left -= 1
+        if left < 0:
+            os._exit(77)
+        return function(*arguments, **more)
+    return call
+
+real_write = os.write
+for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "close"):
+    setattr(os, name, counted(getattr(os, name)))
+files.make_directories(files.missing_directories(sys.argv[1]))
+files.write_file(sys.argv[1], b'{"new": 1}\\n' * 500)
+"""
+"""Writes a file, and ends without another word at its N-th call of the system."""
+
+
+def _killed_at(path: Path, number: int) -> bool:
+    done = subprocess.run([sys.executable, "-c", WRITER, str(path), str(number)], capture_output=True, check=False)
+    assert done.returncode in (0, KILLED), done.stderr
+    return done.returncode == KILLED
+
+
+def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path: Path) -> None:
+    """At whatever call the process ends, the file is the old or the new one, whole, and the next write tidies up."""
+    seen = set()
+    number = 0
+    killed = True
+    while killed:
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        path = directory / "settings.json"
+        path.write_bytes(OLD)
+        killed = _killed_at(path, number)
+        seen.add(path.read_bytes())
+        assert path.read_bytes() in (OLD, NEW)
+        file_change.write_file(str(path), NEW)
+        assert os.listdir(directory) == ["settings.json"]
+        number += 1
+    assert seen == {OLD, NEW}
+    assert number > 5
+
+
+def test_killed_while_a_new_file_is_made_it_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    """The same without a file before, in directories that are not there yet."""
+    number = 0
+    killed = True
+    while killed:
+        path = tmp_path / str(number) / "a" / "settings.json"
+        killed = _killed_at(path, number)
+        assert not path.exists() or path.read_bytes() == NEW
+        number += 1
+    assert path.read_bytes() == NEW
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o640])
+def test_the_mode_is_kept(tmp_path: Path, mode: int) -> None:
+    """A file that is replaced has the mode that it had."""
+    path = tmp_path / "settings.json"
+    path.write_bytes(OLD)
+    path.chmod(mode)
+    file_change.write_file(str(path), NEW, 0o777)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_the_owner_is_kept(tmp_path: Path) -> None:
+    """A file of another account stays that account's, where we may write it at all."""
+    if os.getuid() != 0:
+        pytest.skip("only the administrator can make files of another account")
+    path = tmp_path / "settings.json"
+    path.write_bytes(OLD)
+    os.chown(path, 4242, 4343)
+    file_change.write_file(str(path), NEW)
+    assert (path.stat().st_uid, path.stat().st_gid) == (4242, 4343)
+
+
+def test_a_new_file_gets_the_mode_that_is_asked_for(tmp_path: Path) -> None:
+    """A file that was not there gets the given mode, less the umask."""
+    file_change.write_file(str(tmp_path / "new"), NEW, 0o700)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
+    """What a symbolic link leads to is what exists, also if it is not there yet."""
+    (tmp_path / "dotfiles").mkdir()
+    link = tmp_path / "settings.json"
+    link.symlink_to("dotfiles/claude.json")
+    there = file_change.existing(str(link))
+    assert (there.path, there.data) == (str(tmp_path / "dotfiles" / "claude.json"), None)
+    file_change.write_file(there.path, NEW)
+    assert link.is_symlink()
+    assert file_change.existing(str(link)).data == NEW
+
+
+def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
+    """A project's file that leads out of it, itself or by a directory, is not touched, and the error says where to."""
+    project = tmp_path / "project"
+    (tmp_path / "elsewhere").mkdir()
+    project.mkdir()
+    (project / ".claude").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileError, match=r"out of the project, to .*elsewhere/settings\.json"):
+        file_change.existing(str(project / ".claude" / "settings.json"), within=str(project))
+    (project / "inside").mkdir()
+    (project / "link").symlink_to("inside")
+    assert file_change.existing(str(project / "link" / "x"), within=str(project)).path == str(project / "inside" / "x")
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A directory, a pipe, and a file where a directory should be are errors that say so."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "file" / "settings.json"):
+        with pytest.raises(FileError, match=r"found .*, expected"):
+            file_change.existing(str(path))
+
+
+def test_not_utf_8_is_refused_at_its_place(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 are an error with line and column."""
+    (tmp_path / "s.json").write_bytes(b'{\n "a": "\xff"}')
+    with pytest.raises(FileError, match=r"s\.json:2:8: found the byte 0xff"):
+        file_change.existing(str(tmp_path / "s.json")).text()
+
+
+def test_removed_with_the_directories_that_were_made(tmp_path: Path) -> None:
+    """A file is removed with the directories given, as far as they are empty."""
+    path = tmp_path / "a" / "b" / "c" / "s.json"
+    missing = file_change.missing_directories(str(path))
+    assert missing == [str(tmp_path / "a"), str(tmp_path / "a" / "b"), str(tmp_path / "a" / "b" / "c")]
+    file_change.make_directories(missing)
+    file_change.write_file(str(path), NEW)
+    (tmp_path / "a" / "other").write_text("")
+    file_change.remove_file(str(path), missing)
+    assert sorted(os.listdir(tmp_path / "a")) == ["other"]
+
+
+def test_a_directory_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """Where no file can be made, the error names it, and the old file is as it was."""
+    (tmp_path / "s.json").write_bytes(OLD)
+    taken = tmp_path / "s.json" / "x"
+    with pytest.raises(FileError, match="cannot be written"):
+        file_change.write_file(str(taken), NEW)
+    assert (tmp_path / "s.json").read_bytes() == OLD

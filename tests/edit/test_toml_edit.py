@@ -1,0 +1,92 @@
+"""Tables in TOML: put in and taken out by whole lines, every other line as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from hookrun.config.parse import ParseError
+from hookrun.edit.toml_edit import Toml
+from tests.wiring.texts import UNHURRIED
+
+KEY = ("hooks", "state", '/home/o "b"/.codex/hooks.json:pre_tool_use:0:0')
+BLOCKS = [
+    'model = "gpt"\n',
+    "# a [note]\n",
+    "\n",
+    "[projects.\"/p [x]\"]\ntrust_level = 'trusted'\n",
+    "[a] # b\nx = [\n  [1, 2], # ]\n  '[no]',\n]\n",
+    "[text]\ny = '''\n[not.a.table]\nz = 1\n'''\n",
+    '[more]\ny = """\n\\"""[not.a.table]\nz = 1\n"""\n',
+    "[[hooks.Stop]]\n  [[hooks.Stop.hooks]]\n  type = 'command'\n",
+    '[hooks.state."/other:stop:0:0"]\n\ttrusted_hash = "sha256:1"\n\tenabled = false\n',
+    "dotted.keys.here = {a = 1, b = [2]}\n",
+]
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Return a config.toml with strings, comments, arrays and tables in any order that is valid."""
+    blocks = draw(st.lists(st.sampled_from(BLOCKS), max_size=6, unique=True))
+    blocks.sort(key=lambda block: block.startswith("["))  # keys without a table come first
+    text = "".join(blocks)
+    if not draw(st.booleans()):
+        text = text.removesuffix("\n")
+    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
+
+
+@UNHURRIED
+@given(texts())
+def test_put_and_removed_gives_back_every_line(text: str) -> None:
+    """A table that is put in and taken out leaves the text as it was, but for a line end at its end."""
+    before = Toml(text)
+    put = before.put(KEY, "trusted_hash", "sha256:2")
+    assert put.at(KEY) == {"trusted_hash": "sha256:2"}
+    assert put.text.startswith(text)
+    removed = put.remove(KEY)
+    assert removed.data == before.data
+    assert removed.text in {text, text + "\n", text + "\r\n"}
+
+
+@UNHURRIED
+@given(texts())
+def test_put_twice_changes_nothing(text: str) -> None:
+    """What is there already is left as it is; another value changes that line only."""
+    put = Toml(text).put(KEY, "trusted_hash", "sha256:2")
+    assert put.put(KEY, "trusted_hash", "sha256:2").text == put.text
+    assert put.put(KEY, "trusted_hash", "sha256:3").text == put.text.replace("sha256:2", "sha256:3")
+
+
+def test_other_keys_of_the_table_stay() -> None:
+    """A table that is there gets the line; what else stands in it stays."""
+    text = '[hooks.state."k"]\nenabled = false # off\n\n[z]\nb = 1\n'
+    put = Toml(text).put(("hooks", "state", "k"), "trusted_hash", "s")
+    assert put.text == '[hooks.state."k"]\nenabled = false # off\ntrusted_hash = "s"\n\n[z]\nb = 1\n'
+
+
+def test_a_last_table_without_line_end() -> None:
+    """A line is added after a last one that does not end."""
+    put = Toml("[hooks.state.k]\r\nenabled = true").put(("hooks", "state", "k"), "trusted_hash", "s")
+    assert put.text == '[hooks.state.k]\r\nenabled = true\r\ntrusted_hash = "s"\r\n'
+
+
+@pytest.mark.parametrize("text", ["hooks = {}\n", "[hooks]\nstate = {}\n"])
+def test_inline_tables_are_refused(text: str) -> None:
+    """Where a table around it is written inline no text is made that Codex could not read."""
+    with pytest.raises(ParseError) as caught:
+        Toml(text).put(KEY, "trusted_hash", "s")
+    assert "inline" in str(caught.value)
+
+
+def test_an_error_has_its_place() -> None:
+    """What is not TOML is refused at its line and column."""
+    with pytest.raises(ParseError) as caught:
+        Toml("a = 1\nb = = 2\n")
+    assert caught.value.offset == len("a = 1\nb = ")
+
+
+def test_comments_before_the_next_table_stay() -> None:
+    """They belong to that one; a header within a long string is text."""
+    text = 'a = """\n[k]\nb = 1\n"""\n\n[k]\nb = "s"\n\n# about z\n[z]\nc = 1\n'
+    assert Toml(text).remove(("k",)).text == 'a = """\n[k]\nb = 1\n"""\n\n# about z\n[z]\nc = 1\n'
+    assert Toml(text).put(("k",), "b", "t").text == text.replace('"s"', '"t"')

@@ -1,0 +1,179 @@
+"""Declaring a hook in a file that is there: it is added, everything else stays, and what cannot be is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
+from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file, user_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+ENTRY = {"name": "new", "event": "stop", "command": "exit 0"}
+YAML = """\
+# ours
+hooks:
+  # the first
+  - name: one
+    event: stop   # at the end
+    command: exit 0
+# the end
+"""
+
+
+def opened(project: Project, directory: Path | None = None, form: str | None = None) -> DeclarationFile:
+    """Return the project's file."""
+    return project_file(str(directory or project.root), str(project.home), form)
+
+
+def added(project: Project, form: str | None = None) -> str:
+    """Declare one more hook in the project; return what the file says then."""
+    declaring = opened(project, form=form)
+    declaring.add(ENTRY)
+    apply_all([declaring.change()])
+    with open(declaring.path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def test_a_new_file_is_written_as_a_person_would(project: Project) -> None:
+    """JSON with two spaces, or YAML with a line for each field."""
+    assert added(project) == json.dumps({"hooks": [ENTRY]}, indent=2) + "\n"
+    (project.root / "coder.json").unlink()
+    assert added(project, "yaml") == "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"model": "x", "hooks": []}',
+        '{\n\t"hooks": [\n\t\t{"name": "one", "event": "stop", "command": "exit 0"}\n\t],\n\t"theirs": [1,2]\n}',
+        '{"hooks": {"hooks": [{"name": "one", "event": "stop", "command": "exit 0"}]}}\r\n',
+        '{"theirs": {"a":   1}}\n',
+        "\ufeff{}",
+    ],
+)
+def test_json_keeps_everything_that_is_not_ours(project: Project, text: str) -> None:
+    """All characters that were there still are, in their order; the hook is at the end of the list."""
+    path = project.root / "coder.json"
+    path.write_text(text, newline="")
+    after = iter(added(project).removeprefix("\ufeff"))
+    assert all(character in after for character in text.removeprefix("\ufeff"))
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf") == text.startswith("\ufeff")
+    assert opened(project).entries[-1] == ENTRY
+
+
+def test_yaml_keeps_its_comments(project: Project) -> None:
+    """The hook is added behind the last one, in the file's own way."""
+    (project.root / "hookrun.yaml").write_text(YAML)
+    after = added(project)
+    assert after == YAML.replace("# the end\n", "  - name: new\n    event: stop\n    command: exit 0\n# the end\n")
+    assert len(yaml.safe_load(after)["hooks"]) == 2
+
+
+def test_the_file_is_the_nearest_one_with_hooks_or_the_repositorys(project: Project) -> None:
+    """From a directory below the root the root's file is meant, unless there is one with hooks on the way."""
+    below = project.root / "a" / "b"
+    below.mkdir(parents=True)
+    assert opened(project, below).path == str(project.root / "coder.json")
+    (project.root / "a" / "coder.json").write_text('{"theirs": 1}')
+    assert opened(project, below).path == str(project.root / "coder.json")
+    (project.root / "a" / "hookrun.yml").write_text("hooks: []\n")
+    assert opened(project, below).path == str(project.root / "a" / "hookrun.yml")
+    (project.root / ".git").rmdir()
+    assert opened(project, below).path == str(below / "coder.json")
+
+
+def test_a_persons_own_file_is_found(project: Project) -> None:
+    """The one that is there, or a new hooks.json."""
+    own = project.home / ".config" / "hookrun"
+    assert user_file(str(project.home)).path == str(own / "hooks.json")
+    own.mkdir(parents=True)
+    (own / "hooks.yml").write_text(YAML)
+    declaring = user_file(str(project.home))
+    assert (declaring.path, declaring.layer) == (str(own / "hooks.yml"), "user")
+    with pytest.raises(ScaffoldError, match="absolute path in managed and user declarations"):
+        declaring.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("coder.json", '{"hooks": [', "coder.json:1:12: found the end of the file"),
+        ("coder.json", '{"hooks": "none"}', "expected a list of hooks"),
+        ("coder.json", '{"hooks": {"PreToolUse": [{"hooks": []}]}}', "Claude Code's form"),
+        ("hookrun.yaml", "hooks: []\nhoks: 1\n", "hoks"),
+        ("hookrun.yaml", "a: &a []\nhooks: *a\n", "expected hooks or hookrun"),
+    ],
+)
+def test_a_file_that_is_not_understood_is_not_touched(project: Project, name: str, text: str, reason: str) -> None:
+    """The error says where and what; nothing is written."""
+    (project.root / name).write_text(text)
+    with pytest.raises(ScaffoldError, match=reason.replace("(", r"\(")):
+        added(project)
+    assert (project.root / name).read_text() == text
+
+
+def test_a_list_that_others_share_is_left_to_the_person(project: Project) -> None:
+    """What a merge brings in cannot be edited in its place: the message has what is to be written."""
+    text = "hooks: !!seq &all\n  - {name: one, event: stop, command: exit 0}\n"
+    (project.root / "hookrun.yaml").write_text(text)
+    assert added(project) == f"{text}  - name: new\n    event: stop\n    command: exit 0\n"
+    (project.root / "hookrun.yaml").write_text("<<: {hooks: []}\nhookrun: {}\n")
+    with pytest.raises(ScaffoldError, match=r"make the change by hand: \{\"name\""):
+        added(project)
+
+
+def test_two_files_with_hooks_are_not_made(project: Project) -> None:
+    """A form that is not that of the file with hooks is refused."""
+    added(project)
+    with pytest.raises(ScaffoldError, match="leave --yaml out"):
+        opened(project, form="yaml")
+
+
+def test_a_wrong_hook_is_refused_and_a_doubtful_one_told(project: Project) -> None:
+    """The checker of declarations has its say before anything is written."""
+    declaring = opened(project)
+    with pytest.raises(ScaffoldError, match="nothing was written"):
+        declaring.add({**ENTRY, "when": {"": "x"}})
+    doubts = opened(project).add({**ENTRY, "matcher": "bash"})
+    assert ["never matches" in str(each) for each in doubts] == [True]
+
+
+def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
+    """A stranger's repository cannot have hooks written elsewhere."""
+    (project.root / "hooks").symlink_to(project.home)
+    with pytest.raises(ScaffoldError, match="found a link out of"):
+        check_within(str(project.root / "hooks"), str(project.root))
+    check_within(str(project.root / "other"), str(project.root))
+
+
+def test_all_files_are_written_or_none(project: Project) -> None:
+    """What was written, and the directories made for it, are taken back when a later file cannot be."""
+    (project.root / "there").write_text("before")
+    (project.root / "file").write_text("")
+    paths = [str(project.root / "new" / "deep" / "one"), str(project.root / "there")]
+    changes = [FileChange(path, existing(path), b"after") for path in paths]
+    bad = str(project.root / "file" / "below")
+    with pytest.raises(FileError, match=r"file in the place of a directory|Not a directory"):
+        apply_all([*changes, FileChange(bad, existing(str(project.root / "none")), b"x")])
+    assert sorted(each.name for each in project.root.iterdir()) == [".git", "file", "there"]
+    assert (project.root / "there").read_text() == "before"
+    apply_all(changes)
+    assert (project.root / "new" / "deep" / "one").read_text() == "after"
+
+
+def test_what_somebody_else_wrote_meanwhile_stays(project: Project) -> None:
+    """A file that has changed since it was looked at is not overwritten, and what was written before it goes."""
+    path, first = project.root / "there", project.root / "first"
+    changes = [FileChange(str(each), existing(str(each)), b"ours") for each in (first, path)]
+    path.write_text("theirs")
+    with pytest.raises(FileError, match="somebody has changed it"):
+        apply_all(changes)
+    assert (path.read_text(), first.exists()) == ("theirs", False)

@@ -1,0 +1,144 @@
+"""Templates: in every language, for every purpose, the hook passes its own cases, by its real interpreter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from hookrun.edit.file_change import apply_all
+from hookrun.globs import glob
+from hookrun.scaffold.new_hook import (
+    LANGUAGES,
+    PURPOSES,
+    HookTemplateRequest,
+    example,
+    plan_hook,
+    purpose_of,
+    render_script,
+)
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+EVENTS = (
+    ("pre_tool_use", None),
+    ("permission_request", "bash"),
+    ("pre_tool_use", "write|edit|delete"),
+    ("post_tool_use", None),
+    ("file_changed", None),
+    ("user_prompt_submit", None),
+    ("stop", None),
+    ("session_start", None),
+    ("notification", None),
+    ("pre_tool_use", "mcp__*"),
+    ("pre_tool_use", "*"),
+    ("permission_request", "bash|write"),
+)
+"""Events and matchers that between them need every template."""
+
+NOT_HERE = "is not installed: this language's templates are NOT tested here"
+
+
+def languages() -> list[object]:
+    """Return every language, those whose program is not here marked."""
+    return [
+        pytest.param(
+            name, marks=pytest.mark.skipif(not shutil.which(each.program), reason=f"{each.program} {NOT_HERE}")
+        )
+        for name, each in LANGUAGES.items()
+    ]
+
+
+def write(project: Project, wish: HookTemplateRequest) -> str:
+    """Write a hook into a project; return its name."""
+    made = plan_hook(wish, str(project.root), str(project.home))
+    apply_all(made.changes)
+    if made.build:
+        subprocess.run(made.build.split(), cwd=project.root, check=True)
+    return made.names[0]
+
+
+def test_a_guard_is_for_the_tools_that_it_knows() -> None:
+    """One that would fail on a call of another tool would refuse it: for more tools there is another template."""
+    assert purpose_of("pre_tool_use", "bash") == "command"
+    assert purpose_of("pre_tool_use", "edit|read") == "file"
+    for matcher in ("*", "bash|write", "b*", "edit|web_fetch"):
+        assert PURPOSES[purpose_of("pre_tool_use", matcher)].on_failure == "continue"
+
+
+def test_every_template_is_needed() -> None:
+    """The events of these tests need each of the templates."""
+    assert {purpose_of(event, matcher) for event, matcher in EVENTS} == set(PURPOSES)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
+    """Written, built where it has to be, valid, and every case holds, its conditions' cases too."""
+    for event, matcher in EVENTS:
+        write(project, HookTemplateRequest(language, event, matcher))
+    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes"))
+    valid = hookrun(project, "validate")
+    assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS) + 1} hooks in 1 file: 0 errors, 0 warnings\n")
+    done = hookrun(project, "test")
+    assert done.status == 0, done.stdout
+    cases = sum(len(yaml.safe_load(file.read_text())["cases"]) for file in project.root.glob("hooks/*.hooktest.yaml"))
+    assert f"{cases} cases: {cases} passed" in done.stdout
+    assert cases > len(EVENTS) * 1.5
+
+
+def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with this on stdin."""
+    return subprocess.run(
+        [path], input=stdin, capture_output=True, text=True, check=False, env={**os.environ, **env}, cwd=path.parent
+    )
+
+
+@pytest.mark.parametrize("purpose", ["command", "file"])
+@pytest.mark.parametrize("language", languages())
+def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str) -> None:
+    """No JSON, half of it, or no such argument: status 1 and a word on stderr, never silence."""
+    path = tmp_path / f"guard{LANGUAGES[language].suffix}"
+    path.write_text(
+        render_script(language, purpose, {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
+    )
+    path.chmod(0o755)
+    if LANGUAGES[language].build:
+        subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
+        path = tmp_path / "guard"
+    for stdin in ("", "nonsense", '{"tool_args": {"command"', '{"tool_args": {}}', '{"tool_args": null}', "[]"):
+        done = run(path, stdin)
+        assert (done.returncode, done.stdout) == (1, ""), (stdin, done)
+        assert done.stderr
+
+
+def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
+    """Where jq is not installed the context is read by Python, to the same end."""
+    for name in ("sh", "cat", "python3", "tr", "sed"):
+        found = shutil.which(name)
+        assert found is not None
+        (tmp_path / name).symlink_to(
+            os.path.realpath(found) if name != "python3" else os.path.realpath("/proc/self/exe")
+        )
+    path = tmp_path / "guard.sh"
+    path.write_text(
+        render_script("sh", "command", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
+    )
+    path.chmod(0o755)
+    asked = '{"tool_args": {"command": "cd \\u00fc && rm -rf x"}}'
+    for stdin, status in ((asked, 2), ('{"tool_args": {"command": "ls"}}', 0), ("nonsense", 1), ("{}", 1)):
+        done = run(path, stdin, PATH=str(tmp_path))
+        assert done.returncode == status, (stdin, done)
+
+
+@pytest.mark.parametrize("pattern", ["bash", "mcp__*", "*git push*", "a?c", "[xyz]1", "[!x]y", ""])
+def test_an_example_of_a_glob_fits_it(pattern: str) -> None:
+    """What stands in a case is what the condition describes."""
+    assert glob(pattern, example(pattern)) or pattern == "[!x]y"

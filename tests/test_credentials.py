@@ -1,0 +1,202 @@
+"""What must not be kept is hidden; what is no credential stays readable."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from hookrun.credentials import FORMS, HIDDEN, KINDS, find_secrets, redact
+
+BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
+"""Thirty-six characters as a token may have them; every credential here is made up."""
+
+CREDENTIALS = {
+    "OpenAI": f"sk-proj-{BODY}",
+    "Anthropic": f"sk-ant-api03-{BODY}-{BODY}_x",
+    "GitHub classic": f"ghp_{BODY}",
+    "GitHub OAuth": f"gho_{BODY}",
+    "GitHub server": f"ghs_{BODY}",
+    "GitHub fine-grained": f"github_pat_11ABCDEFG0_{BODY}",
+    "GitLab": f"glpat-{BODY[:20]}",
+    "GitLab with a dash": "glpat-aB3dE5gH-jK9mN1pQ3sT",
+    "Slack bot": "xoxb-123456789012-123456789012-aB3dE5gH7jK9",
+    "Slack user": "xoxp-123456789012-aB3dE5gH7jK9",
+    "AWS access key id": "AKIAIOSFODNN7EXAMPLE",
+    "AWS session key id": "ASIAIOSFODNN7EXAMPLE",
+    "Stripe secret": f"sk_live_{BODY[:24]}",
+    "Stripe restricted": f"rk_test_{BODY[:24]}",
+    "Google API": f"AIza{BODY[:35]}",
+    "npm": f"npm_{BODY}",
+    "PyPI": f"pypi-AgEIcHlwaS5vcmc{BODY}",
+    "Hugging Face": f"hf_{BODY[:34]}",
+    "JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{BODY}",
+}
+"""Kind -> an example of it, all of which must go."""
+
+SURROUNDINGS = ["{}", "fatal: cannot log in with {}, give another", "KEY={}", "'{}'", '{"a": ["{}"]}', "a\n{}\nb"]
+
+
+@pytest.mark.parametrize("kind", CREDENTIALS)
+def test_credentials_are_hidden_by_their_form(kind: str) -> None:
+    """A well-known credential is replaced whole wherever it stands, and what is around it stays."""
+    for around in SURROUNDINGS:
+        before, after = around.split("{}")
+        assert redact(before + CREDENTIALS[kind] + after) == before + HIDDEN + after
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Authorization: Bearer abcdef123456", "abcdef123456"),
+        ("authorization: bearer abcdef.123-456_x=", "abcdef.123-456_x="),
+        ("curl -H 'Authorization: Basic dXNlcjpwYXNzd29yZA=='", "dXNlcjpwYXNzd29yZA=="),
+        ("https://user:hunter22@example.com/x", "hunter22"),
+        ("postgres://app:p%40ss:w0rd@db:5432/app", "p%40ss:w0rd"),
+        ("redis://:onlypassword@cache", "onlypassword"),
+        ("password=hunter22", "hunter22"),
+        ("PGPASSWORD=hunter22 psql", "hunter22"),
+        ("passwd: hunter22", "hunter22"),
+        ("passphrase = hunter22", "hunter22"),
+        ('{"password": "hunter22"}', "hunter22"),
+        ("{'api_key': 'abcd1234'}", "abcd1234"),
+        ("X-Api-Key: abcd1234", "abcd1234"),
+        ("apikey=abcd1234&q=1", "abcd1234"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
+        ("client_secret=abcd1234;", "abcd1234"),
+        ("export GITHUB_TOKEN=abcd1234", "abcd1234"),
+        ('PRIVATE_KEY="abcd1234"', "abcd1234"),
+        ("access-key: abcd1234", "abcd1234"),
+    ],
+)
+def test_values_are_hidden_by_their_name_or_place(text: str, secret: str) -> None:
+    """What a name or the place in a URL gives away is hidden, the name and everything else stays."""
+    assert redact(text) == text.replace(secret, HIDDEN)
+
+
+@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH "])
+def test_private_keys_are_hidden_whole(kind: str) -> None:
+    """Every line of a private key goes, of one that was cut off as well."""
+    key = f"-----BEGIN {kind}PRIVATE KEY-----\nMIIE{BODY}\n{BODY}\n-----END {kind}PRIVATE KEY-----"
+    assert redact(f"before\n{key}\nafter") == f"before\n{HIDDEN}\nafter"
+    assert redact(f"before\n{key[:60]}") == f"before\n{HIDDEN}"
+
+
+def test_two_private_keys_are_two() -> None:
+    """What stands between two keys is not taken for a part of them."""
+    key = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----"
+    assert redact(f"{key}\nbetween\n{key}") == f"{HIDDEN}\nbetween\n{HIDDEN}"
+
+
+def test_every_credential_of_a_text_is_hidden() -> None:
+    """Not only the first one, and different ones side by side."""
+    assert (
+        redact(f"ghp_{BODY} ghp_{BODY} password=abcd AKIAIOSFODNN7EXAMPLE")
+        == f"{HIDDEN} {HIDDEN} password={HIDDEN} {HIDDEN}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "git push --force is not allowed here",
+        "blocked by guard (exit 2, no reason given)",
+        "hook lint failed (exit_code): it exited with status 1; stderr: E501 line too long",
+        "the password is wrong",
+        "no token was given",
+        "a token: x",
+        "see https://example.com:8080/path@v2?a=b",
+        "git@github.com:owner/repository.git",
+        "ssh://git@github.com/owner/repository",
+        "mail someone@example.com: done",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "risk-assessment-of-the-migration",
+        "the secretary wrote it",
+        "sk-learn",
+        "AKIA",
+        "eyJ.x.y",
+        "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+        "key: value",
+        "import tokenize; tokens = 5",
+        "éè 日本語 \x00\x1b[31m",
+        "this needs basic arithmetic only",
+        "it is a basic requirement of bearer instruments",
+        "desk-top-publishing-with-open-tools",
+    ],
+)
+def test_ordinary_text_is_left_as_it_is(text: str) -> None:
+    """A message without a credential in it is kept letter for letter."""
+    assert redact(text) == text
+
+
+@settings(deadline=None)
+@given(st.text(max_size=30), st.sampled_from(sorted(CREDENTIALS)), st.text(max_size=30))
+def test_a_credential_is_gone_whatever_is_around_it(before: str, kind: str, after: str) -> None:
+    """Between any two texts, with a space to each side, no credential is left."""
+    assert CREDENTIALS[kind] not in redact(f"{before} {CREDENTIALS[kind]} {after}")
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("abcdefghij klmno.,\n"), max_size=200))
+def test_plain_words_are_never_touched(text: str) -> None:
+    """Small letters, spaces and stops alone hold no credential."""
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 100_000, "://" * 30_000, "-----BEGIN PRIVATE KEY-----" * 3000, "token=" * 20_000, "eyJ" + "a." * 30_000],
+)
+def test_a_long_text_is_redacted_in_time(text: str) -> None:
+    """No text makes the patterns try again and again: this ends."""
+    assert isinstance(redact(text), str)
+
+
+FOUND_BY_SECRET_SCAN = {
+    "SG.": f"SG.{BODY}.{BODY}",
+    "do": "dop_v1_" + "0123456789abcdef" * 4,
+    "https://hooks.slack.com": f"https://hooks.slack.com/services/T0AB/B0CD/{BODY[:24]}",
+    "https://": f"https://discord.com/api/webhooks/99887766/{BODY}{BODY}",
+    "AccountKey=": f"AccountKey={BODY}{BODY}{BODY}==",
+    "AGE-": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3,
+    "shp": "shpat_" + "0123456789abcdef" * 2,
+    "hv": f"hvs.{BODY}",
+    "dapi": "dapi" + "0123456789abcdef" * 2,
+    "lin_": f"lin_api_{BODY}",
+    "GOCSPX-": f"GOCSPX-{BODY}",
+    "ya29.": f"ya29.{BODY}",
+    "-----BEGIN": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{BODY}\n-----END PGP PRIVATE KEY BLOCK-----",
+    "sk-ant-": f"sk-ant-api03-{BODY}",
+    "sk-": f"sk-proj-{BODY}",
+    "rk-": f"rk-{BODY}",
+    "sk_": f"sk_live_{BODY}",
+    "rk_": f"rk_live_{BODY}",
+    "gh": f"ghp_{BODY}",
+    "github_pat_": f"github_pat_{BODY}",
+    "npm_": f"npm_{BODY}",
+    "hf_": f"hf_{BODY}",
+    "glpat-": f"glpat-{BODY}",
+    "pypi-": f"pypi-{BODY}",
+    "AIza": f"AIza{BODY}",
+    "xox": "xoxb-12345-67890-aB3dE5gH7jK9mN1p",
+    "AKIA": "AKIAQWERTYUIOPASDFGH",
+    "ASIA": "ASIAQWERTYUIOPASDFGH",
+    "eyJ": f"eyJ{BODY}.{BODY}.{BODY}",
+}
+
+
+@pytest.mark.parametrize("beginning", [beginning for beginning, kind in KINDS.items() if kind])
+def test_what_secret_scan_finds_the_audit_redacts(beginning: str) -> None:
+    """Every kind of the table is found by its kind and hidden whole."""
+    credential = FOUND_BY_SECRET_SCAN[beginning]
+    assert [(match.kind, match.value) for match in find_secrets(f"x {credential} y")] == [
+        (KINDS[beginning], credential)
+    ]
+    assert redact(f"x {credential} y") == f"x {HIDDEN} y"
+
+
+def test_each_pattern_is_reached_by_one_of_its_words() -> None:
+    """A credential's text holds a word of the row that knows it: patterns are only tried behind such a word."""
+    for credential in FOUND_BY_SECRET_SCAN.values():
+        assert any(word in credential.lower() for words, _ in FORMS for word in words)
