@@ -57,7 +57,7 @@ def run(task: Task) -> Outcome:
 def told(outcome: Outcome) -> dict[str, object]:
     """Return what an outcome says, its time and how much of a stdin nobody reads was written left out."""
     failure = outcome.failure and (outcome.failure.kind, outcome.failure.detail)
-    names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "left")
+    names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "processes_left")
     return {"failure": failure, **{name: getattr(outcome, name) for name in names}}
 
 
