@@ -18,6 +18,8 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrun.agents.types import InstallSpec
 
 NAME = "claude"
@@ -127,6 +129,23 @@ RESPONSE_FORMATS = {
     "Notification": ResponseFormat("stop, context, user_message", render_notification),
 }
 
+
+def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: ARG001, FBT001  # see InstallSpec
+    """Measured with 2.1.197 and 2.1.329: a matcher that is no string, a handler without a type, a flat entry."""
+    events = data.get("hooks") if isinstance(data, dict) else None
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            path = ("hooks", event, number)
+            if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
+                yield path, "an object with a list of hooks"
+                continue
+            if not isinstance(group.get("matcher", ""), str):
+                yield (*path, "matcher"), "a text, or no matcher"
+            for each, handler in enumerate(group["hooks"]):
+                if not isinstance(handler, dict) or not isinstance(handler.get("type"), str):
+                    yield (*path, "hooks", each), "an object with a type"
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -143,5 +162,5 @@ INSTALL: InstallSpec = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
-    "drops": "claude",
+    "dropped_if": _dropped_if,
 }

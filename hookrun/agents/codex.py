@@ -21,6 +21,8 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
     from hookrun.agents.types import InstallSpec
@@ -104,6 +106,16 @@ RESPONSE_FORMATS = {
     "PostCompact": ResponseFormat("user_message", _person),
 }
 
+
+def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: FBT001  # see InstallSpec
+    """Another key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
+    if has_bom:
+        yield (), "no byte-order mark before it"
+    for key in data if isinstance(data, dict) else ():
+        if key not in {"hooks", "description"}:
+            yield (key,), "no other key than hooks and description"
+
+
 INSTALL: InstallSpec = {
     "program": "codex",
     "directory": ".codex",
@@ -115,7 +127,7 @@ INSTALL: InstallSpec = {
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
     "settings": (".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
-    "drops": "codex",
-    "trust": "codex",
+    "dropped_if": _dropped_if,
+    "hook_trust": "hookrun.agents.codex_trust",
     "shell": "login",
 }

@@ -241,5 +241,11 @@ INSTALL: InstallSpec = {
         "{directory}/hooks/hookrun.json",
     ),
     "off": {"disableAllHooks": True},
-    "trust": "copilot",
+    "folder_trust": {
+        "file": "config.json",
+        "lists": ("trusted_folders", "trustedFolders"),
+        "project_hooks_only": True,
+        "cause": "Copilot CLI skips a project's hooks in silence then",
+        "remedy": "trust the folder in Copilot, or start it with --trust-folder",
+    },
 }

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
@@ -19,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.cache import Compiled, Declared
+    from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
@@ -57,7 +56,7 @@ class FireInvocation:
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
-        self.compiled: Compiled | None = None
+        self.compiled: CompiledConfig | None = None
         self.interrupted = 0
         self.waited = 0.0
 
@@ -78,7 +77,7 @@ class FireInvocation:
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
-        self.compiled = cache.load(found)
+        self.compiled = load_compiled(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
@@ -108,6 +107,10 @@ class FireInvocation:
             return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
 
+    def internal_error(self, error: Exception) -> str:
+        """Return the message for a bug of ours and write its traceback to crash.log."""
+        return internal_error(error, self.home, for_agent=self.agent is not None)
+
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit. Nothing that goes wrong here changes an answer."""
         error = audit.write(self.home, records, self.settings.get("audit"))
@@ -127,7 +130,7 @@ class EventFire:
         self.event = event
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
-        self.candidates: Declared | None = None
+        self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
 
@@ -143,7 +146,7 @@ class EventFire:
             return Verdict()
         return self._run_hooks(self.candidates)
 
-    def _run_hooks(self, candidates: Declared) -> Verdict:
+    def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
@@ -200,14 +203,14 @@ class EventFire:
         except ValueError as error:
             command.problems.append(f"the context cannot be given to a hook: {error}")
         except Exception as error:
-            command.problems.append(internal_error(error))
+            command.problems.append(command.internal_error(error))
         finally:
             release_signals()
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
             except Exception as error:
-                command.problems.append(internal_error(error))
+                command.problems.append(command.internal_error(error))
         self._tell_what_is_lost(self.chain)
         return self.chain.combine()  # what has been refused so far stays refused
 
@@ -317,8 +320,15 @@ def named_home(path: str) -> str:
     return path
 
 
-def internal_error(error: Exception) -> str:
-    """Return what to say of a mistake of ours; HOOKRUN_DEBUG shows where it was made."""
-    if os.environ.get("HOOKRUN_DEBUG"):
-        sys.excepthook(type(error), error, error.__traceback__)
-    return f"internal error, please report it: {type(error).__name__}: {error}"
+def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> str:
+    """Return the message for a bug of ours and write its traceback to crash.log; raises nothing.
+
+    For an agent HOOKRUN_DEBUG does not count: the environment may be a project's, and the agent reads stderr.
+    """
+    try:
+        from hookrun.config.discovery import account_home, home_directory
+        from hookrun.crash import report
+
+        return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
+    except Exception:  # hookrun is not whole
+        return f"internal error, please report it: {type(error).__name__}: {error}"
