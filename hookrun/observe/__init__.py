@@ -41,7 +41,6 @@ def __getattr__(name: str) -> object:
         if name in names.split():
             from importlib import import_module
 
-            found: object = getattr(import_module(module), name)
-            globals()[name] = found
+            found = globals()[name] = getattr(import_module(module), name)
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -45,23 +45,21 @@ RECIPE = Recipe(
     name="protect-hooks",
     summary="Keeps agents from editing hooks, agent settings and what was decided about them.",
     hooks=(DECLARATION,),
-    catches=(
-        "Writing, editing and deleting declarations, and the scripts and files of all hooks in force.",
-        "The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.",
-        "Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).",
-        "Shell commands that remove or move a directory in which one of these is, such as `~/.config`.",
-        (
-            "Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and "
-            "those that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass)."
-        ),
-    ),
-    misses=(
-        "Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.",
-        "Names that only the shell makes up: `$f`, `*`, what follows a `cd`.",
-        "A script that the agent writes first and runs then.",
-        "Tools of MCP servers, unless you add them to the matcher.",
-        "A project that declares it can take it out again: declare it for yourself, with `--user`.",
-    ),
+    catches="""
+        - Writing, editing and deleting declarations, and the scripts and files of all hooks in force.
+        - The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.
+        - Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).
+        - Shell commands that remove or move a directory in which one of these is, such as `~/.config`.
+        - Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and those
+          that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass).
+    """,
+    misses="""
+        - Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.
+        - Names that only the shell makes up: `$f`, `*`, what follows a `cd`.
+        - A script that the agent writes first and runs then.
+        - Tools of MCP servers, unless you add them to the matcher.
+        - A project that declares it can take it out again: declare it for yourself, with `--user`.
+    """,
 )
 
 DECLARATIONS = frozenset({*PROJECT_FILES, LOCAL_FILE})
