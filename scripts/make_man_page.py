@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli import COMMANDS, cli  # noqa: E402
-from hookrun.fire.command import HELP  # noqa: E402
+from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _lines() -> Iterator[str]:
 def _command(name: str) -> Iterator[str]:
     yield f".SS hookrun {_text(name)}"
     if name == "fire":
-        yield from _as_it_is(HELP)
+        yield from _as_it_is(help_text())
         return
     command: click.Command = importlib.import_module(COMMANDS[name][0]).command
     yield from _help(name, command)

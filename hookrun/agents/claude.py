@@ -18,6 +18,8 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.agents.types import InstallSpec
 
 NAME = "claude"
@@ -65,6 +67,8 @@ ARGUMENTS = {"NotebookEdit": {"notebook_path": "file_path", "new_source": "new_s
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
+ENV_MARKERS = ("CLAUDECODE",)
+SETTINGS_GLOBS = (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*")
 DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
 MAX_TIMEOUTS = {"SessionEnd": 60.0}
 EXIT_ZERO_ONLY = False
@@ -127,6 +131,35 @@ RESPONSE_FORMATS = {
     "Notification": ResponseFormat("stop, context, user_message", render_notification),
 }
 
+
+def dropped_if(data: object, _raw: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what makes Claude Code drop its settings: a matcher that is no text, a handler without type, a flat entry.
+
+    Measured with 2.1.197 and 2.1.329.
+    """
+    events = data.get("hooks") if isinstance(data, dict) else None
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            path = ("hooks", event, number)
+            if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
+                yield path, "an object with a list of hooks"
+                continue
+            if not isinstance(group.get("matcher", ""), str):
+                yield (*path, "matcher"), "a text, or no matcher"
+            for each, handler in enumerate(group["hooks"]):
+                if not isinstance(handler, dict) or not isinstance(handler.get("type"), str):
+                    yield (*path, "hooks", each), "an object with a type"
+
+
+def is_copilots(payload: dict[str, object]) -> bool:
+    """Return whether Copilot CLI sent the message, which runs the hooks in a project's .claude/settings.json, too.
+
+    It gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only to some,
+    where it is in its own directory.
+    """
+    return "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -143,5 +176,6 @@ INSTALL: InstallSpec = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
-    "drops": "claude",
+    "dropped_if": dropped_if,
+    "read_by": {"copilot": is_copilots},
 }

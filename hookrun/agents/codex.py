@@ -21,6 +21,8 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
     from hookrun.agents.types import InstallSpec
@@ -52,6 +54,8 @@ NAMES = NameMap(TOOLS)
 PATCH = "apply_patch"
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
+ENV_MARKERS = ("CODEX_SANDBOX",)
+SETTINGS_GLOBS = (".codex/config.toml", ".codex/hooks.json")
 DEFAULT_TIMEOUTS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
 MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 EXIT_ZERO_ONLY = False
@@ -104,6 +108,18 @@ RESPONSE_FORMATS = {
     "PostCompact": ResponseFormat("user_message", _person),
 }
 
+FILE_KEYS = ("hooks", "description")
+
+
+def dropped_if(data: object, raw: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what makes Codex drop hooks.json: another key at the top (measured), a byte-order mark (reported)."""
+    if raw.startswith(b"\xef\xbb\xbf"):
+        yield (), "no byte-order mark before it"
+    for key in data if isinstance(data, dict) else ():
+        if key not in FILE_KEYS:
+            yield (key,), f"no other key than {' and '.join(FILE_KEYS)}"
+
+
 INSTALL: InstallSpec = {
     "program": "codex",
     "directory": ".codex",
@@ -115,7 +131,7 @@ INSTALL: InstallSpec = {
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
     "settings": (".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
-    "drops": "codex",
-    "trust": "codex",
+    "dropped_if": dropped_if,
+    "trust": "digests",
     "shell": "login",
 }

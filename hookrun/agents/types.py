@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.agents.base import Message, NameMap
     from hookrun.agents.formats import ResponseFormat
 
@@ -50,6 +48,14 @@ class Agent(Protocol):
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
         """The environment variables in which it names the project's root, to hooks."""
+
+    @property
+    def ENV_MARKERS(self) -> tuple[str, ...]:
+        """The environment variables that it sets for the commands it runs."""
+
+    @property
+    def SETTINGS_GLOBS(self) -> tuple[str, ...]:
+        """Where its hooks and what switches them off are, in a project or the home directory, as globs."""
 
     @property
     def DEFAULT_TIMEOUTS(self) -> Mapping[str, float]:
@@ -114,7 +120,11 @@ class InstallSpec(TypedDict):
     """The files with its settings, the one that counts most first; written as those in `elsewhere`."""
     off: NotRequired[dict[str, object]]
     """A setting, as a path with dots -> the value that switches its hooks off."""
-    drops: NotRequired[str]
-    """For what it drops a whole file with hooks: one of hookrun.doctor.shape.DROPS."""
+    dropped_if: NotRequired[Callable[[object, bytes], Iterator[tuple[tuple[str | int, ...], str]]]]
+    """Yields, for a file's data and bytes, what makes it drop the whole file: where it is, and what is expected."""
+    read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
+    """Agents that run the hooks in these files, too -> whether a message is theirs."""
+    own_hooks: NotRequired[tuple[str, ...]]
+    """Directories of `{home}` or `{project}` with its own hooks, of an agent that also runs those of another."""
     trust: NotRequired[str]
-    """What it wants trusted before it runs hooks: one of hookrun.doctor.trust.KINDS."""
+    """What it wants trusted before it runs hooks: one of hookrun.doctor.checks.KINDS."""

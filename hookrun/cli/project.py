@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun.agents import env_markers
 from hookrun.cli.declared import home_of, read
 from hookrun.config.diagnostics import closest, printable, quote
 from hookrun.model import UNTRUSTED_LAYERS
@@ -22,9 +23,6 @@ from hookrun.trust.ownership import uids
 if TYPE_CHECKING:
     from hookrun.config.load import Declarations
     from hookrun.model import Hook
-
-AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
-"""Variables that agents set for the commands they run."""
 
 
 @dataclass
@@ -142,7 +140,7 @@ def a_person_asks(what: str) -> None:
 
 def not_by_an_agent(what: str) -> None:
     """Make sure that no agent's tool and no hook has started us, as far as they tell. Raises click.ClickException."""
-    marks = [name for name in (*AGENT_MARKS, NESTING.decode()) if os.environ.get(name)]
+    marks = [name for name in (*env_markers(), NESTING.decode()) if os.environ.get(name)]
     if marks:
         found = f"found {marks[0]} in the environment, which an agent or a hook sets"
         raise click.ClickException(f"{found}, expected a person to {what}: run it in a terminal of your own")

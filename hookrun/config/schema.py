@@ -166,9 +166,6 @@ SYNONYMS = {
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
 """Fields that describe one hook: a file cannot set them for all of its hooks."""
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "cursor")
-"""The agents that are known by name; another name is a warning."""
-
 CONTEXT_FIELDS = (
     "session_id",
     "event",

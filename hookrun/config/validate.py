@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookrun import agents
 from hookrun.config import plain, words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
-    AGENTS,
     CONTEXT_FIELDS,
     EVENT,
     HOOK_FIELDS,
@@ -342,10 +342,11 @@ def warn_suspicious(
         found = f"{timeout:g} seconds"
         at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
     _doubtful_matcher(values, events, at, scope)
+    known = (*agents.AGENTS, *agents.OTHERS)
     for agent in texts(values, "agents") if "agents" in entry else ():
-        if agent not in AGENTS:
+        if agent not in known:
             found = f"the unknown agent {quote(agent)}"
-            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=closest(agent, AGENTS))
+            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=closest(agent, known))
     for name in ("when", "unless"):
         conditions = values.get(name)
         for path in conditions if isinstance(conditions, dict) else ():

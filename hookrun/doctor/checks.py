@@ -12,7 +12,7 @@ from hookrun.config import plain
 from hookrun.config.diagnostics import key_text, quote
 from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
-from hookrun.edit.file_change import BOM, ExistingFile, FileError, existing
+from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.wiring import hook_trust, plan, wired_command
@@ -189,13 +189,10 @@ def _install(case: AgentState) -> str:
     return f"run `hookrun install {case.agent.NAME}{'' if scope == 'user' else ' --scope project'}`"
 
 
-CODEX_KEYS = ("hooks", "description")
-
-
 def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
     """Look through the files in which hookrun is wired for what its agent is known to drop a file for."""
-    drops = DROPS.get(case.agent.INSTALL.get("drops", ""))
-    if drops is None:
+    dropped_if = case.agent.INSTALL.get("dropped_if")
+    if dropped_if is None:
         return
     for path in dict.fromkeys(each.path for each in case.all_wired):
         try:
@@ -203,41 +200,12 @@ def check_dropped_settings(case: AgentState) -> Iterable[Finding]:
             text = Json(now.text(), "json")
         except (FileError, ParseError):  # that is told already
             continue
-        for where, expected in drops(text, now):
+        for where, expected in dropped_if(text.data, now.data or b""):
             line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
             found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
             cause = f"{case.agent.DISPLAY_NAME} drops the whole file for that, hookrun's hooks with it"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
-
-
-def _claude_drops(text: Json, _now: ExistingFile) -> Wrong:
-    """Claude Code 2.1.197 and 2.1.329, measured: a matcher that is no text, a handler without a type, a flat entry."""
-    events = text.at(("hooks",))
-    for event, groups in events.items() if isinstance(events, dict) else ():
-        for number, group in enumerate(groups if isinstance(groups, list) else ()):
-            path: KeyPath = ("hooks", event, number)
-            if not isinstance(group, dict) or not isinstance(group.get("hooks"), list):
-                yield path, "an object with a list of hooks"
-                continue
-            if not isinstance(group.get("matcher", ""), str):
-                yield (*path, "matcher"), "a text, or no matcher"
-            for each, handler in enumerate(group["hooks"]):
-                if not isinstance(handler, dict) or not isinstance(handler.get("type"), str):
-                    yield (*path, "hooks", each), "an object with a type"
-
-
-def _codex_drops(text: Json, now: ExistingFile) -> Wrong:
-    """Codex CLI: another key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
-    if now.data is not None and now.data.startswith(BOM):
-        yield (), "no byte-order mark before it"
-    for key in text.data if isinstance(text.data, dict) else ():
-        if key not in CODEX_KEYS:
-            yield (key,), f"no other key than {' and '.join(CODEX_KEYS)}"
-
-
-DROPS: dict[str, Callable[[Json, ExistingFile], Wrong]] = {"claude": _claude_drops, "codex": _codex_drops}
-"""What an agent's WIRING calls its way of dropping files -> what it is looked for with."""
 
 
 def check_switched_off(case: AgentState) -> Iterable[Finding]:
@@ -277,28 +245,30 @@ def check_trust(case: AgentState) -> Iterable[Finding]:
     return kind(case) if kind is not None and case.all_wired else ()
 
 
-def codex(case: AgentState) -> Iterable[Finding]:
+def digests(case: AgentState) -> Iterable[Finding]:
     """Every hook needs its digest in the user's config.toml; a project's besides a project that is trusted."""
+    name = case.agent.DISPLAY_NAME
     where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), hook_trust.CONFIG)
     try:
         config = Toml(existing(where).text())
     except (FileError, ParseError) as error:
-        yield Finding("trust", PROBLEM, f"{where}: {error}", "whether Codex trusts the hooks is unknown", "correct it")
+        cause = f"whether {name} trusts the hooks is unknown"
+        yield Finding("trust", PROBLEM, f"{where}: {error}", cause, "correct it")
         return
     for scope, found in case.wired.items():
         events = [each.event for each, trust in _needed(case, scope) if not trust.given(config)]
         if events:
-            missing = f"Codex does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
-            remedy = f"run `hookrun install codex --scope {scope} --trust`, or say so in Codex with /hooks"
+            missing = f"{name} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
+            remedy = f"run `hookrun install {case.agent.NAME} --scope {scope} --trust`, or say so with /hooks in it"
             yield Finding("trust", PROBLEM, missing, "it skips them in silence", remedy)
         off = [each.event for each, trust in _needed(case, scope) if trust.switched_off(config)]
         if off:
             disabled = f"{where}: the hook for {', '.join(off)} is switched off (enabled = false)"
-            yield Finding("trust", PROBLEM, disabled, "Codex skips it in silence", "switch it on in Codex with /hooks")
+            yield Finding("trust", PROBLEM, disabled, "it is skipped in silence", "switch it on with /hooks in it")
         level = config.at(("projects", case.spot.project, "trust_level"))
         if scope == "project" and found and level != "trusted":
             folder = f"{case.spot.project} is not trusted in {where}"
-            yield Finding("trust", PROBLEM, folder, "Codex skips a project's hooks then", "trust it in Codex")
+            yield Finding("trust", PROBLEM, folder, "a project's hooks are skipped then", f"trust it in {name}")
 
 
 def _needed(case: AgentState, scope: str) -> Iterable[tuple[WiredEntry, HookTrust]]:
@@ -310,12 +280,12 @@ def _needed(case: AgentState, scope: str) -> Iterable[tuple[WiredEntry, HookTrus
 
 
 def folders(case: AgentState) -> Iterable[Finding]:
-    """Gemini CLI: without trust it does not start headless, and with --skip-trust leaves out a project's hooks."""
+    """Without trust in the folder it does not start headless, and with --skip-trust leaves out a project's hooks."""
     yield from _folders(case, unset=True)
 
 
 def folders_if_asked(case: AgentState) -> Iterable[Finding]:
-    """Qwen Code: the same, where folder trust is switched on."""
+    """The same, where folder trust is switched on."""
     yield from _folders(case, unset=False)
 
 
@@ -358,8 +328,8 @@ def setting_map(path: str) -> dict[str, object]:
     return data if isinstance(data, dict) else {}
 
 
-def copilot(case: AgentState) -> Iterable[Finding]:
-    """Copilot CLI: a project's hooks are skipped in silence where the folder is not trusted; a person's are not."""
+def listed_folders(case: AgentState) -> Iterable[Finding]:
+    """A project's hooks are skipped in silence where the folder is not trusted; a user's are not."""
     if not case.wired.get("project"):
         return
     where = os.path.join(agent_directory(case.agent.INSTALL, case.spot), "config.json")
@@ -367,8 +337,8 @@ def copilot(case: AgentState) -> Iterable[Finding]:
     listed = [folder for key in ("trusted_folders", "trustedFolders") for folder in _texts(config.get(key))]
     if not any((case.spot.project + "/").startswith(folder.rstrip("/") + "/") for folder in listed):
         found = f"{case.spot.project} is not among the trusted folders of {where}"
-        cause = "Copilot CLI skips a project's hooks in silence then"
-        remedy = "trust the folder in Copilot, or start it with --trust-folder"
+        cause = f"{case.agent.DISPLAY_NAME} skips a project's hooks in silence then"
+        remedy = f"trust the folder in {case.agent.DISPLAY_NAME}, or start it with --trust-folder"
         yield Finding("trust", PROBLEM, found, cause, remedy)
 
 
@@ -377,10 +347,10 @@ def _texts(value: object) -> list[str]:
 
 
 KINDS: dict[str, Kind] = {
-    "codex": codex,
+    "digests": digests,
     "folders": folders,
     "folders if asked": folders_if_asked,
-    "copilot": copilot,
+    "listed folders": listed_folders,
 }
 """What an agent's WIRING calls its way of trusting -> how it is asked."""
 

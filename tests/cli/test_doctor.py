@@ -277,7 +277,7 @@ def test_codex_without_trust(project: Project) -> None:
     """Hooks that Codex would skip in silence are named, with the way to mend it."""
     hookrun(project, "install", "codex")
     finding = _found(project, "codex", "trust")
-    assert finding["found"] == "Codex does not trust the hook for PreToolUse"
+    assert finding["found"] == "Codex CLI does not trust the hook for PreToolUse"
     assert "hookrun install codex --scope user --trust" in finding["remedy"]
 
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from hookrun.cli import COMMANDS, cli
-from hookrun.fire.command import HELP, parse_arguments
+from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed
 
@@ -46,7 +46,9 @@ def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[
 
 def help_of(name: str) -> str:
     """Return the help of a command."""
-    return HELP if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+    return (
+        help_text() if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+    )
 
 
 EVERY = {" ".join(path): command for path, command in commands(cli, ())}

@@ -141,7 +141,7 @@ def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, firs
     (left,) = projects.values()
     assert f"{left.root}/.codex/hooks.json:pre_tool_use" in _config(project).read_text()
     assert str(out.root) not in _config(project).read_text()
-    assert hookrun(left, "doctor", "codex", "--json").stdout.count("Codex does not trust") == 0
+    assert hookrun(left, "doctor", "codex", "--json").stdout.count("Codex CLI does not trust") == 0
     assert hookrun(left, "uninstall", "codex", "--scope", "project").status == 0
     assert (_config(project).read_text() if exists else None) == ('model = "m"' if exists else None)
     assert _config(project).exists() == exists
