@@ -1,14 +1,15 @@
-"""What `fire --explain` tells: every hook considered, why it ran or did not, what it answered, how long it took."""
+"""Explain a finished run of `hookrun fire` or `explain --run`: every hook, why it ran or not, and its result."""
 
 from __future__ import annotations
 
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.conditions import format_value
-from hookrun.foresee import why
+from hookrun.dry_run import explain_mismatch
+from hookrun.text import diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
@@ -16,30 +17,43 @@ if TYPE_CHECKING:
     from hookrun.fire.invocation import EventFire
     from hookrun.model import Hook, HookResult, Verdict
 
+    Line = tuple[str, str]
+    """A line of text and its style on a terminal, by rich's name."""
 
-def explain(fire: EventFire, verdict: Verdict) -> Iterator[str]:
-    """Yield the lines of the explanation of a fire that is over."""
-    yield f"{fire.event}: request {fire.request_id}"
-    yield from _files(fire)
+MAX_SHOWN = 2000
+"""Characters of what a hook read or wrote that are shown."""
+
+
+def explain(fire: EventFire, verdict: Verdict, inputs: Mapping[int, bytes] | None = None) -> Iterator[Line]:
+    """Yield the explanation of a finished run.
+
+    With `inputs`, by the id of a hook's outcome, also what each hook read and wrote, and the changed arguments.
+    """
+    yield f"{fire.event}: request {fire.request_id}", "bold"
+    yield from _config_files(fire)
     chain, candidates = fire.chain, fire.candidates
-    count = len(candidates) if candidates is not None else 0
-    if candidates is None or not count:
-        yield "  no hook is declared for this event"
+    if candidates is None or not len(candidates):
+        yield "  no hook is declared for this event", ""
     else:
         context = chain.context if chain is not None else fire.context
-        for index in range(count):
+        for index in range(len(candidates)):
             hook = candidates.hook(index)
             step = chain.became.get(index) if chain is not None else None
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
-            yield _headline(index, hook)
+            yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.location()})", ""
             if not runs:
                 cause = (
-                    why(hook, context) or "its conditions did not hold at its turn, before a later hook changed things"
+                    explain_mismatch(hook, context) or "its conditions did not match before a later hook made changes"
                 )
-                yield f"      {step or f'does not apply: {cause}'}"
+                yield f"      {step or f'does not apply: {cause}'}", "dim"
             for run in runs:
-                yield from _run(run)
-    yield f"  verdict: {said(verdict)}"
+                yield from _result(run)
+                if inputs is not None:
+                    yield from _transcript(run, inputs.get(id(run.outcome), b""), fire.request_id)
+    yield f"  verdict: {summary(verdict)}", "bold"
+    if inputs is not None and verdict.modified_args is not None:
+        yield "  the arguments before (-) and after (+):", ""
+        yield from _difference(*arguments(fire))
 
 
 def explain_answer(
@@ -49,50 +63,94 @@ def explain_answer(
     answer: AgentResponse | None,
     stdout: bytes,
 ) -> Iterator[str]:
-    """Yield the lines of the explanation of an agent's message that has been answered."""
+    """Yield the explanation of an agent's message that was answered."""
     yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
     for fire, verdict in fires:
-        yield from explain(fire, verdict)
+        yield from (text for text, _ in explain(fire, verdict))
     for name in answer.degraded if answer is not None else ():
         yield f"  degraded: {name}: {DEGRADATIONS[name]}"
     yield f"  told to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'nothing'}"
 
 
-def _files(fire: EventFire) -> Iterator[str]:
+def attributes(hook: Hook) -> str:
+    """Return a hook's layer, priority, and settings that are not the default."""
+    found = [hook.layer, f"priority {hook.priority}"]
+    found += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
+    if hook.mode != "enforce":
+        found.append(f"mode {hook.mode}")
+    return ", ".join(found)
+
+
+def summary(verdict: Verdict) -> str:
+    """Return a verdict on one line: its action, and every other field that is set."""
+    fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
+    return verdict.action + "".join(fields)
+
+
+def was_started(run: HookResult) -> bool:
+    """Return whether the hook's program began, and was waited for."""
+    return run.outcome.exit_code is not None or run.outcome.ms > 0
+
+
+def runs_in_background(run: HookResult) -> bool:
+    """Return whether the hook was started and left to itself."""
+    return run.hook.background and run.failure is None and not run.interrupted
+
+
+def arguments(fire: EventFire) -> tuple[object, object]:
+    """Return the tool's arguments before and after the run."""
+    before = fire.context.get("tool_args")
+    return before, fire.chain.context.get("tool_args") if fire.chain is not None else before
+
+
+def _config_files(fire: EventFire) -> Iterator[Line]:
     found = fire.invocation.config_files
     files = found.files if found is not None else []
     if not files:
         where = found.cwd if found is not None else None
         root = found.repository if found is not None else None
-        yield f"  no declaration file for {where}" + (f" or above it up to {root}" if root else " (no repository)")
+        yield f"  no declaration file for {where}" + (f" or above it up to {root}" if root else " (no repository)"), ""
     for layer, path, _ in files:
-        yield f"  {layer} declarations: {path}"
+        yield f"  {layer} declarations: {path}", "dim"
 
 
-def _headline(index: int, hook: Hook) -> str:
-    return f"  {index + 1}. {hook.name} ({marks(hook)}; {hook.location()})"
-
-
-def marks(hook: Hook) -> str:
-    """Return a hook's layer, priority, and what is not usual about it."""
-    said = [hook.layer, f"priority {hook.priority}"]
-    said += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
-    if hook.mode != "enforce":
-        said.append(f"mode {hook.mode}")
-    return ", ".join(said)
-
-
-def _run(run: HookResult) -> Iterator[str]:
+def _result(run: HookResult) -> Iterator[Line]:
+    failed = f"failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
     again = " once more, on the changed arguments" if run.recheck else ""
-    failed = f", failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
-    yield f"      ran{again} in {run.outcome.ms:.1f} ms: {said(run.verdict)}{failed}"
+    if runs_in_background(run):
+        yield "      was started in the background, and has no influence", "green"
+    elif failed and not was_started(run):
+        yield f"      {failed}: {summary(run.verdict)}", "red"
+    else:
+        text = f"ran{again} in {run.outcome.ms:.1f} ms: {summary(run.verdict)}"
+        yield f"      {text}{f', {failed}' if failed else ''}", "red" if failed else "green"
     if run.changed:
-        yield f"      changed: {', '.join(run.changed)}"
-    for note in run.notes:
-        yield f"      note: {note}"
+        yield f"      changed: {', '.join(run.changed)}", "yellow"
+    yield from ((f"      note: {note}", "yellow") for note in run.notes)
 
 
-def said(verdict: Verdict) -> str:
-    """Return a verdict on one line: its action, and every other field that is set."""
-    fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
-    return verdict.action + "".join(fields)
+def _transcript(run: HookResult, stdin: bytes, request_id: str) -> Iterator[Line]:
+    outcome = run.outcome
+    if was_started(run) or runs_in_background(run):
+        for title, data in (("input", stdin), ("output", outcome.stdout), ("stderr", outcome.stderr)):
+            yield from ((f"      {title}: {line}", "dim") for line in shown_lines(data))
+    if outcome.exit_code is not None:
+        yield f"      exit status: {outcome.exit_code}", "dim"
+    if runs_in_background(run):
+        yield f"      how it ends: hookrun why {request_id}", "dim"
+
+
+def shown_lines(data: bytes) -> list[str]:
+    """Return the lines of a text, limited to MAX_SHOWN characters."""
+    text = data.decode("utf-8", "replace").rstrip("\n")
+    if len(text) > MAX_SHOWN:
+        text = f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
+    return text.split("\n") if text else []
+
+
+def _difference(before: object, after: object) -> Iterator[Line]:
+    import json  # only for changed arguments
+
+    styles = {"+": "green", "-": "red", "@": "dim"}
+    for line in diff(*(json.dumps(each, indent=2, ensure_ascii=False) for each in (before, after))):
+        yield f"    {line}", styles.get(line[:1], "")

@@ -18,6 +18,36 @@ MAX_OVERFLOW_TEXTS = 64
 """Files with long texts that are kept; the oldest beyond that are removed."""
 
 
+class NoHomeError(LookupError):
+    """The account's home directory is unknown; the message says what to do."""
+
+
+def home_directory() -> str:
+    """Return the home directory: HOME, or that of the account where HOME is no absolute path. Raises NoHomeError."""
+    home = os.environ.get("HOME", "")
+    if os.path.isabs(home):
+        return home.rstrip("/") or "/"
+    try:
+        return account_home()
+    except NoHomeError as error:
+        raise NoHomeError(f"HOME is not set, and {error}: or set HOME") from None
+
+
+def account_home() -> str:
+    """Return the home directory that the password database has for the account. Raises NoHomeError."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
+    except KeyError:
+        raise NoHomeError(f"the account {os.getuid()} has no home directory: give --home DIR") from None
+
+
+def config_directory(home: str) -> str:
+    """Return the directory of the user layer."""
+    return home + "/.config/hookrun"
+
+
 def state_dir(home: str) -> str:
     """Return the directory of the audit, session markers, locks and backups."""
     return home + "/.local/state/hookrun"

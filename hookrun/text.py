@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MAX_QUOTED = 60
+"""Characters of a value that a message shows."""
 MAX_EXCEPTION_TEXT = 2000
 """Characters of an exception's text that are shown."""
 
@@ -28,6 +30,15 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
 def truncate(text: str, limit: int) -> str:
     """Return the text, cut to `limit` characters, the last three of them dots, where it is longer."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def quote(value: object) -> str:
+    """Return the value as JSON on one line, escaped and cut to MAX_QUOTED characters."""
+    import json
+
+    if isinstance(value, str):
+        value = value[: MAX_QUOTED + 1]
+    return truncate(escape(json.dumps(value, ensure_ascii=False, default=repr)), MAX_QUOTED)
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

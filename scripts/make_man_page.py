@@ -5,7 +5,6 @@ python scripts/make_man_page.py
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.cli import COMMANDS, cli  # noqa: E402
+from hookrun.cli import COMMANDS, cli, load_command  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _command(name: str) -> Iterator[str]:
     if name == "fire":
         yield from _as_it_is(help_text())
         return
-    command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+    command = load_command(name)
     yield from _help(name, command)
     for within in sorted(command.commands) if isinstance(command, click.Group) else ():
         yield f".SS hookrun {_text(f'{name} {within}')}"

@@ -1,4 +1,4 @@
-"""A project to try hookrun in: real files, real processes, a home of its own."""
+"""A project to try hookrun in: real files, real processes, a home of its own. Slow tests are counted and named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector, place
 from hookrun.trust.store_writer import locked_store
-from tests.live.summary import pytest_terminal_summary  # noqa: F401  # a hook of pytest's
+from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
     from hookrun.trust.store import Approved
@@ -187,6 +187,44 @@ class Project:
             return []
         found = [json.loads(line) for line in self.audit_path.read_text().splitlines()]
         return [record for record in found if starts or record.get("kind") != "start"]
+
+
+SLOW = pytest.StashKey[int]()
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the slow tests that are left out, in this process or in a worker of pytest-xdist."""
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    if slow:
+        config = slow[0].config
+        config.stash[SLOW] = len(slow)
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["slow"] = len(slow)
+
+
+class WorkerResults:
+    """Takes over what a worker of pytest-xdist has counted: every worker collects, and deselects, the same tests."""
+
+    @staticmethod
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(node: object) -> None:
+        """Take the number of slow tests that were left out."""
+        count = getattr(node, "workeroutput", {}).get("slow", 0)
+        if count:
+            node.config.stash[SLOW] = count  # type: ignore[attr-defined]  # xdist has no types
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the hooks of pytest-xdist, which may not be loaded."""
+    config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which agents were run, and how many slow tests were not."""
+    report_agents(terminalreporter)
+    if count := config.stash.get(SLOW, 0):
+        terminalreporter.section("slow tests")
+        terminalreporter.write_line(f"left out: {count}; run them with: python -m pytest -m slow")
 
 
 @pytest.fixture

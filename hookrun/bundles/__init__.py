@@ -1,57 +1,28 @@
-"""Ready-made handlers for a program that embeds the engine: `engine.use(QualityGate(60))`."""
+"""Deprecated names of the ready-made handlers, which moved to `hookrun.recipes` and `hookrun.compat.stackbench`."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
-    from hookrun.bundles.agent_hooks import AgentHooks
-    from hookrun.bundles.agent_log import AgentLog
-    from hookrun.bundles.document_rules import extraction_rules, validation_rules
-    from hookrun.bundles.format_on_edit import FORMATTERS, RUFF_WITH_FIXES, FormatOnEdit, Formatter
-    from hookrun.bundles.notify import Bell, Channel, ChannelError, Command, Desktop, Note, Notify, Webhook
-    from hookrun.bundles.quality_gate import QualityGate
-    from hookrun.bundles.retry import Retry, RetryRule
-    from hookrun.bundles.validate_json import Rule, ValidateJSON
+from importlib import import_module
+from warnings import warn
 
-__all__ = [
-    "FORMATTERS",
-    "RUFF_WITH_FIXES",
-    "AgentHooks",
-    "AgentLog",
-    "Bell",
-    "Channel",
-    "ChannelError",
-    "Command",
-    "Desktop",
-    "FormatOnEdit",
-    "Formatter",
-    "Note",
-    "Notify",
-    "QualityGate",
-    "Retry",
-    "RetryRule",
-    "Rule",
-    "ValidateJSON",
-    "Webhook",
-    "extraction_rules",
-    "validation_rules",
-]
-
-PUBLIC = {
-    "hookrun.bundles.agent_hooks": "AgentHooks",
-    "hookrun.bundles.agent_log": "AgentLog",
-    "hookrun.bundles.document_rules": "extraction_rules validation_rules",
-    "hookrun.bundles.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
-    "hookrun.bundles.notify": "Bell Channel ChannelError Command Desktop Note Notify Webhook",
-    "hookrun.bundles.quality_gate": "QualityGate",
-    "hookrun.bundles.retry": "Retry RetryRule",
-    "hookrun.bundles.validate_json": "Rule ValidateJSON",
+MOVED = {
+    "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
+    "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
+    "hookrun.recipes.notify": "Notify",
+    "hookrun.recipes.notify_channels": ("Bell Channel ChannelError Desktop Webhook Command=CommandChannel Note=Notice"),
+    "hookrun.recipes.quality_gate": "QualityGate",
+    "hookrun.recipes.retry": "Retry RetryRule",
+    "hookrun.recipes.validate_json": "Rule ValidateJSON",
 }
-"""Module -> the public names that it holds: each is loaded when one of them is first used (PEP 562)."""
+"""New module -> the names that moved there; `OLD=NEW` was renamed."""
 
 
 def __getattr__(name: str) -> object:
-    from hookrun.lazy import load
-
-    found = globals()[name] = load(__name__, PUBLIC, name)
-    return found
+    for module, names in MOVED.items():
+        for each in names.split():
+            old, _, new = each.partition("=")
+            if old == name:
+                new = new or old
+                warn(f"hookrun.bundles.{name} is now {module}.{new}", DeprecationWarning, stacklevel=2)
+                return getattr(import_module(module), new)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,14 +1,27 @@
-"""`hookrun completion`: the script that lets a shell complete hookrun's command lines."""
+"""`hookrun completion`, and what a shell is offered on Tab: events, hooks, agents, recipes and files.
+
+Only config files are read for it. A name that is more than one plain word to a shell is not offered: in an untrusted
+project it may be an attack.
+"""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
-from hookrun.cli import COMPLETING
+from hookrun.agents import AGENTS
+from hookrun.cli.common import read_config
 from hookrun.config.diagnostics import quote
+from hookrun.events import ALIASES, EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Names = Callable[[], Iterable[tuple[str, str]]]
+    """Returns the names to offer, each with a short help."""
 
 EXAMPLES = """\b
 Examples:
@@ -17,21 +30,131 @@ Examples:
   hookrun completion fish > ~/.config/fish/completions/hookrun.fish
 """
 SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_HOOKRUN_COMPLETE"
+"""The environment variable by which a shell asks for completions; the name is click's."""
+
+HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@%+/-")
 
 
 @click.command(name="completion", epilog=EXAMPLES)
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context
-def command(ctx: click.Context, shell: str | None) -> None:
+def completion_command(ctx: click.Context, shell: str | None) -> None:
     """Print the completion script for SHELL, by default the one that SHELL in the environment names.
 
-    It completes commands, options, events, agents, recipes and the names of the hooks that are declared where you are.
-    Nothing of a project is run for it.
+    It completes commands, options, events, agents, recipes and the names of hooks. It runs nothing of a project.
     """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
-    made = get_completion_class(name) if name in SHELLS else None
-    if made is None:
+    kind = get_completion_class(name) if name in SHELLS else None
+    if kind is None:
         found = f"the shell {quote(name)}" if name else "no SHELL in the environment"
         raise click.ClickException(f"found {found}, expected one of {', '.join(SHELLS)}; name one of them")
-    complete = made(ctx.find_root().command, {}, "hookrun", COMPLETING)
+    complete = kind(ctx.find_root().command, {}, "hookrun", VARIABLE)
     click.echo(complete.source_template % complete.source_vars())
+
+
+class OneOf(click.types.StringParamType):
+    """A parameter that offers names, and accepts any text."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  # click's signature
+        """Return the names that begin with what is typed already."""
+        return completions(self.names, incomplete)
+
+
+def completions(names: Names, incomplete: str) -> list[CompletionItem]:
+    """Return the names that begin like this and are harmless to a shell; none where they cannot be found out."""
+    try:
+        found = list(names())
+    except Exception:  # the command itself reports it; an error in the middle of typing helps nobody
+        return []
+    return [
+        CompletionItem(name, help=help_)
+        for name, help_ in found
+        if name.startswith(incomplete) and name and HARMLESS.issuperset(name) and not name.startswith("-")
+    ]
+
+
+def _events() -> Iterable[tuple[str, str]]:
+    yield from ((event, "") for event in ALIASES)
+    yield from ((name, f"also called {event}") for name, event in EVENTS.items() if name != event)
+    yield from ((own, "declared here") for own in read_config(None, None).declarations.events)
+
+
+def _hooks() -> Iterable[tuple[str, str]]:
+    return ((hook.name, ", ".join(hook.events)) for hook in read_config(None, None).declarations.hooks)
+
+
+def _recipes() -> Iterable[tuple[str, str]]:
+    from hookrun.recipes import RECIPES  # only where a recipe is completed
+
+    return ((name.replace("_", "-"), "") for name in RECIPES)
+
+
+def _declared_recipes() -> Iterable[tuple[str, str]]:
+    from hookrun.cli.recipes import layers_of_declared  # only where a recipe is completed
+
+    return ((name, ", ".join(layers)) for name, layers in layers_of_declared(None).items())
+
+
+EVENT, HOOK, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_hooks), OneOf(_recipes), OneOf(_declared_recipes)
+AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
+FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
+BY_NAME: dict[str, click.ParamType[Any]] = {
+    "agent": AGENT,
+    "config": FILE,
+    "db": FILE,
+    "event": EVENT,
+    "events": EVENT,
+    "home": DIRECTORY,
+    "hook": HOOK,
+    "recipe": RECIPE,
+    "source": FILE,
+}
+"""A parameter of any command -> what is offered for it."""
+
+BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
+    **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
+    **dict.fromkeys((("explain", "name"), ("log", "name"), ("stats", "name")), HOOK),
+    **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
+    **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
+    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
+    ("trust", "what"): DIRECTORY,
+}
+"""A parameter of one command -> what is offered for it."""
+
+FIRE_OPTIONS: dict[str, click.ParamType[Any] | None] = {
+    "--agent": AGENT,
+    "--config": FILE,
+    "--ctx": FILE,
+    "--deadline": None,
+    "--explain": None,
+    "--help": None,
+    "--home": DIRECTORY,
+    "--probe": DIRECTORY,
+    "--scope": None,
+    "--trust": None,
+}
+"""The options of `fire`, which parses its command line itself, and what is offered after each."""
+
+
+def attach(name: str, command: click.Command) -> None:
+    """Set what the parameters of a command, and of its subcommands, offer."""
+    for within, each in command.commands.items() if isinstance(command, click.Group) else ():
+        attach(f"{name} {within}", each)
+    for param in command.params:
+        kind = BY_COMMAND.get((name, param.name or ""), BY_NAME.get(param.name or ""))
+        if kind is not None and not isinstance(param.type, click.Choice) and not getattr(param, "is_flag", False):
+            param.type = kind
+
+
+def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
+    """Return what is offered for `fire` after these words."""
+    after = FIRE_OPTIONS.get(before[-1]) if before else None
+    if after is not None:
+        return after.shell_complete(ctx, ctx.command.params[0], incomplete)
+    if incomplete.startswith("-"):
+        return [CompletionItem(option) for option in FIRE_OPTIONS if option.startswith(incomplete)]
+    return completions(_events, incomplete)

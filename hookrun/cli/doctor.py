@@ -1,51 +1,61 @@
-"""`hookrun doctor`: will the agents run the hooks that are declared here, and if not, why and what to do."""
+"""`hookrun doctor`: check whether each agent will run the hooks declared here, and if not, why and what to do."""
 
 from __future__ import annotations
-
-import json
 
 import click
 
 from hookrun.agents import AGENTS
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here
-from hookrun.cli.project import Project
-from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.diagnostics import printable
+from hookrun.cli.common import (
+    FAILED,
+    agents_named,
+    declarations_at,
+    declared_events,
+    home_option,
+    install_location,
+    json_option,
+    load_project,
+    print_json,
+    print_line,
+)
 from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
 from hookrun.recipes.protect_hooks import missing
+from hookrun.trust.store import StoreError
 from hookrun.wiring.wired_command import this_program
 
 UNAPPROVED = ("new", "changed", "cannot be approved")
-"""The states of a hook that an agent does not run though nobody has switched it off."""
+"""States of a hook that an agent does not run although it is not switched off."""
 
 EXAMPLES = """\b
 Examples:
   hookrun doctor
   hookrun doctor claude --prove
 
-Exit status: 0 nothing is wrong (there may be notes), 1 something is.
+Exit status: 0 no problems (there may be notes), 1 problems.
 """
 
 
 @click.command(name="doctor", epilog=EXAMPLES)
 @click.argument("names", metavar="[AGENT]...", nargs=-1)
-@click.option("--prove", "proving", is_flag=True, help="Send recorded messages through the wired commands, to a probe.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option(
+    "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."
+)
+@json_option
 @home_option
 @click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> None:
-    """Say whether the hooks declared here will run in each agent, and if not, why and what to do.
+def doctor_command(
+    ctx: click.Context, names: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool
+) -> None:
+    """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
-    Without a name: every agent that is on this machine. None of your hooks is run, not with --prove either.
+    Without a name: every agent on this machine. Your hooks are not run, even with --prove.
     """
-    where = spot(home)
-    declared = declarations(where)
+    location = install_location(home)
+    declared = declarations_at(location)
     cases = [
-        inspect_agent(agent, where, this_program(), declared_events(agent, declared), declared.problems)
-        for agent in agents(names or AGENTS)
+        inspect_agent(agent, location, this_program(), declared_events(agent, declared), declared.problems)
+        for agent in agents_named(names or AGENTS)
     ]
     unapproved, undecided = _unapproved(home)
     for case in cases:
@@ -53,21 +63,21 @@ def command(ctx: click.Context, names: tuple[str, ...], home: str | None, *, pro
     examined = [(case, _findings(case, proving=proving)) for case in cases if names or case.is_here]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
-        click.echo(json.dumps({"ok": not wrong, "agents": [_data(case, found) for case, found in examined]}, indent=2))
+        print_json({"ok": not wrong, "agents": [_to_json(case, found) for case, found in examined]})
     else:
         for case, findings in examined:
-            _tell(case, findings)
+            _print(case, findings)
         if not examined:
             click.echo(f"no agent that hookrun knows is here: {', '.join(AGENTS)}")
     ctx.exit(FAILED if wrong else 0)
 
 
 def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
-    """Return the hooks of the project that agents do not run for want of approval, and why that cannot be known."""
+    """Return the project's hooks that agents skip for want of approval, and why these cannot be known."""
     try:
-        hooks = Project(here(), None, home).hooks()
-    except click.ClickException as error:  # the store cannot be believed
-        return {}, error.message
+        hooks = load_project(None, home).hooks()
+    except StoreError as error:
+        return {}, str(error)
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
@@ -76,18 +86,18 @@ def _findings(case: AgentState, *, proving: bool) -> list[Finding]:
     return [*findings, *prove(case)] if proving else findings
 
 
-def _tell(case: AgentState, findings: list[Finding]) -> None:
+def _print(case: AgentState, findings: list[Finding]) -> None:
     wrong = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     first = f": {wrong[0]}{more}" if wrong else ""
-    click.echo(printable(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}"))
+    print_line(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}")
     for each in findings:
-        click.echo(printable(f"  {each.level:8}{each.check}: {each.found}"))
+        print_line(f"  {each.level:8}{each.check}: {each.found}")
         if each.remedy and each.remedy != "nothing":
-            click.echo(printable(f"          why: {each.cause}"))
-            click.echo(printable(f"          do:  {each.remedy}"))
+            print_line(f"          why: {each.cause}")
+            print_line(f"          do:  {each.remedy}")
         elif each.cause:
-            click.echo(printable(f"          why: {each.cause}"))
+            print_line(f"          why: {each.cause}")
 
 
 def _version(case: AgentState) -> str:
@@ -96,7 +106,7 @@ def _version(case: AgentState) -> str:
     return case.installed.version or "(of unknown version)"
 
 
-def _data(case: AgentState, findings: list[Finding]) -> dict[str, object]:
+def _to_json(case: AgentState, findings: list[Finding]) -> dict[str, object]:
     return {
         "agent": case.agent.NAME,
         "title": case.agent.DISPLAY_NAME,

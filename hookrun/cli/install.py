@@ -1,52 +1,85 @@
-"""`hookrun install`: wires agents, so that they fire the hooks that are declared here."""
+"""Connect hookrun to coding agents: `hookrun install`, `uninstall` and `agents`."""
 
 from __future__ import annotations
 
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here
-from hookrun.cli.project import Project
-from hookrun.cli.report import Report, json_option
-from hookrun.cli.trust import TO_ASK, go_through
-from hookrun.cli.wiring import agents, declarations, declared_events, home_option, spot
-from hookrun.config.diagnostics import printable
+from hookrun.agents import AGENTS
+from hookrun.cli.common import (
+    FAILED,
+    CommandReport,
+    agents_named,
+    aligned,
+    declarations_at,
+    declared_events,
+    dry_run_option,
+    home_option,
+    install_location,
+    is_interactive,
+    json_option,
+    load_project,
+    print_json,
+    report_json_option,
+)
+from hookrun.cli.trust import UNDECIDED, review
+from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
+from hookrun.text import escape
+from hookrun.trust.store import StoreError
 from hookrun.wiring import hook_trust, plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent
+    from hookrun.wiring.plan import InstallChange
     from hookrun.wiring.targets import InstallLocation
 
-EXAMPLES = """\b
+INSTALL_EXAMPLES = """\b
 Examples:
   hookrun install claude codex
   hookrun install gemini --dry-run
   hookrun install codex --trust          (without a terminal to ask on)
 
-Exit status: 0 the agents are wired, 1 one of them is not, or will not run the hooks yet.
+Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.
 """
-OTHER = {"user": "project", "project": "user"}
+UNINSTALL_EXAMPLES = """\b
+Examples:
+  hookrun uninstall claude
+  hookrun uninstall codex --scope project --dry-run
+"""
+AGENTS_EXAMPLES = """\b
+Examples:
+  hookrun agents
+  hookrun agents --json
+"""
+OTHER_SCOPE = {"user": "project", "project": "user"}
+COLUMNS = ("AGENT", "VERSION", "WIRED", "EVENTS", "DECLARED, NOT WIRED")
+
+scope_option = click.option(
+    "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Whose settings to change."
+)
 
 
-@click.command(name="install", epilog=EXAMPLES)
+# --- hookrun install
+
+
+@click.command(name="install", epilog=INSTALL_EXAMPLES)
 @click.argument("names", metavar="AGENT...", nargs=-1, required=True)
-@click.option("--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="In whose settings.")
-@click.option("--dry-run", is_flag=True, help="Show what would change as a diff, and change nothing.")
+@scope_option
+@dry_run_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
-@click.option("--trust", is_flag=True, help="Codex: note that its hooks are trusted, without asking.")
+@click.option("--trust", is_flag=True, help="Codex: record that its hooks are trusted, without asking.")
 @home_option
-@json_option
+@report_json_option
 @click.pass_context
-def command(
+def install_command(
     ctx: click.Context,
     names: tuple[str, ...],
     scope: str,
@@ -57,122 +90,123 @@ def command(
     trust: bool,
     as_json: bool,
 ) -> None:
-    """Let coding agents fire the hooks that are declared: writes hookrun into their settings.
+    """Connect hookrun to coding agents, by entries in their settings.
 
-    Hooks of the project that nobody has approved are shown then, and asked about where somebody can answer.
+    Hooks of the project that you have not approved yet are then shown, and asked about on a terminal.
     """
-    where = spot(home)
+    location = install_location(home)
     complete = True
-    report = Report(as_json=as_json, dry_run=dry_run)
-    for agent in agents(names):
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    for agent in agents_named(names):
         try:
-            work = Install(agent, scope, where, "every" if all_events else "declared", report)
-            complete &= work.show() if dry_run else work.run(trust=trust)
+            installation = Installation(agent, scope, location, report, all_events=all_events)
+            complete &= installation.show_diff() if dry_run else installation.run(trust=trust)
         except FileError as error:
             report.warn(f"{agent.NAME}: {error}")
             complete = False
     if not dry_run:
-        _approve(home, report)
+        _review_hooks(home, report)
     ctx.exit(0 if report.end(ok=complete) else FAILED)
 
 
-def _approve(home: str | None, report: Report) -> None:
-    """Ask about the project's hooks that nobody has approved, or say that they do not run before."""
+def _review_hooks(home: str | None, report: CommandReport) -> None:
+    """Ask about the project's unapproved hooks, or warn that agents skip them."""
+    project = load_project(None, home)
     try:
-        project = Project(here(), None, home)
         hooks = project.hooks()
-    except click.ClickException as error:  # what is decided cannot be read: the wiring is done all the same
-        report.warn(error.message)
+    except StoreError as error:  # the agents are installed all the same
+        report.warn(str(error))
         return
-    undecided = [found for found in hooks if found.state in TO_ASK]
+    undecided = [found for found in hooks if found.state in UNDECIDED]
     approved = [found.hook.name for found in hooks if found.state == "approved"]
-    report.decided(approved, [found.hook.name for found in undecided])
-    if undecided and not report.as_json and sys.stdin.isatty() and sys.stdout.isatty():
-        go_through(project, undecided)
+    report.add_approvals(approved, [found.hook.name for found in undecided])
+    if undecided and not report.as_json and is_interactive():
+        review(project, undecided)
     elif undecided:
         names = ", ".join(found.hook.name for found in undecided)
         report.warn(f"nobody has approved {names}: agents do not run them until you run `hookrun trust`")
 
 
-class Install:
-    """The wiring of one agent in one scope."""
+class Installation:
+    """The installation in one agent and scope."""
 
-    def __init__(self, agent: Agent, scope: str, where: InstallLocation, which: str, report: Report) -> None:
-        """Find out which events there are to wire. Raises FileError if there are none."""
+    def __init__(
+        self, agent: Agent, scope: str, location: InstallLocation, report: CommandReport, *, all_events: bool
+    ) -> None:
+        """Choose the events. Raises FileError where there are none, or another scope has them already."""
         self.report = report
         self.agent = agent
-        self.wish = InstallRequest(agent, scope, where, this_program())
-        declared = declared_events(agent, declarations(where))
+        self.wish = InstallRequest(agent, scope, location, this_program())
+        declarations = declarations_at(location)
+        declared = declared_events(agent, declarations)
         self.unknown = plan.unsupported_events(agent, declared)
-        self.events = plan.all_events(agent) if which == "every" else plan.events_for(agent, declared)
+        self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
         if not self.events and not plan.wired_events(self.wish):
-            raise FileError(self._nothing_to_wire(declared))
-        self._refuse_twice(where)
+            if declared:
+                cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+            elif declarations.hooks:
+                cause = f"{agent.DISPLAY_NAME} needs no wiring: it runs these hooks itself, or none of them is for it"
+            else:
+                cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
+            raise FileError(cause)
+        self._refuse_second_scope()
 
-    def _nothing_to_wire(self, declared: list[str]) -> str:
-        if declared:
-            return f"{self.agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
-        if declarations(self.wish.spot).hooks:
-            name = self.agent.DISPLAY_NAME
-            return f"{name} needs no wiring: it runs what is declared here by itself, or it is not for it"
-        return "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
-
-    def _refuse_twice(self, where: InstallLocation) -> None:
-        """Refuse a second scope: most agents would run each hook twice."""
-        other = InstallRequest(self.agent, OTHER[self.wish.scope], where, self.wish.program)
+    def _refuse_second_scope(self) -> None:
+        """Raise FileError if the other scope is installed: most agents would run each hook twice."""
+        other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
         wired = plan.wired_events(other)
         if wired:
+            name = self.agent.NAME
             msg = (
                 f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
-                f"hook would run twice; that wiring serves this project too: run `hookrun install {self.agent.NAME} "
-                f"--scope {other.scope}` to bring it up to date, or take it away with "
-                f"`hookrun uninstall {self.agent.NAME} --scope {other.scope}`"
+                f"hook would run twice; that wiring serves this project too: run `hookrun install {name} --scope "
+                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {name} --scope "
+                f"{other.scope}`"
             )
             raise FileError(msg)
 
-    def show(self) -> bool:
-        """Print what would change as a diff."""
+    def show_diff(self) -> bool:
+        """Show what would change."""
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger)
         if self.agent.NAME == hook_trust.AGENT:
             changes.append(plan.plan_trust(self.wish, changes[0], ledger))
-        self.report.show(changes, f"{self.agent.NAME}: nothing to change")
+        self.report.show_diff(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
     def run(self, *, trust: bool) -> bool:
-        """Wire the agent; tell whether it will run the hooks. Raises FileError."""
+        """Install; return whether the agent will run the hooks. Raises FileError."""
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger)
             for each in changes:
                 _write(each, ledger)
-            self._tell(changes)
+            self._report(changes)
             if self.agent.NAME != hook_trust.AGENT:
                 return True
             return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
-    def _tell(self, changes: list[InstallChange]) -> None:
+    def _report(self, changes: list[InstallChange]) -> None:
         events = len({each.event for each in plan.wired_events(self.wish)})
-        self.report.files(changes)
+        self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         count = f"{events} event{'s' if events != 1 else ''}"
-        self.report.say(f"{self.agent.NAME}: {state}: {count} in {files}")
+        self.report.note(f"{self.agent.NAME}: {state}: {count} in {files}")
         if self.unknown:
-            self.report.say(
+            self.report.note(
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
     def _trust(self, needed: InstallChange, ledger: Ledger, *, given: bool) -> bool:
-        """Write Codex's trust after asking; tell whether it is there."""
+        """Record Codex's trust if the user agrees; return whether it is recorded."""
         if not needed.has_effect:
             return True
         question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
-        asks = not self.report.as_json and sys.stdin.isatty() and sys.stdout.isatty()
-        if given or (asks and click.confirm(printable(question))):
+        if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
             _write(needed, ledger)
-            self.report.files([needed])
-            self.report.say(f"codex: its hooks are trusted: {needed.path}")
+            self.report.add_files([needed])
+            self.report.note(f"codex: its hooks are trusted: {needed.path}")
             return True
         self.report.warn(
             "codex: skips these hooks in silence until they are trusted: "
@@ -184,3 +218,102 @@ class Install:
 def _write(each: InstallChange, ledger: Ledger) -> None:
     plan.record_original(each, ledger)
     file_change.apply(each)
+
+
+# --- hookrun uninstall
+
+
+@click.command(name="uninstall", epilog=UNINSTALL_EXAMPLES)
+@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+@scope_option
+@dry_run_option
+@home_option
+@report_json_option
+@click.pass_context
+def uninstall_command(
+    ctx: click.Context, names: tuple[str, ...], scope: str, home: str | None, *, dry_run: bool, as_json: bool
+) -> None:
+    """Remove hookrun from coding agents' settings. A file that has not changed since is restored byte for byte."""
+    location = install_location(home)
+    complete = True
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    for agent in agents_named(names):
+        try:
+            _uninstall(InstallRequest(agent, scope, location, this_program()), report, dry_run=dry_run)
+        except FileError as error:
+            report.warn(f"{agent.NAME}: {error}")
+            complete = False
+    ctx.exit(0 if report.end(ok=complete) else FAILED)
+
+
+def _uninstall(wish: InstallRequest, report: CommandReport, *, dry_run: bool) -> None:
+    name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
+    if dry_run:
+        report.show_diff(_plan_uninstall(wish, ledger), f"{name}: nothing to change")
+        return
+    changed = []
+    with ledger.locked():
+        for each in reversed(_plan_uninstall(wish, ledger)):  # last file first: then a directory of ours is empty
+            file_change.apply(each)
+            plan.forget_original(each, ledger)
+            changed += [each] if each.has_effect else []
+    files = ", ".join(each.path for each in changed)
+    report.add_files(changed)
+    report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
+
+
+def _plan_uninstall(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
+    changes = plan.plan_uninstall(wish, ledger)
+    if wish.agent.NAME == hook_trust.AGENT:
+        changes.append(plan.plan_distrust(wish, changes[0], ledger))
+    return changes
+
+
+# --- hookrun agents
+
+
+@click.command(name="agents", epilog=AGENTS_EXAMPLES)
+@json_option
+@home_option
+def agents_command(home: str | None, *, as_json: bool) -> None:
+    """Show the coding agents that hookrun supports: version, installed or not, and for which events."""
+    location = install_location(home)
+    declarations = declarations_at(location)
+
+    def inspect(agent: Agent) -> AgentState:
+        return inspect_agent(agent, location, this_program(), declared_events(agent, declarations), [])
+
+    with ThreadPoolExecutor() as threads:  # some agents are run for their version
+        cases = list(threads.map(inspect, agents_named(AGENTS)))
+    if as_json:
+        print_json({"agents": [_to_json(each) for each in cases]})
+    else:
+        click.echo("\n".join(aligned([COLUMNS, *map(_row, cases)])))
+
+
+def _to_json(case: AgentState) -> dict[str, object]:
+    return {
+        "agent": case.agent.NAME,
+        "title": case.agent.DISPLAY_NAME,
+        "program": case.installed.program if case.installed is not None else None,
+        "version": case.installed.version if case.installed is not None else None,
+        "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
+        "unreadable": case.unreadable,
+        "declared": case.declared,
+        "not_wired": _missing_events(case),
+    }
+
+
+def _missing_events(case: AgentState) -> list[str]:
+    """Return the agent's events that have a hook, but no entry of hookrun."""
+    have = {each.event for each in case.all_wired}
+    return [event for event in plan.events_for(case.agent, case.declared) if event not in have]
+
+
+def _row(case: AgentState) -> list[str]:
+    version = "not here" if case.installed is None else case.installed.version or "?"
+    scopes = [scope for scope, found in case.wired.items() if found]
+    wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
+    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
+    return [case.agent.NAME, version, wired, events or "-", ", ".join(_missing_events(case)) or "-"]

@@ -50,7 +50,7 @@ LONGEST = 60
 @click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="For programs; default tables.")
 @click.option("--home", metavar="DIR", help="Whose metrics: default HOME.")
 @click.option("--db", metavar="FILE", help="A database in the place of that in the home directory.")
-def command(
+def metrics_command(
     session_id: str | None, days: float | None, form: str | None, home: str | None, db: str | None, *, as_json: bool
 ) -> None:
     """Show what hooks have learned about the work: sessions, quality, times, costs, errors and what fixed them."""

@@ -1,26 +1,33 @@
-"""`hookrun migrate`: hooks in Claude Code's settings as declarations of hookrun's own; shown, and written if asked."""
+"""`hookrun migrate`: convert hooks in Claude Code's settings into hookrun's own form; show the result, or write it."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here, home_of
-from hookrun.cli.making import told
+from hookrun.cli.common import (
+    FAILED,
+    home_option,
+    is_interactive,
+    json_option,
+    print_json,
+    resolve_home,
+    warn,
+    working_directory,
+)
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.diagnostics import printable, quote
+from hookrun.config.diagnostics import quote
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
 from hookrun.config.load import included_path
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,42 +40,42 @@ Examples:
   hookrun migrate ~/.claude/settings.json --write
   hookrun migrate .claude/settings.json --json
 
-Exit status: 0 it is shown or written, 1 it cannot be.
+Exit status: 0 shown or written, 1 it cannot be.
 """
 REST = "claude-hooks.json"
-"""What stays in Claude Code's form lies beside the declarations, which include it."""
+"""The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 
 @click.command(name="migrate", epilog=EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--write", is_flag=True, help="Write it; at a terminal you are asked before a file is changed.")
-@click.option("--yes", is_flag=True, help="With --write: change files that are there without a question.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
-@click.option("--home", metavar="DIR", help="Whose settings and declarations: default HOME.")
+@click.option("--write", is_flag=True, help="Write the files; on a terminal asks before changing one.")
+@click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
+@json_option
+@home_option
 @click.pass_context
-def command(ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool) -> None:
-    """Turn the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
+def migrate_command(
+    ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool
+) -> None:
+    """Convert the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
 
-    Shows what would be written as a diff, and on stderr what changes by it. What hookrun's form cannot say is kept in
-    Claude Code's, in a file that is included. FILE itself is left as it is.
+    Shows the new files as a diff, and on stderr what behaves differently. Hooks that hookrun's form cannot express stay
+    in Claude Code's, in a file that is included. FILE itself does not change.
     """
-    path = os.path.normpath(os.path.join(here(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
-    target = _target(path, home_of(home))
-    try:
-        now = existing(target)
-        migrated = migrate(_read(path), _declared(now))
-        changes = _planned(now, migrated, path, home_of(home))
-    except FileError as error:
-        raise click.ClickException(str(error)) from error
+    own_home = resolve_home(home)
+    path = os.path.normpath(os.path.join(working_directory(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
+    target = _target(path, own_home)
+    now = existing(target)
+    migrated = migrate(_read(path), _declared(now))
+    changes = _planned(now, migrated, path, own_home)
     if as_json:
         report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
-        click.echo(json.dumps(report, indent=2))
+        print_json(report)
     else:
         click.echo("\n".join(change.diff() for change in changes) or "there is nothing to take over")
         for note in migrated.notes:
-            click.echo(f"hookrun: {printable(note)}", err=True)
+            warn(note)
     if write and changes and not _write(changes, yes=yes):
         ctx.exit(FAILED)
 
@@ -187,17 +194,16 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
 
 
 def _write(changes: list[FileChange], *, yes: bool) -> bool:
-    """Write the files; tell whether that was done."""
+    """Write the files; return whether they were written."""
     there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
-        question = f"FileChange {' and '.join(there)}?"
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            click.echo(f"hookrun: found {quote(there[0])} already; add --yes to change it", err=True)
+        question = f"Change {' and '.join(there)}?"
+        if not is_interactive():
+            warn(f"{quote(there[0])} exists; add --yes to change it")
             return False
-        if not click.confirm(printable(question)):
+        if not click.confirm(escape(question)):
             return False
-    with told():
-        apply_all(changes)
+    apply_all(changes)
     for change in changes:
-        click.echo(printable(f"written: {change.path}"), err=True)
+        click.echo(escape(f"written: {change.path}"), err=True)
     return True

@@ -1,44 +1,163 @@
-"""`hookrun new`: one more hook from a template, with its cases."""
+"""Create hooks from templates: `hookrun init` the first one of a project, `hookrun new` one more."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
-from hookrun.cli.declared import here, home_of
-from hookrun.cli.making import (
-    carry_out,
+from hookrun.cli.common import (
+    CommandReport,
     dry_run_option,
-    event_option,
-    language_option,
-    matcher_option,
-    pairs,
-    planned,
-    steps_after,
-    yaml_option,
+    home_option,
+    is_interactive,
+    parse_pairs,
+    print_line,
+    relative_path,
+    report_json_option,
+    resolve_home,
+    working_directory,
 )
-from hookrun.cli.report import Report, json_option
-from hookrun.cli.wiring import home_option
-from hookrun.scaffold.new_hook import HookTemplateRequest
+from hookrun.cli.trust import approve_written
+from hookrun.config.diagnostics import quote
+from hookrun.edit.file_change import apply_all
+from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.scaffold.declaration_file import ScaffoldError, project_file
+from hookrun.scaffold.new_hook import (
+    LANGUAGES,
+    PURPOSES,
+    HookTemplateRequest,
+    canonical_event,
+    plan_hook,
+    purpose_of,
+    unused_name,
+)
 
-EXAMPLES = """\b
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.edit.file_change import FileChange
+    from hookrun.scaffold.new_hook import HookPlan
+
+INIT_EXAMPLES = """\b
+Examples:
+  hookrun init
+  hookrun init --lang python
+  hookrun init --lang node --event post_tool_use --name check-files --yes
+  hookrun init --lang sh --dry-run
+"""
+NEW_EXAMPLES = """\b
 Examples:
   hookrun new no-sudo --lang sh
   hookrun new check-edits --lang python --event post_tool_use --matcher 'write|edit'
   hookrun new ask-before-push --lang node --matcher bash --when 'tool_args.command=*git push*'
 """
+LANGUAGE, EVENT = "sh", "pre_tool_use"
+SUGGESTED_EVENTS = "pre_tool_use, post_tool_use, user_prompt_submit, stop, session_start"
+
+event_option = click.option("--event", metavar="EVENT", help="Its event, by any of its names; default pre_tool_use.")
+matcher_option = click.option("--matcher", metavar="GLOB", help="Its tools, by hookrun's names: bash, write|edit.")
+yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Declare it in hookrun.yaml instead of coder.json.")
 
 
-@click.command(name="new", epilog=EXAMPLES)
-@click.argument("name")
-@language_option(required=True)
+# --- hookrun init
+
+
+@click.command(name="init", epilog=INIT_EXAMPLES)
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="The hook's language; default sh.")
 @event_option
 @matcher_option
-@click.option("--when", metavar="PATH=GLOB", multiple=True, help="Only if this place in the context looks like this.")
+@click.option("--name", metavar="NAME", help="The hook's name; default by its purpose.")
+@yaml_option
+@dry_run_option
+@click.option("--yes", is_flag=True, help="Accept the defaults without asking.")
+@home_option
+@report_json_option
+def init_command(
+    lang: str | None,
+    event: str | None,
+    matcher: str | None,
+    name: str | None,
+    home: str | None,
+    *,
+    as_yaml: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Set up a project: declare a first hook in coder.json, and write its script and its tests into hooks/.
+
+    On a terminal it asks for what no flag says, and approves the hook; otherwise agents do not run it yet. No file is
+    overwritten: the declaration is added to an existing one.
+    """
+    directory, home = working_directory(), resolve_home(home)
+    request = HookTemplateRequest(
+        lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None
+    )
+    if not (yes or dry_run or as_json) and is_interactive():
+        request = _ask(request, directory, home, lang=lang, event=event)
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    steps = _create(request, directory, home, report, dry_run=dry_run)
+    if steps:
+        program = LANGUAGES[request.language].program
+        if shutil.which(program) is None:
+            report.warn(f"warning: there is no {program} on PATH: the hook needs it")
+        steps.append(("hookrun install claude", "connects Claude Code; hookrun agents lists the others"))
+    report.next_steps(steps)
+    report.end()
+
+
+def _ask(
+    request: HookTemplateRequest, directory: str, home: str, *, lang: str | None, event: str | None
+) -> HookTemplateRequest:
+    """Ask for what no flag has said."""
+    declaring = project_file(directory, home, request.form)
+    language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
+    name = event or _ask_event(declaring.events)
+    request = replace(request, language=language, event=name)
+    canonical = canonical_event(name, declaring.events)
+    proposed = PURPOSES[purpose_of(canonical, request.matcher)]
+    if request.matcher is None and canonical in WITH_TOOL:
+        answer = click.prompt("For which tools (a glob; * for every one)", default=proposed.matcher or "*")
+        request = replace(request, matcher=answer)
+        proposed = PURPOSES[purpose_of(canonical, answer)]
+    if request.name is None:
+        request = replace(
+            request, name=click.prompt("What is it called", default=unused_name(proposed.name, declaring))
+        )
+    return request
+
+
+def _ask_event(own: list[str]) -> str:
+    """Ask for an event until the answer is a known one."""
+
+    def known(text: str) -> str:
+        try:
+            return canonical_event(text.strip(), own)
+        except ScaffoldError as error:
+            raise click.UsageError(str(error)) from None
+
+    question = f"When does it run ({SUGGESTED_EVENTS}, or another event)"
+    return str(click.prompt(question, default=EVENT, value_proc=known))
+
+
+# --- hookrun new
+
+
+@click.command(name="new", epilog=NEW_EXAMPLES)
+@click.argument("name")
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), required=True, help="The hook's language.")
+@event_option
+@matcher_option
+@click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context.")
 @yaml_option
 @dry_run_option
 @home_option
-@json_option
-def command(
+@report_json_option
+def new_command(
     name: str,
     lang: str,
     event: str | None,
@@ -50,21 +169,66 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Write the hook NAME into hooks/, from a template that fits its event, with its cases, and declare it.
+    """Create the hook NAME in hooks/ from a template for its event, with its tests, and declare it.
 
-    The script reads the context, answers with a verdict, and fails loudly on what it cannot judge; its cases pass as
-    they are. Nothing that is there is overwritten. At a terminal what was written is approved too.
+    The script reads the context, answers with a verdict, and fails on what it cannot judge; its tests pass as they are.
+    No file is overwritten. On a terminal the hook is approved too.
     """
-    directory, home = here(), home_of(home)
-    form = "yaml" if as_yaml else None
-    wish = HookTemplateRequest(
-        lang, event or "pre_tool_use", matcher, pairs(when, "PATH=GLOB, each path once", "--when"), name, form
-    )
-    made = planned(wish, directory, home)
-    report = Report(as_json=as_json, dry_run=dry_run)
-    if dry_run:
-        report.show(made.changes)
-    else:
-        approved = carry_out(made, home, report)
-        report.next_steps(steps_after(made, approved=approved, there=directory))
+    conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
+    request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    report.next_steps(_create(request, working_directory(), resolve_home(home), report, dry_run=dry_run))
     report.end()
+
+
+# --- both
+
+
+def _create(
+    request: HookTemplateRequest, directory: str, home: str, report: CommandReport, *, dry_run: bool
+) -> list[tuple[str, str]]:
+    """Write the hook, approve it if the user is at the terminal, and return the next steps; or only show the diff.
+
+    Raises ScaffoldError, FileError, and click.ClickException for a hook that could never run.
+    """
+    made = plan_hook(request, directory, home)
+    event = canonical_event(request.event, made.declaring.events)
+    if request.matcher and event in ALIASES and event not in WITH_TOOL:
+        found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
+        raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
+    if dry_run:
+        report.show_diff(made.changes)
+        return []
+    for problem in made.warnings:
+        report.warn(f"warning: {problem}")
+    write_changes(made.changes, report)
+    approved = False
+    if made.build:
+        report.add_approvals((), made.names)
+    else:
+        approved = approve_written(made.declaring.root, home, made.names, made.changes, report)
+    return list(_next_steps(made, approved=approved, directory=directory))
+
+
+def write_changes(changes: list[FileChange], report: CommandReport) -> None:
+    """Write the files, all or none, and report them. Raises ScaffoldError, FileError."""
+    apply_all(changes)
+    report.add_files(changes)
+    if report.as_json:
+        return
+    for verb, written in (("wrote", True), ("removed", False)):
+        paths = [
+            relative_path(each.path) for each in changes if each.has_effect and (each.after is not None) is written
+        ]
+        if paths:
+            print_line(f"{verb} {', '.join(paths)}")
+
+
+def _next_steps(made: HookPlan, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
+    if os.path.realpath(directory) != os.path.realpath(made.declaring.root):
+        yield f"cd {relative_path(made.declaring.root)}", "the project's root"
+    if made.build:
+        yield made.build, "builds it: until then it fails as missing"
+    yield "hookrun test", "runs its tests"
+    if not approved:
+        yield "hookrun trust", "review and approve it; agents skip it until then"

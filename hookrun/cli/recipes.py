@@ -1,19 +1,39 @@
-"""`hookrun recipes`: the ready-made hooks: which there are, what each does, and those that are declared here."""
+"""Ready-made hooks: `hookrun recipes` lists, shows, adds, updates and removes them; `hookrun add` is `recipes add`."""
 
 from __future__ import annotations
 
 import json
+import shlex
+from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.making import dry_run_option, told
-from hookrun.cli.recipe_files import add, declared_where, finish, opened, option_option, recipe_named, user_option
-from hookrun.cli.report import Report, json_option as done_option
-from hookrun.cli.wiring import home_option
-from hookrun.config.diagnostics import printable
-from hookrun.recipes import registry
-from hookrun.recipes.recipe import Recipe
+from hookrun.cli.common import (
+    FAILED,
+    CommandReport,
+    dry_run_option,
+    home_option,
+    json_option,
+    parse_pairs,
+    print_json,
+    print_line,
+    read_config,
+    report_json_option,
+    resolve_home,
+    working_directory,
+)
+from hookrun.cli.new import write_changes
+from hookrun.cli.trust import approve_written
+from hookrun.recipes import catalog
+from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.declaration_file import project_file, user_file
+from hookrun.scaffold.new_hook import CASES_SUFFIX
+from hookrun.trust.project import refuse_if_run_by_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.recipes.recipe import Recipe
 
 EXAMPLES = """\b
 Examples:
@@ -35,8 +55,10 @@ Examples:
 """
 ADD_EXAMPLES = """\b
 Examples:
-  hookrun recipes add no-force-push --option lease=yes
-  hookrun recipes add protect-hooks --user --dry-run
+  hookrun add block-destructive-commands
+  hookrun add protect-hooks --user
+  hookrun add no-force-push --option lease=yes --dry-run
+  hookrun recipes add no-force-push      (the same command)
 """
 UPDATE_EXAMPLES = """\b
 Examples:
@@ -51,40 +73,54 @@ Examples:
   hookrun recipes remove no-force-push
   hookrun recipes remove protect-hooks --user --dry-run
 """
-json_option = click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+user_option = click.option("--user", is_flag=True, help="In your own config, for every project.")
+
+
+# --- listing and showing
 
 
 @click.group(name="recipes", epilog=EXAMPLES, invoke_without_command=True)
 @json_option
 @home_option
 @click.pass_context
-def command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
-    """Show, add, update and remove ready-made hooks. Without a command it lists them."""
+def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
+    """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
         _list(home, as_json=as_json)
 
 
-@command.command(name="list", epilog=LIST_EXAMPLES, short_help="List all recipes.")
+@recipes_command.command(name="list", epilog=LIST_EXAMPLES, short_help="List all recipes.")
 @json_option
 @home_option
-def list_command(home: str | None, *, as_json: bool) -> None:
+def list_recipes_command(home: str | None, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
     _list(home, as_json=as_json)
 
 
 def _list(home: str | None, *, as_json: bool) -> None:
-    declared = declared_where(home)
-    recipes = [registry.find(name) for name in registry.names()]
+    declared = layers_of_declared(home)
+    recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
-        click.echo(json.dumps([_data(each, declared.get(each.name, [])) for each in recipes], indent=2))
+        print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
         return
     width = max(len(each.name) for each in recipes)
     for each in recipes:
         where = f"  (declared: {', '.join(declared[each.name])})" if each.name in declared else ""
-        click.echo(printable(f"{each.name.ljust(width)}  {each.summary}{where}"))
+        print_line(f"{each.name.ljust(width)}  {each.summary}{where}")
 
 
-def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
+def layers_of_declared(home: str | None) -> dict[str, list[str]]:
+    """Return the recipes that are declared here, each with its layers."""
+    found: dict[str, list[str]] = {}
+    for file in read_config(None, home).files:
+        for entry in file.entries:
+            mark = recipe_metadata(entry)
+            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
+                layers.append(file.layer)
+    return found
+
+
+def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     options = {each.name: {"default": each.default, "description": each.description} for each in recipe.options}
     return {
         "name": recipe.name,
@@ -97,82 +133,149 @@ def _data(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     }
 
 
-@command.command(name="show", epilog=SHOW_EXAMPLES, short_help="Say what a recipe does.")
+@recipes_command.command(name="show", epilog=SHOW_EXAMPLES, short_help="Describe a recipe.")
 @click.argument("name")
 @json_option
 @home_option
-def show_command(name: str, home: str | None, *, as_json: bool) -> None:
-    """Say what the recipe NAME does, which options it takes, what it does not catch, and what it declares."""
-    recipe = recipe_named(name)
-    data = _data(recipe, declared_where(home).get(name, []))
+def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
+    """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
+    recipe = catalog.find(name)
+    data = _to_json(recipe, layers_of_declared(home).get(name, []))
     if as_json:
-        click.echo(json.dumps(data, indent=2))
+        print_json(data)
         return
-    click.echo(printable(f"{recipe.name}: {recipe.summary}"))
+    print_line(f"{recipe.name}: {recipe.summary}")
     options = [f"{each.name} (default {each.default or 'empty'}): {each.description}" for each in recipe.options]
     for title, lines in (("options", options), ("does", recipe.catches), ("does not catch", recipe.misses)):
         if lines:
             click.echo(f"\n{title}:")
         for line in lines:
-            click.echo(printable(f"  - {line}"))
+            print_line(f"  - {line}")
     click.echo("\ndeclares:")
     for line in json.dumps(data["hooks"], indent=2, ensure_ascii=False).splitlines():
-        click.echo(printable(f"  {line}"))
+        print_line(f"  {line}")
 
 
-@command.command(name="add", epilog=ADD_EXAMPLES, short_help="Declare recipes: hookrun add.")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@option_option
+# --- changing
+
+
+@click.command(name="add", epilog=ADD_EXAMPLES, short_help="Add recipes: hookrun add.")
+@click.argument("names", metavar="RECIPE...", nargs=-1, required=True)
+@click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
 @user_option
 @dry_run_option
 @home_option
-@done_option
+@report_json_option
 def add_command(
     names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Declare recipes here, or for yourself with --user: what hookrun add does."""
-    add(names, option, home, user=user, dry_run=dry_run, as_json=as_json)
+    """Add recipes, ready-made hooks, to this project, or to your own config for every project, with their tests.
+
+    hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
+    does not catch. On a terminal the hooks are approved too.
+    """
+    wanted = [catalog.find(name) for name in dict.fromkeys(names)]
+    if option and len(wanted) > 1:
+        raise click.ClickException("--option goes with one recipe: add them one by one")
+    options = parse_pairs(option, "NAME=VALUE, each name once", "--option")
+    for name, value in options.items():
+        expected = wanted[0].wrong_value(name, value)
+        if expected is not None:
+            msg = f"found {value!r} for the option {name} of {wanted[0].name}, expected {expected}"
+            raise click.ClickException(msg)
+    recipes = _open(home, user=user, dry_run=dry_run)
+    declared = layers_of_declared(home)
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    for recipe in wanted:
+        recipes.add(recipe, options)
+        others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
+        if others:
+            twice = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
+            report.warn(f"warning: {twice}")
+    _finish(recipes, home, report, dry_run=dry_run)
 
 
-@command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Bring declared recipes up to date.")
+recipes_command.add_command(add_command)
+
+
+@recipes_command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Update declared recipes.")
 @click.argument("name", required=False)
 @click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
 @user_option
 @dry_run_option
 @home_option
-@done_option
+@report_json_option
 @click.pass_context
 def update_command(
     ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Bring the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
+    """Update the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
 
-    Options stay, and so does whatever you changed. A hook that both you and hookrun have changed stays as it is, and
-    the difference is shown: exit status 1.
+    Options and your own changes stay. A hook that both you and hookrun have changed stays as it is, and the difference
+    is shown: exit status 1.
     """
-    recipes = opened(home, user=user, dry_run=dry_run)
+    recipes = _open(home, user=user, dry_run=dry_run)
     declared = recipes.declared()
     if name is not None and name not in declared:
-        recipe_named(name)
+        catalog.find(name)  # an unknown name is another error
         raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: hookrun add {name}")
-    with told():
-        for each in [name] if name is not None else list(declared):
-            recipes.update(each, replace=replace)
-    report = Report(as_json=as_json, dry_run=dry_run)
+    for each in [name] if name is not None else list(declared):
+        recipes.update(each, replace=replace)
+    report = CommandReport(as_json=as_json, dry_run=dry_run)
     if not declared:
-        report.say(f"no recipe is declared in {recipes.declaring.path}")
-    ctx.exit(0 if finish(recipes, home, report, dry_run=dry_run) else FAILED)
+        report.note(f"no recipe is declared in {recipes.declaring.path}")
+    ctx.exit(0 if _finish(recipes, home, report, dry_run=dry_run) else FAILED)
 
 
-@command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Take a recipe out.")
+@recipes_command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Remove a recipe.")
 @click.argument("name")
 @user_option
 @dry_run_option
 @home_option
-@done_option
+@report_json_option
 def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool, as_json: bool) -> None:
-    """Take the recipe NAME out of the declarations, with its cases unless you changed them."""
-    recipes = opened(home, user=user, dry_run=dry_run)
-    with told():
-        recipes.remove(name)
-    finish(recipes, home, Report(as_json=as_json, dry_run=dry_run), dry_run=dry_run)
+    """Remove the recipe NAME, with its tests unless you changed them."""
+    recipes = _open(home, user=user, dry_run=dry_run)
+    recipes.remove(name)
+    _finish(recipes, home, CommandReport(as_json=as_json, dry_run=dry_run), dry_run=dry_run)
+
+
+def _open(home: str | None, *, user: bool, dry_run: bool) -> ConfiguredRecipes:
+    """Return the recipes in the user's own config file, or in the project's.
+
+    Raises NotAllowedError where an agent would change the user's own hooks, which need no approval.
+    """
+    if user and not dry_run:
+        refuse_if_run_by_agent("change your own hooks")
+    named = resolve_home(home)
+    return ConfiguredRecipes(user_file(named) if user else project_file(working_directory(), named))
+
+
+def _finish(recipes: ConfiguredRecipes, home: str | None, report: CommandReport, *, dry_run: bool) -> bool:
+    """Report each hook's new state, write and approve the changes or show them; return whether nothing conflicts."""
+    for each in recipes.statuses:
+        report.add_hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
+    for problem in recipes.warnings:
+        report.warn(f"warning: {problem}")
+    if dry_run:
+        report.show_diff(recipes.changes)
+    elif recipes.changes:
+        write_changes(recipes.changes, report)
+        if recipes.names(ADDED) or recipes.names(UPDATED):
+            report.next_steps(list(_next_steps(recipes, home, report)))
+    return report.end(ok=not any(each.state == CONFLICT for each in recipes.statuses))
+
+
+def _next_steps(recipes: ConfiguredRecipes, home: str | None, report: CommandReport) -> Iterator[tuple[str, str]]:
+    declaring = recipes.declaring
+    own = declaring.layer == "user"
+    added, updated = recipes.names(ADDED), recipes.names(UPDATED)
+    if own:
+        report.add_approvals([*added, *updated])
+    approved = own or approve_written(
+        declaring.root, resolve_home(home), added, recipes.changes, report, changed=updated
+    )
+    if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
+        yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
+    if not approved:
+        yield "hookrun trust", "review and approve it; agents skip it until then"

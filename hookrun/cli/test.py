@@ -1,9 +1,8 @@
-"""`hookrun test`: run the cases beside the hooks and say which do not hold."""
+"""`hookrun test`: run the tests beside the hooks and report failures."""
 
 from __future__ import annotations
 
 import gc
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here, home_of
+from hookrun.cli.common import FAILED, json_option, print_json, resolve_home, warn, working_directory
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
-from hookrun.testing.report import TestReporter, as_json, as_junit
+from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
 from hookrun.testing.results import Coverage, TestRun
 from hookrun.testing.runner import run_cases
 
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
     from hookrun.testing.update import Updated
 
 FEW_COLLECTIONS = 50_000
-"""Objects made between two looks for garbage: what cases leave behind is kept to the end anyway."""
+"""Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""
 
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
-"""The parameters that go with `--from-log`."""
+"""The parameters that are valid with `--from-log`."""
 
 EXAMPLES = """\b
 Examples:
@@ -36,13 +34,15 @@ Examples:
   hookrun test --junit report.xml --fail-under 90
   hookrun test --from-log last --into hooks/recorded.hooktest.yaml
 
-Exit status: 0 all cases passed, 1 otherwise, also where there is none.
+Exit status: 0 all tests passed, 1 otherwise, also where there are none.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What is run, and what is done about it."""
+class TestOptions:
+    """The command line of `hookrun test`."""
+
+    __test__ = False  # to pytest, its name is that of a test
 
     paths: tuple[str, ...]
     pattern: str | None
@@ -57,27 +57,27 @@ class Options:
 @click.command(name="test", epilog=EXAMPLES)
 @click.argument("paths", nargs=-1)
 @click.option(
-    "-k", "pattern", metavar="PATTERN", help="Only cases whose file or name has this in it, or fits this glob."
+    "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."
 )
 @click.option(
     "-j",
     "at_once",
     type=click.IntRange(1, 256),
-    help="Hooks that run at once, at most. Default: 4 per core, at most 32.",
+    help="Hooks to run in parallel. Default: 4 per core, at most 32.",
 )
-@click.option("--update", "accept", is_flag=True, help="Write what came into the files, as what is expected.")
-@click.option("--watch", is_flag=True, help="Run again whenever a file that has a say changes, until Ctrl-C.")
-@click.option("--coverage/--no-coverage", default=None, help="Say what no case reaches. Default: without -k.")
+@click.option("--update", "accept", is_flag=True, help="Update the expected results with the actual ones.")
+@click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
+@click.option("--coverage/--no-coverage", default=None, help="Report what no test covers. Default: without -k.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage.")
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@json_option
 @click.option(
-    "--from-log", "recorded", metavar="ID", help="Make a case of a recorded fire: its id, or last. Runs nothing."
+    "--from-log", "recorded", metavar="ID", help="Make a test of a recorded run: its id, or last. Runs nothing."
 )
-@click.option("--into", metavar="FILE", help="Where --from-log puts the case. Default: stdout.")
-@click.option("--home", metavar="DIR", help="Whose log --from-log reads: default HOME.")
+@click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
+@click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
 @click.pass_context
-def command(
+def test_command(
     ctx: click.Context,
     *,
     paths: tuple[str, ...],
@@ -93,7 +93,7 @@ def command(
     coverage: bool | None,
     as_json: bool,
 ) -> None:
-    """Run the cases in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
+    """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     if recorded is not None:
         _nothing_to_run(ctx)
         if into is not None and as_json:
@@ -104,31 +104,31 @@ def command(
         raise click.UsageError("--into and --home go with --from-log.")
     if watch and as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
-    options = Options(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit, as_json)
+    options = TestOptions(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit, as_json)
     if watch:
         _watch(options)
     ctx.exit(0 if _once(options)[1] else FAILED)
 
 
-def _once(options: Options) -> tuple[TestRun, bool]:
-    """Run all once and tell what came; return it, and whether all is well."""
+def _once(options: TestOptions) -> tuple[TestRun, bool]:
+    """Run all tests once and report; return the results, and whether all is well."""
     report = TestReporter()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
     updated = None
     if options.update:
-        from hookrun.testing.update import update  # it needs YAML, and is rare
+        from hookrun.testing.update import update  # rarely asked for
 
         updated = update(tested.results)
     good = _is_good(tested, updated)
     if options.fail_under is not None and coverage.percent < options.fail_under:
         found = f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %"
-        click.echo(f"hookrun: {found}", err=True)
+        warn(found)
         good = False
     shown = coverage if _wants_coverage(options) else None
     if options.as_json:
-        data = as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
-        click.echo(json.dumps(data, indent=2))
+        data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
+        print_json(data)
     else:
         report.all(tested, shown, updated)
     if options.junit is not None:
@@ -137,39 +137,36 @@ def _once(options: Options) -> tuple[TestRun, bool]:
     return tested, good
 
 
-def _run(options: Options, report: TestReporter) -> TestRun:
-    """Read and run the cases. Raises click.ClickException where there is none."""
-    try:
-        files = load_all(options.paths)
-    except NoCaseFileError as error:
-        raise click.ClickException(str(error)) from None
+def _run(options: TestOptions, report: TestReporter) -> TestRun:
+    """Read and run the tests. Raises click.ClickException where there are none."""
+    files = load_all(options.paths)
     cases = select_cases(files, options.pattern)
-    gc.freeze()  # what is there stays: looking through it again and again is a tenth of what a case costs us
+    gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
     gc.set_threshold(FEW_COLLECTIONS)
     report.begin(len(cases))
     try:
-        tested = run_cases(files, cases, at_once=options.at_once, directory=here(), on_ran=report.ran)
+        tested = run_cases(files, cases, at_once=options.at_once, directory=working_directory(), on_ran=report.ran)
     finally:
         report.end()
     _nothing_is_no_success(tested, files, options.pattern)
     return tested
 
 
-def _wants_coverage(options: Options) -> bool:
+def _wants_coverage(options: TestOptions) -> bool:
     if options.coverage is not None:
         return options.coverage
     return options.pattern is None or options.fail_under is not None
 
 
 def _is_good(tested: TestRun, updated: Updated | None) -> bool:
-    """Tell whether every case holds, now that what came was written if it was to be."""
+    """Return whether every test passed, or was updated."""
     if updated is None:
         return tested.ok
     return not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
 
 
 def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:
-    """Raise click.ClickException where no case was run and nothing else explains it."""
+    """Raise click.ClickException where no test was run and nothing else explains it."""
     if tested.results or tested.problems:
         return
     if not files:
@@ -180,8 +177,8 @@ def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str 
     raise click.ClickException(f"found no cases in {', '.join(file.shown for file in files)}; write some")
 
 
-def _watch(options: Options) -> None:
-    """Run all again and again, whenever a file that has a say has changed."""
+def _watch(options: TestOptions) -> None:
+    """Run all again whenever a file that matters has changed."""
     from hookrun.testing import watch
 
     while True:
@@ -190,14 +187,14 @@ def _watch(options: Options) -> None:
         try:
             tested, _ = _once(options)
             files = watch.files_of(tested.results)
-        except click.ClickException as error:
-            click.echo(f"hookrun: {error.format_message()}", err=True)
+        except (click.ClickException, NoCaseFileError) as error:
+            warn(str(error))
         click.echo("watching; Ctrl-C ends it", err=True)
         watch.until_changed(options.paths, files, begun)
 
 
 def _nothing_to_run(ctx: click.Context) -> None:
-    """Raise click.UsageError for an option about a run: `--from-log` runs nothing."""
+    """Raise click.UsageError for an option of a test run: `--from-log` runs nothing."""
     for param in ctx.command.params:
         given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         if given and param.name not in FOR_RECORDED:
@@ -206,17 +203,14 @@ def _nothing_to_run(ctx: click.Context) -> None:
 
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
-    """Make a case of a recorded fire and print it, or put it into a file."""
-    from hookrun.testing import update as writing  # it needs YAML, and is rare
+    """Make a test of a recorded run, and print it or add it to a file."""
+    from hookrun.testing import update as writing  # rarely asked for
 
-    try:
-        case = writing.case_from_log(home_of(home), recorded)
-        if as_json:
-            click.echo(json.dumps({"cases": [case]}, indent=2))
-        elif into is None:
-            click.echo(writing.case_as_text(case), nl=False)
-        else:
-            writing.append_case(into, case)
-            click.echo(f"put the case {case['name']!r} into {into}")
-    except writing.NoCaseError as error:
-        raise click.ClickException(str(error)) from None
+    case = writing.case_from_log(resolve_home(home), recorded)
+    if as_json:
+        print_json({"cases": [case]})
+    elif into is None:
+        click.echo(writing.case_as_text(case), nl=False)
+    else:
+        writing.append_case(into, case)
+        click.echo(f"put the case {case['name']!r} into {into}")

@@ -1,20 +1,42 @@
-"""`hookrun trust`: show what a project's hooks run, and approve those that a person says yes to."""
+"""`hookrun trust`: show what a project's hooks run, and approve them; approve what other commands have written."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
+import time
+from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.deciding import approve, deny
-from hookrun.cli.declared import here
-from hookrun.cli.project import Project, ProjectHook, decisions, not_by_an_agent
-from hookrun.cli.showing import lines, texts_of
-from hookrun.config.diagnostics import printable, quote
-from hookrun.trust.digest import PREFIX
+from hookrun.cli.common import (
+    FAILED,
+    config_option,
+    home_option,
+    is_interactive,
+    json_option,
+    load_project,
+    print_json,
+    print_line,
+    warn,
+    working_directory,
+)
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
+from hookrun.model import Hook
+from hookrun.process.prepare import resolve
+from hookrun.text import diff, escape
+from hookrun.trust import snapshots
+from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
+from hookrun.trust.hook_files import within
+from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from hookrun.cli.common import CommandReport
+    from hookrun.edit.file_change import FileChange
+    from hookrun.trust.snapshots import Texts
 
 EXAMPLES = """\b
 Examples:
@@ -24,71 +46,82 @@ Examples:
 
 Exit status: 0 every hook of the project is decided about, 1 one is not.
 """
-TO_ASK = ("new", "changed")
+UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
+
+MAX_LINES = 200
+"""Lines of a file, or of its difference, that are shown."""
+
+DECLARATION = "declaration"
+DEFAULTS = Hook(name="", events=()).to_dict()
+NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error", "name"})
+HAS_OWN_LINE = NOT_SHOWN | {
+    *("allowed_env", "description", "env_policy", "events", "kind", "matcher", "metadata", "on_failure", "target"),
+    *("claude", "unless", "when"),
+}
+"""Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
 
 
 @click.command(name="trust", epilog=EXAMPLES)
 @click.argument("what", nargs=-1, metavar="[PATH]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
-@click.option("--list", "listing", is_flag=True, help="Everything that is decided, in all projects.")
-@click.option("--digest", "digests", is_flag=True, help="The digest of each hook here, a line each; approves nothing.")
-@click.option("--config", metavar="FILE", help="A declaration file in the place of the project's own.")
-@click.option("--home", metavar="DIR", help="Whose decisions: default HOME.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs; approves nothing.")
+@click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
+@click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
+@config_option
+@home_option
+@json_option
 @click.pass_context
-def command(
+def trust_command(
     ctx: click.Context,
     what: tuple[str, ...],
     config: str | None,
     home: str | None,
     *,
     yes: bool,
-    listing: bool,
+    list_all: bool,
     digests: bool,
     as_json: bool,
 ) -> None:
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
-    An agent runs only those hooks of a project that are approved. Every changed byte of a declaration or of a file that
-    it names needs a new approval.
+    Agents run only the hooks of a project that you have approved. Any change to a hook's declaration, or to a file that
+    it names, needs a new approval.
     """
     given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
     if bool(given) != yes or len(paths) > 1:
         raise click.UsageError("give one PATH at most, and digests only after --yes", ctx)
-    project = Project(os.path.abspath(paths[0] if paths else here()), config, home)
-    if listing:
+    project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
+    if list_all:
         _list_all(project, as_json=as_json)
         return
     hooks = project.hooks()
     if yes:
-        not_by_an_agent("approve hooks")
+        refuse_if_run_by_agent("approve hooks")
         hooks = _approve_exactly(project, hooks, given)
     elif as_json:
-        click.echo(json.dumps([_to_json(found) for found in hooks], indent=2))
+        print_json([_to_json(found) for found in hooks])
     elif digests:
         for found in hooks:
-            click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {printable(found.hook.name)}")
+            click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {escape(found.hook.name)}")
     else:
-        hooks = go_through(project, hooks)
+        hooks = review(project, hooks)
     for problem in project.declarations.problems:
-        click.echo(f"hookrun: {problem}", err=True)
+        warn(problem)
     undecided = [found for found in hooks if found.state not in DECIDED]
     ctx.exit(FAILED if undecided or project.declarations.problems else 0)
 
 
 def _list_all(project: Project, *, as_json: bool) -> None:
-    store = decisions(project.home, project.owners)
+    store = project.store
     if as_json:
-        everything = {name: getattr(store, name) for name in ("approved", "denied", "disabled", "paused")}
-        click.echo(json.dumps(everything, indent=2))
+        print_json({name: getattr(store, name) for name in ("approved", "denied", "disabled", "paused")})
         return
     rows = [("approved", each["name"], each["root"], digest) for digest, each in store.approved.items()]
     rows += [("denied", each["name"], each["root"], each["digest"]) for each in store.denied]
     rows += [("disabled", each["name"], each["root"], each["digest"]) for each in store.disabled]
     for state, name, root, digest in sorted(rows, key=lambda row: (row[2], row[1], row[0])):
-        click.echo(printable(f"{state:<9} {name}  {root}  {digest}"))
+        print_line(f"{state:<9} {name}  {root}  {digest}")
     if not rows:
         click.echo("nothing is decided yet")
 
@@ -99,69 +132,217 @@ def _to_json(found: ProjectHook) -> dict[str, object]:
         "name": hook.name,
         "state": found.state,
         "digest": found.digest or None,
-        "problem": found.examined.problem,
+        "problem": found.inspection.problem,
         "source": hook.source,
         "line": hook.line,
         "kind": hook.kind,
         "target": hook.target,
-        "files": [file.path for file in found.examined.files],
+        "files": [file.path for file in found.inspection.files],
     }
 
 
 def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str]) -> list[ProjectHook]:
-    """Approve the hooks that have these digests. Raises click.ClickException when one is nobody's; then none is."""
+    """Approve the hooks that have these digests, all or none. Raises click.ClickException for an unknown digest."""
     by_digest = {found.digest: found for found in hooks if found.digest}
     for digest in given:
         if digest not in by_digest:
-            expected = "the digest of a hook as it is now"
             raise click.ClickException(
-                f"found {quote(digest)}, expected {expected}; hookrun trust --digest prints them"
+                f"no hook has the digest {quote(digest)} now; hookrun trust --digest prints them"
             )
     for digest in given:
-        approve(project, by_digest[digest], texts_of(by_digest[digest]))
-        click.echo(printable(f"approved {by_digest[digest].hook.name} ({digest})"))
-    return _again(project)
-
-
-def go_through(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
-    """Show every hook that is not decided about, and ask where somebody can answer."""
-    if not hooks:
-        click.echo(printable(f"no hooks are declared for {project.root}"))
-    asked = sys.stdin.isatty() and sys.stdout.isatty()
-    for found in hooks:
-        if found.state in DECIDED:
-            click.echo(printable(f"{found.hook.name}: {found.state}"))
-            continue
-        texts = texts_of(found)
-        for line in lines(found, project, texts):
-            click.echo(line)
-        if asked and found.state in TO_ASK:
-            not_by_an_agent("approve hooks")
-            if not _ask(project, found, texts):
-                break
-    hooks = _again(project)
-    if not asked and any(found.state in TO_ASK for found in hooks):
-        click.echo("hookrun: nothing is approved without a terminal: run this in one, or give --yes DIGEST", err=True)
-    return hooks
-
-
-def _again(project: Project) -> list[ProjectHook]:
-    project.store = decisions(project.home, project.owners)
+        project.approve(by_digest[digest], _approved_texts(by_digest[digest]))
+        print_line(f"approved {by_digest[digest].hook.name} ({digest})")
     return project.hooks()
 
 
-def _ask(project: Project, found: ProjectHook, texts: dict[str, str]) -> bool:
-    """Ask about one hook; tell whether to go on with the next."""
-    answer = click.prompt(
-        "  approve it? [y]es, [n]o, [d]eny it for good, [q]uit", default="n", show_default=False
-    ).lower()
+# --- asking the user
+
+
+def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
+    """Show every undecided hook, and ask about it on a terminal; return the project's hooks with the decisions."""
+    if not hooks:
+        print_line(f"no hooks are declared for {project.root}")
+    interactive = is_interactive()
+    for found in hooks:
+        if found.state in DECIDED:
+            print_line(f"{found.hook.name}: {found.state}")
+            continue
+        texts = _approved_texts(found)
+        for line in _description(found, project, texts):
+            print_line(line.expandtabs(4))
+        if interactive and found.state in UNDECIDED:
+            refuse_if_run_by_agent("approve hooks")
+            if not _ask(project, found, texts):
+                break
+    hooks = project.hooks()
+    if not interactive and any(found.state in UNDECIDED for found in hooks):
+        warn("nothing is approved without a terminal: run this in one, or give --yes DIGEST")
+    return hooks
+
+
+def _ask(project: Project, found: ProjectHook, texts: Texts) -> bool:
+    """Ask about one hook; return whether to ask about the next."""
+    question = "  approve it? [y]es, [n]o, [d]eny it for good, [q]uit"
+    answer = click.prompt(question, default="n", show_default=False).lower()
     if answer.startswith("y"):
-        if project.look(found.hook).digest != found.digest:
+        if project.inspect(found.hook).digest != found.digest:
             click.echo("  it has changed while you looked at it: nothing is approved; run this again")
         else:
-            approve(project, found, texts)
+            project.approve(found, texts)
             click.echo("  approved")
     elif answer.startswith("d"):
-        deny(project, found)
+        project.deny(found)
         click.echo("  denied: it never runs")
     return not answer.startswith("q")
+
+
+# --- approving what was just written
+
+
+def approve_written(
+    root: str,
+    home: str,
+    names: Collection[str],
+    changes: Iterable[FileChange],
+    report: CommandReport,
+    *,
+    changed: Collection[str] = (),
+) -> bool:
+    """Approve the hooks that a command has just written for the project at `root`; return whether all are approved.
+
+    The user at the terminal has asked for them and is not asked again. What others may have written is shown and asked
+    about: a file that the command did not write, a file with defaults, an older hook that was only `changed`. Without a
+    terminal, or where an agent runs the command, nothing is approved.
+    """
+    written = {os.path.realpath(each.path): each.after for each in changes}
+    project = load_project(None, home, root)
+    hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
+    undecided = [found for found in hooks if found.state in UNDECIDED]
+    if report.as_json:
+        approved = [found.hook.name for found in hooks if found.state == "approved"]
+        report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
+    if not undecided:
+        return all(found.state == "approved" for found in hooks)
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError as error:
+        warn(f"nothing is approved: {error}")
+        return False
+    doubtful = []
+    for found in undecided:
+        if found.hook.name in names and _is_as_written(found, project, written):
+            project.approve(found, _approved_texts(found))
+            print_line(f"approved {found.hook.name}: agents may run it as it is now")
+        else:
+            doubtful.append(found)
+    if doubtful:
+        hooks = review(project, doubtful)
+        return all(found.state == "approved" for found in hooks if found.hook.name in {*names, *changed})
+    return True
+
+
+def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
+    """Return whether the hook's declaration and all its files are exactly what the command has written."""
+    source = os.path.realpath(found.hook.source)
+    if source not in written or load_file(source, found.hook.layer).defaults:
+        return False
+    root = os.path.realpath(project.root)
+    paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
+    counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
+    as_written = all(path in written and _read(path) == written[path] for path in counted)
+    return as_written and project.inspect(found.hook).digest == found.digest
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+# --- showing what is approved
+
+
+def _approved_texts(found: ProjectHook) -> Texts:
+    """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
+    fields = {
+        name: value for name, value in found.hook.to_dict().items() if name not in NOT_SHOWN and value != DEFAULTS[name]
+    }
+    if found.hook.claude is not None:
+        fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
+    texts = {DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
+    for file in found.inspection.files:
+        texts[file.label] = snapshots.text_of(file.path)
+    return texts
+
+
+def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
+    """Yield what the user needs to see before an approval, or what changed since the last one."""
+    hook = found.hook
+    yield ""
+    yield f"{hook.name}: {found.state}   ({hook.location()})"
+    for title, value in _facts(found, project):
+        yield f"  {title:<12}{value}"
+    last = project.last_approved(hook)
+    before = snapshots.read(project.home, last) if last is not None else None
+    if last is not None and before is not None and last != found.digest:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
+        yield f"  what changed since it was approved at {when}:"
+        yield from _limited(list(_difference(before, texts)))
+        return
+    for name, text in texts.items():
+        if name != DECLARATION:
+            yield f"  {name}:"
+            yield from _limited([f"    {line}" for line in text.splitlines()])
+
+
+def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
+    hook = found.hook
+    if hook.description:
+        yield "for", hook.description
+    yield "when", ", ".join(hook.events) + _conditions(hook)
+    yield hook.kind, hook.target if isinstance(hook.target, str) else json.dumps(list(hook.target), ensure_ascii=False)
+    if hook.look:
+        environment = project.around.variables(hook, b"")
+        program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
+        yield "program", os.path.normpath(program) if program else f"{hook.look[0]}, which is not there"
+    for file in found.inspection.files:
+        yield "file", os.path.normpath(file.path)
+    inherits = project.around.env_policy(hook)
+    yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
+    yield "on failure", hook.on_failure
+    for name, value in sorted(hook.to_dict().items()):
+        if name not in HAS_OWN_LINE and value != DEFAULTS[name]:
+            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if found.inspection.problem is not None:
+        yield "problem", found.inspection.problem
+    if found.digest:
+        yield "digest", found.digest
+
+
+def _conditions(hook: Hook) -> str:
+    text = f" of {'|'.join(hook.matcher)}" if hook.matcher is not None else ""
+    claude = hook.claude or {}
+    conditions = {"matcher": claude.get("matcher"), "if": claude.get("if"), "when": hook.when, "unless": hook.unless}
+    for name, value in conditions.items():
+        if value or name in claude:
+            text += f", {name} {json.dumps(value, ensure_ascii=False)}"
+    return text
+
+
+def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            yield f"    {name}"
+            lines = diff(old, new, context=2)
+            yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
+
+
+def _limited(lines: list[str]) -> Iterator[str]:
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"    ... and {len(lines) - MAX_LINES} more lines, which are approved too: read the file"

@@ -1,14 +1,12 @@
-"""`hookrun validate`: every problem of every declaration file, and whether what the hooks run is there."""
+"""`hookrun validate`: report every error in every config file, and programs of hooks that do not exist."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli import FAILED
-from hookrun.cli.declared import here, options, read
+from hookrun.cli.common import FAILED, config_options, print_json, read_config, working_directory
 from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.process.prepare import HookEnvironment, check_program_exists
 
@@ -28,21 +26,20 @@ Exit status: 0 no errors (there may be warnings), 1 errors.
 
 @click.command(name="validate", epilog=EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and judge what it answers.")
-@options
+@click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
+@config_options
 @click.pass_context
-def command(  # what the command line says
+def validate_command(
     ctx: click.Context, file: str | None, config: str | None, home: str | None, *, as_json: bool, probe: bool
 ) -> None:
-    """Check every declaration file in force here, or FILE, and say what is wrong, where, and what to do.
+    """Check every config file in force here, or FILE, and report each error with its line and what to do.
 
-    Runs nothing but with --probe.
+    Runs nothing without --probe.
     """
     if file is not None and config is not None:
-        msg = f"found both FILE {quote(file)} and --config {quote(config)}, expected one of them; leave one out"
-        raise click.UsageError(msg)
-    examined = read(file if file is not None else config, home)
-    problems = [*examined.problems, *_not_there(examined.declarations), *_of_claudes(examined, probe=probe)]
+        raise click.UsageError(f"FILE {quote(file)} and --config {quote(config)} are two files; leave one out")
+    examined = read_config(file if file is not None else config, home)
+    problems = [*examined.problems, *_missing_programs(examined.declarations), *_claude_problems(examined, probe=probe)]
     files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
@@ -53,7 +50,7 @@ def command(  # what the command line says
             "files": files,
             "problems": [problem.to_dict() for problem in problems],
         }
-        click.echo(json.dumps(report, indent=2))
+        print_json(report)
     else:
         for problem in sorted(problems, key=lambda each: each.severity != "error"):
             click.echo(f"{problem.where}: {problem.severity}: {problem.what}")
@@ -61,17 +58,17 @@ def command(  # what the command line says
     ctx.exit(FAILED if errors else 0)
 
 
-def _of_claudes(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
-    """Return what is doubtful about what hooks in Claude Code's form run, and with `probe` about their answers."""
+def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
+    """Return likely mistakes in what hooks in Claude Code's form run, and with `probe` in their answers."""
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
-    from hookrun.config.claude_lint import lint_script  # most declarations have none of these
+    from hookrun.config.claude_lint import lint_script  # few configs have such hooks
 
-    root = examined.declarations.root or here()
+    root = examined.declarations.root or working_directory()
     found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
-        from hookrun.probe import probe as probed  # it takes what runs hooks
+        from hookrun.probe import probe as probed  # rarely asked for
 
         found += probed([hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.home)
     return found
@@ -88,12 +85,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _not_there(declarations: Declarations) -> list[Diagnostic]:
-    """Return a warning for each hook whose program or script is not there now."""
+def _missing_programs(declarations: Declarations) -> list[Diagnostic]:
+    """Return a warning for each hook whose program or script does not exist."""
     around = HookEnvironment({}, project=declarations.root or "/", request_id="")
     warnings: list[Diagnostic] = []
     for hook in declarations.hooks:
-        if hook.error is not None or hook.mode == "off" or not _can_be_told(hook, declarations):
+        if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
         environment = around.variables(hook, b"")
         failure = check_program_exists(hook.look, environment, around.directory(hook, environment))
@@ -105,8 +102,8 @@ def _not_there(declarations: Declarations) -> list[Diagnostic]:
     return warnings
 
 
-def _can_be_told(hook: Hook, declarations: Declarations) -> bool:
-    """Tell whether it can be known here where the hook will look: not where that depends on the event or a project."""
+def _is_decidable(hook: Hook, declarations: Declarations) -> bool:
+    """Return whether the hook's program can be looked up here: its place may depend on the event or the project."""
     if any(word.startswith("${HOOKRUN_WORKING_DIR}") for word in hook.look):
         return False
     known = (hook.cwd != "event" or hook.claude is not None) and declarations.root is not None

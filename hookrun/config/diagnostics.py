@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from hookrun import text
 
+if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
-SHOWN = 60
-"""How many characters of a value a message shows."""
+closest, quote = text.closest, text.quote
 
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
@@ -72,14 +69,6 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def quote(value: object) -> str:
-    """Return the value as JSON on one line, made printable and cut to SHOWN characters."""
-    if isinstance(value, str):
-        value = value[: SHOWN + 1]
-    text = printable(json.dumps(value, ensure_ascii=False, default=repr))
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
 def type_name(value: object) -> str:
     """Return what sort of JSON value this is, with its article."""
     names: dict[type, str] = {
@@ -104,11 +93,3 @@ def key_text(path: KeyPath) -> str:
         else:
             text += f"[{quote(step)}]"
     return text
-
-
-def closest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of the valid names that comes nearest to what was written, None when none is near."""
-    names = list(names)
-    by_lower = {valid.lower(): valid for valid in names}
-    near = get_close_matches(name[:SHOWN].lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[near[0]] if near else None

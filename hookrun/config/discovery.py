@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
+from hookrun import state
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
+
+NoHomeError = state.NoHomeError
+account_home, config_directory, home_directory = state.account_home, state.config_directory, state.home_directory
 
 MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
@@ -55,36 +60,6 @@ def identity(path: str) -> Identity:
     """
     status = os.stat(path)
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-class NoHomeError(LookupError):
-    """Nobody knows the account's home directory; the message says what to do."""
-
-
-def home_directory() -> str:
-    """Return the home directory: HOME, or that of the account where HOME is no absolute path. Raises NoHomeError."""
-    home = os.environ.get("HOME", "")
-    if os.path.isabs(home):
-        return home.rstrip("/") or "/"
-    try:
-        return account_home()
-    except NoHomeError as error:
-        raise NoHomeError(f"HOME is not set, and {error}: or set HOME") from None
-
-
-def account_home() -> str:
-    """Return the home directory that the password database has for the account. Raises NoHomeError."""
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
-    except KeyError:
-        raise NoHomeError(f"the account {os.getuid()} has no home directory: give --home DIR") from None
-
-
-def config_directory(home: str) -> str:
-    """Return the directory of the user layer."""
-    return home + "/.config/hookrun"
 
 
 def find(

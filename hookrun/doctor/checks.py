@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import plain
-from hookrun.config.diagnostics import key_text, quote
+from hookrun.config.diagnostics import key_text
 from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
+from hookrun.text import quote
 from hookrun.wiring import hook_trust, plan, wired_command
 from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
 

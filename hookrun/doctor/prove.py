@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from hookrun import records
+from hookrun import audit_reader
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.config.plain import FIRES
@@ -138,7 +138,11 @@ def _probing(text: str, home: str) -> str:
 
 def _hooks_that_ran(home: str) -> list[str]:
     try:
-        ran = [str(record.get("hook")) for record in records.backwards(home) if record.get("kind") == records.HOOK]
+        ran = [
+            str(record.get("hook"))
+            for record in audit_reader.newest_first(home)
+            if record.get("kind") == audit_reader.HOOK
+        ]
     except OSError:
         return []
     return ran[::-1]

@@ -212,7 +212,7 @@ class ProgramFire:
     def _explain(self, verdict: Verdict) -> None:
         from hookrun.explain import explain
 
-        write_stderr("\n".join(explain(self.fire, verdict)))
+        write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
 
     def _trouble(self, message: str) -> int:
         if self.options.ctx == "-":

@@ -7,7 +7,7 @@
 
 In this order: `pre_tool_use`, which may change the arguments, refuse, or ask a person; the tool; then `post_tool_use`,
 and `file_changed` after a write, an edit or a delete; or `post_tool_failure`, after which the tool runs again where a
-hook left `metadata["retry"]` (hookrun.bundles.retry.Retry does): of a failure that is tried again the model hears
+hook left `metadata["retry"]` (hookrun.recipes.retry.Retry does): of a failure that is tried again the model hears
 nothing. The contexts after a tool have `attempt`, which run it was. A refused call fires `tool_call_aborted` instead.
 """
 

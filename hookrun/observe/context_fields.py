@@ -5,8 +5,8 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING, Any
 
-from hookrun.config.diagnostics import quote
 from hookrun.observe import sanitize
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

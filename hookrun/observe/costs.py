@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.config.diagnostics import closest, quote
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import session_of
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.timestamps import fired_at
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     import sqlite3

@@ -9,8 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun.config.discovery import NoHomeError, home_directory
-from hookrun.state import make_private_dir
+from hookrun.state import NoHomeError, home_directory, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -335,6 +334,7 @@ def register_observers(
     priority: int = 500,
     always: bool = True,
     thread: bool = True,
+    description: str | None = None,
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures refuse nothing."""
     for name, (event, handler) in handlers.items():
@@ -347,6 +347,7 @@ def register_observers(
             always=always,
             thread=thread,
             on_failure="continue",
+            description=description,
         )
 
 

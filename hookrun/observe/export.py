@@ -7,9 +7,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config.diagnostics import closest, quote
 from hookrun.observe.database import Store, register_observers
 from hookrun.observe.metrics_report import collect
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable

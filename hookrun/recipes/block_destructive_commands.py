@@ -1,4 +1,4 @@
-"""The recipe `block-destructive-commands`: whole trees, disks and systems are not destroyed by a line of shell."""
+"""The recipe `block-destructive-commands`: blocks shell lines that would destroy a whole tree, disk or system."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import os
 import re
 
 from hookrun.globs import glob
-from hookrun.recipes import lines
-from hookrun.recipes.options import known_words, out_of
-from hookrun.recipes.precious import Trees
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, known_words, option, words_from
+from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -17,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hookrun.recipes.git import Configuration
+    from hookrun.recipes.git_repository import Configuration
     from hookrun.shell.simple_command import SimpleCommand
 
 RECIPE = Recipe(
@@ -43,7 +41,7 @@ RECIPE = Recipe(
             "",
             "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
             "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
-            out_of(("clean", "reset", "restore", "stash", "branch")),
+            words_from(("clean", "reset", "restore", "stash", "branch")),
         ),
     ),
     catches=(
@@ -81,11 +79,22 @@ RECIPE = Recipe(
     ),
 )
 
+SYSTEM = (
+    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc",
+    "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share",
+    "/var", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users", "/Volumes", "/private",
+    "/private/etc", "/private/var",
+)  # fmt: skip
+HOME = (
+    ".aws", ".config", ".gnupg", ".kube", ".local", ".local/share", ".ssh", "Desktop", "Documents", "Downloads",
+    "Library", "Movies", "Music", "Pictures", "Videos",
+)  # fmt: skip
+
 HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
-"""What in /dev is no disk."""
+"""Devices in /dev that are not disks."""
 
 FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
-"""Programs, or the beginnings of their names, that make a disk's content unreadable."""
+"""Prefixes of programs that make a disk's content unreadable."""
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
@@ -95,27 +104,27 @@ DANGER = re.compile(
     r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)",
     re.DOTALL,
 )
-"""What a part of a line that is not understood may do, by its text: a program, with an option or a place."""
+"""Matches an unparsed part of a line that may be dangerous: a program with an option or a place."""
 
 REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
-"""A line that removes what it is given."""
+"""Matches a line that removes its arguments."""
 
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a line that would destroy what is protected, None for any other."""
-    line = lines.line(context)
+    """Return the block for a line that would destroy something protected, None for any other."""
+    line = shell_line(context)
     if line is None or not _may_matter(line):
         return None
-    reading = lines.reading(context, line)
-    guard = Guard(os.environ.get("HOME", "/"), lines.project())
-    for command in reading.commands:
+    parsed = parse(context, line)
+    guard = Guard(os.environ.get("HOME", "/"), project_directory())
+    for command in parsed.commands:
         reason = guard.reason(command)
         if reason is not None:
-            return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading, DANGER.search)
-    return lines.block(reason) if reason is not None else None
+            return block(f"{reason}. {ADVICE}")
+    reason = unreadable(parsed, DANGER.search)
+    return block(reason) if reason is not None else None
 
 
 def _may_matter(line: str) -> bool:
@@ -128,16 +137,55 @@ def _may_matter(line: str) -> bool:
     )
 
 
+class ProtectedPaths:
+    """The directories that must not be removed as a whole, in one project."""
+
+    def __init__(self, home: str, project: str, extra: list[str]) -> None:
+        self._home = home
+        self._protected = {**dict.fromkeys(SYSTEM, "a directory of the system"), "/": "everything there is"}
+        if home != "/":
+            self._protected.update((f"{home}/{name}", "a directory of the person's") for name in HOME)
+            self._protected[home] = "the person's home directory"
+        if project != "/":
+            self._protected[f"{project}/.git"] = "the project's history"
+            self._protected.setdefault(project, "the whole project")
+        for path in extra:
+            self._protected[home + path[1:] if path[:2] == "~/" else path.rstrip("/")] = "protected"
+
+    def is_large(self, path: str) -> bool:
+        """Return whether an absolute path is a directory of the system or the home directory."""
+        return path in SYSTEM or path == self._home
+
+    def threatened_by(self, path: str, directory: str | None) -> str | None:
+        """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
+        if path[:1] == "~" and "/" not in path.rstrip("/*"):
+            return "a home directory"
+        full = absolute(path, directory)
+        if full is None:
+            return None
+        parent, _, last = full.rpartition("/")
+        if "*" in last and not last.strip("*?.[]!^"):
+            full = parent or "/"
+        if full in self._protected:
+            return f"{full}, {self._protected[full]}"
+        for tree, what in self._protected.items():
+            if tree.startswith(full.rstrip("/") + "/"):
+                return f"{tree}, {what}"
+            if any(sign in full for sign in "*?[") and full.count("/") == tree.count("/") and glob(full, tree):
+                return f"{tree}, {what}"
+        return None
+
+
 class Guard:
-    """Why a command is not to be run in one project."""
+    """Decides which commands are blocked in one project."""
 
     def __init__(self, home: str, project: str) -> None:
-        self._trees = Trees(home, project, option(RECIPE, "protect").split())
+        self._protected = ProtectedPaths(home, project, option(RECIPE, "protect").split())
         self._configuration: Configuration | None = None
         self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
 
     def reason(self, command: SimpleCommand) -> str | None:
-        """Return why a command is not to be run, None if it may be."""
+        """Return why a command is blocked, None if it is not."""
         for redirection in command.redirections:
             if redirection.writes and _disk(redirection.target.text):
                 return f"This would write over the disk {redirection.target.text}"
@@ -156,7 +204,7 @@ class Guard:
             return "This would remove everything there is"
         recursive = _recursive(command)
         for path in operands(command):
-            tree = self._trees.endangered(path, command.directory)
+            tree = self._protected.threatened_by(path, command.directory)
             if tree is not None and (recursive or path.rstrip("/").endswith("*")):
                 return f"This would remove {tree}"
         return None
@@ -172,7 +220,7 @@ class Guard:
         if not removes or has_filter(words):
             return None
         for start in start_directories(command.words):
-            tree = self._trees.endangered(start.text, command.directory)
+            tree = self._protected.threatened_by(start.text, command.directory)
             if tree is not None:
                 return f"This would remove {tree}"
         return None
@@ -183,12 +231,12 @@ class Guard:
         *paths, target = [*operands(command), ""]
         target = absolute(paths.pop() if paths else target, command.directory) or ""
         for path in paths:
-            tree = self._trees.endangered(path, command.directory)
-            within = target.startswith(f"{lines.project()}/")
+            tree = self._protected.threatened_by(path, command.directory)
+            within = target.startswith(f"{project_directory()}/")
             if reason is None and tree is not None and not within:
                 reason = f"This would move {tree} away"
             full = absolute(path.removesuffix("/*") or "/", command.directory)
-            if reason is None and full is not None and self._trees.large(full):
+            if reason is None and full is not None and self._protected.is_large(full):
                 reason = f"This would move {path} away as a whole"
         return reason
 
@@ -198,11 +246,7 @@ class Guard:
             return None
         for path in operands(command)[1:]:
             full = absolute(path.removesuffix("/*") or "/", command.directory)
-            if (
-                full is not None
-                and self._trees.large(full)
-                and (command.program == "chmod" or self._trees.system(full))
-            ):
+            if full is not None and self._protected.is_large(full) and (command.program == "chmod" or full in SYSTEM):
                 return f"This would change the permissions of all of {full}"
         return None
 
@@ -210,7 +254,7 @@ class Guard:
         """Say from which tree `rsync` would remove."""
         if any(word.startswith(("--del", "--remove-source")) for word in command.arguments):
             for path in operands(command)[-1:]:
-                tree = self._trees.endangered(path, command.directory)
+                tree = self._protected.threatened_by(path, command.directory)
                 if tree is not None:
                     return f"This would remove from {tree}"
         return None
@@ -219,7 +263,7 @@ class Guard:
         """Say what `git` would throw away."""
         if not self._git:
             return None
-        from hookrun.recipes.git import Configuration
+        from hookrun.recipes.git_repository import Configuration
         from hookrun.shell.git_call import parse_git_call
 
         self._configuration = self._configuration or Configuration()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun.recipes import lines
-from hookrun.recipes.options import count, pattern
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
+from hookrun.recipes.shell_recipe import block, parse, shell_line
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -83,14 +82,14 @@ LARGEST = 1 << 20
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit whose message is not as it should be, None for any other line."""
-    line = lines.line(context)
+    line = shell_line(context)
     if line is None or not may_run(line, ("git", "git-commit")):
         return None
-    from hookrun.recipes.git import Configuration
+    from hookrun.recipes.git_repository import Configuration
     from hookrun.shell.git_call import parse_git_call
 
     configuration = Configuration()
-    for command in lines.reading(context, line).commands:
+    for command in parse(context, line).commands:
         git = parse_git_call(command, configuration)
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
@@ -98,7 +97,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         found = problems(message) if message is not None else []
         if found:
             example = option(RECIPE, "example")
-            return lines.block(f"The message of this commit: {'; '.join(found)}. Write it as in: {example}")
+            return block(f"The message of this commit: {'; '.join(found)}. Write it as in: {example}")
     return None
 
 

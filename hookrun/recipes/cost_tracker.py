@@ -1,19 +1,18 @@
-"""The recipe `cost-tracker`: what a session has used and cost, and a budget after which it does not go on."""
+"""The recipe `cost-tracker`: shows what a session has used and cost, and can hold it to a budget."""
 
 from __future__ import annotations
 
-from hookrun.recipes import state
-from hookrun.recipes.options import count, number
-from hookrun.recipes.recipe import Option, Recipe
+from hookrun.recipes import recipe_state
+from hookrun.recipes.recipe import Option, Recipe, count, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.recipes.costs import Costs
+    from hookrun.recipes.session_costs import Costs
 
 NAME = "cost-tracker"
-UNDONE = "end your turn, and tell the person"
+ADVICE = "end your turn, and tell the person"
 
 RECIPE = Recipe(
     NAME,
@@ -69,34 +68,34 @@ RECIPE = Recipe(
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Count what was used since the last look; at the end of a turn return what the session has used so far."""
+    """Count what was used since the last call; at the end of a turn return what the session has used so far."""
     costs = _counted(context)
-    notices = [state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
-    told = [str(each["system_message"]) for each in notices if each is not None]
+    notices = [recipe_state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
+    messages = [str(each["system_message"]) for each in notices if each is not None]
     if context.get("event") == "stop":
         if costs.used is None:
             nothing = f"{NAME}: nothing is known of what this session uses: its agent has not told it"
-            return state.once(context, f"{NAME} nothing", nothing)
-        told.insert(0, f"{NAME}: {costs.told} in this session")
-    return {"action": "continue", "system_message": "\n".join(told)} if told else None
+            return recipe_state.once(context, f"{NAME} nothing", nothing)
+        messages.insert(0, f"{NAME}: {costs.shown} in this session")
+    return {"action": "continue", "system_message": "\n".join(messages)} if messages else None
 
 
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a prompt or call when the session's budget is used up."""
+    """Return the block of a prompt or call if the session's budget is used up."""
     budget, tokens = number(RECIPE, "budget"), count(RECIPE, "limit")
     if not budget and not tokens:
         return None
     costs = _counted(context)
     if (reason := costs.over(budget, tokens)) is not None:
-        return {"action": "block", "message": f"{reason}: {UNDONE}"}
-    notices = [state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
+        return {"action": "block", "message": f"{reason}: {ADVICE}"}
+    notices = [recipe_state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
     return next((each for each in notices if each is not None), None)
 
 
 def _counted(context: Mapping[str, object]) -> Costs:
-    """Return what the session has cost, with what was used since the last look."""
-    from hookrun.observe.database import StoreError  # most calls have no budget to be held to
-    from hookrun.recipes.costs import Costs
+    """Return what the session has cost, including what was used since the last call."""
+    from hookrun.observe.database import StoreError  # most calls have no budget: they need no SQLite
+    from hookrun.recipes.session_costs import Costs
 
     costs = Costs(context, RECIPE)
     try:
@@ -107,5 +106,5 @@ def _counted(context: Mapping[str, object]) -> Costs:
 
 
 def _unpriced(costs: Costs) -> list[str]:
-    """Return what there is to say of models without a price, where anybody has asked for the cost."""
+    """Return the messages about models without a price, if the cost is of interest."""
     return costs.unpriced if costs.prices or number(RECIPE, "budget") else []

@@ -1,23 +1,91 @@
-"""The recipe `format-on-edit`: a file that the agent has written is formatted by the tool for its type."""
+"""The recipe `format-on-edit`: formats a file that the agent has written with the tool for its type."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import logging
+import os
+import shutil
+import tempfile
+from collections import OrderedDict
+from concurrent.futures import Future
+from hashlib import blake2b
+from stat import S_IMODE, S_ISREG
+from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.bundles.edited import edited
-from hookrun.bundles.format_on_edit import FORMATTERS, RUFF_WITH_FIXES, FormatOnEdit
-from hookrun.library.context import Context
-from hookrun.recipes import state
-from hookrun.recipes.options import known_words, number, out_of, yes
-from hookrun.recipes.recipe import Option, Recipe
-from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
+from hookrun import Context, Verdict
+from hookrun.process.program import ProgramError, run_program
+from hookrun.recipes import recipe_state
+from hookrun.recipes.output_excerpt import printable_lines
+from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
+from hookrun.recipes.recipe import Option, Recipe, known_words, number, words_from, yes
+from hookrun.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-LARGEST = 8 << 20
-"""Bytes of a file that is compared with what it was."""
+    from hookrun import Engine
+
+log = logging.getLogger("hookrun.recipes")
+
+MAX_BYTES = 8 << 20
+"""A larger file was made by a program, and is not formatted."""
+MAX_REMEMBERED = 1024
+"""Files whose state after formatting is remembered."""
+MAX_STDERR = 2000
+"""Bytes of a formatter's stderr that the model is given, the last ones."""
+PRIORITY = 100
+"""Early: later hooks (tests, checks) see the formatted file."""
+GRACE = 5.0
+"""Seconds by which the engine's timeout exceeds the formatter's."""
+
+
+class Formatter(NamedTuple):
+    """A program that formats a file in place.
+
+    `commands` are run one after the other, each with the file's path as its last argument, without a shell. Their first
+    words are looked up in the project's own `node_modules/.bin` and `.venv/bin`, then on PATH.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
+
+
+PYTHON = (".py", ".pyi")
+RUFF_FORMAT = ("ruff", "format", "--force-exclude")
+
+RUFF_WITH_FIXES = Formatter("ruff", PYTHON, (("ruff", "check", "--fix-only", "--force-exclude"), RUFF_FORMAT))
+"""Also makes the fixes that ruff considers safe. That removes imports that are not used *yet*."""
+
+FORMATTERS = (
+    Formatter("ruff", PYTHON, (RUFF_FORMAT,)),
+    Formatter("black", PYTHON, (("black", "--quiet"),)),
+    Formatter(
+        "prettier",
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".css", ".scss", ".less", ".html",
+         ".md", ".yaml", ".yml"),
+        (("prettier", "--write", "--log-level", "warn"),),
+    ),
+    Formatter("gofmt", (".go",), (("gofmt", "-w"),)),
+    Formatter("rustfmt", (".rs",), (("rustfmt", "--edition", "2021"),)),  # its own default is 2015
+    Formatter("shfmt", (".sh", ".bash"), (("shfmt", "-w"),)),
+    Formatter("clang-format", (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), (("clang-format", "-i"),)),
+    Formatter(
+        "biome",
+        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json"),
+        (("biome", "format", "--write"),),
+    ),
+    Formatter("dart", (".dart",), (("dart", "format"),)),
+    Formatter("google-java-format", (".java",), (("google-java-format", "--replace"),)),
+    Formatter("ktlint", (".kt", ".kts"), (("ktlint", "--format"),)),
+    Formatter("mix", (".ex", ".exs"), (("mix", "format"),)),
+    Formatter("stylua", (".lua",), (("stylua",),)),
+    Formatter("taplo", (".toml",), (("taplo", "format"),)),
+    Formatter("terraform", (".tf", ".tfvars"), (("terraform", "fmt"),)),
+    Formatter("zig", (".zig",), (("zig", "fmt"),)),
+)  # fmt: skip
+"""The first one whose programs are all installed is used for a file's extension."""
 
 RECIPE = Recipe(
     "format-on-edit",
@@ -41,7 +109,7 @@ RECIPE = Recipe(
             "formatters",
             " ".join(each.name for each in FORMATTERS),
             "Which formatters may be used; of several for one type of file, the first that is there is.",
-            out_of([each.name for each in FORMATTERS]),
+            words_from([each.name for each in FORMATTERS]),
         ),
         Option(
             "fixes", "no", "With `yes` ruff also makes the fixes that it holds to be safe, such as unused imports.", yes
@@ -66,19 +134,205 @@ RECIPE = Recipe(
 )
 
 
+class FormatOnEdit:
+    """Format each file that the agent writes or edits, after `file_changed` and `post_tool_use`.
+
+    Only regular files in the repository of the working directory (without one, in that directory) are formatted; a link
+    out of it is not followed. The model is informed (`additional_context`) when formatting has changed a file, and when
+    it failed, with the end of the formatter's stderr; the file is then restored. If it has new text meanwhile, perhaps
+    because the user has saved it, it stays as it is, and its former content is saved beside it (`.NAME.*.before`). The
+    user is notified once for each type of file without an installed formatter (`system_message`). Files over 8 MiB are
+    not formatted.
+
+    Args:
+        formatters: Instead of `FORMATTERS`; `(RUFF_WITH_FIXES, *FORMATTERS)` puts another one first.
+        timeout: Seconds for one file; then the formatter is killed with everything it started.
+        project_tools: Whether programs out of the project's own directories may be run. In an untrusted project they
+            are untrusted code.
+        name: The name of the hooks in the engine.
+
+    >>> from hookrun import FileChanged
+    >>> formatting = FormatOnEdit(timeout=10)
+    >>> asyncio.run(formatting.format(FileChanged(file_path="/nowhere/notes.txt"))) is None
+    True
+    """
+
+    def __init__(
+        self,
+        formatters: Sequence[Formatter] | None = None,
+        timeout: float = 30.0,
+        *,
+        project_tools: bool = True,
+        name: str = "format-on-edit",
+    ) -> None:
+        self.formatters = FORMATTERS if formatters is None else tuple(formatters)
+        self.timeout = timeout
+        self.project_tools = project_tools
+        self.name = name
+        self._left: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._running: dict[str, Future[None]] = {}
+        self._missing: set[str] = set()
+
+    def register(self, engine: Engine) -> None:
+        """Register for `file_changed`, and for `post_tool_use` of the tools that write."""
+        for event, matcher in (("file_changed", None), ("post_tool_use", WRITING_TOOLS)):
+            engine.register(
+                event,
+                self.format,
+                name=f"{self.name}-{event}",
+                matcher=matcher,
+                priority=PRIORITY,
+                timeout=self.timeout + GRACE,
+                on_failure="continue",
+                description="format the file with the tool for its type",
+            )
+
+    async def format(self, ctx: Context) -> Verdict | None:
+        """Format the file of a context; return a message for the model or the user, None if there is none."""
+        if ctx.tool_result_error or (file := edited_file(ctx)) is None:
+            return None
+        ending = file.ending
+        fitting = [each for each in self.formatters if ending in each.endings]
+        if not fitting:
+            return None
+        for formatter in fitting:
+            if (commands := self._commands(formatter, file)) is not None:
+                return await self._one_at_a_time(file, formatter.name, commands)
+        if ending in self._missing:
+            return None
+        self._missing.add(ending)
+        names = " or ".join(each.name for each in fitting)
+        return Verdict(system_message=f"{ending} files are not formatted: {names} was not found")
+
+    def _commands(self, formatter: Formatter, file: EditedFile) -> list[list[str]] | None:
+        """Return the command lines of a formatter, None if one of its programs is not installed."""
+        path = file.search_path(project_tools=self.project_tools)
+        commands = []
+        for program, *options in formatter.commands:
+            if (found := shutil.which(program, path=path)) is None:
+                return None
+            commands.append([found, *options, file.path])
+        return commands
+
+    async def _one_at_a_time(self, file: EditedFile, name: str, commands: list[list[str]]) -> Verdict | None:
+        """Format, unless another event about the same change has done so, or is doing so: then wait for it."""
+        mine: Future[None] = Future()
+        while (other := self._running.setdefault(file.path, mine)) is not mine:
+            await asyncio.shield(asyncio.wrap_future(other))  # handlers may run in several threads and loops
+        try:
+            if (state := _state(file.path)) is None or self._left.get(file.path) == state[0]:
+                return None
+            mode = S_IMODE(os.stat(file.path).st_mode)
+            return await self._format(file, name, commands, before=state[1], mode=mode)
+        finally:
+            del self._running[file.path]
+            mine.set_result(None)
+
+    async def _format(
+        self, file: EditedFile, name: str, commands: list[list[str]], *, before: bytes, mode: int
+    ) -> Verdict | None:
+        problem: str | None = "cancelled"
+        saved = None
+        try:
+            problem = await self._run_all(commands, file)
+        finally:
+            if problem is not None:
+                saved = _restore(file.path, before, mode)
+            if saved is None and (state := _state(file.path)) is not None:
+                self._remember(file.path, state[0])
+        if saved is not None:
+            where = escape(os.path.basename(saved))
+            return Verdict.with_context(
+                f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
+                f" what it held before is beside it, in {where}: {problem}"
+            )
+        if problem is not None:
+            return Verdict.with_context(
+                f"{name} could not format {file.shown}, which is left as it was written: {problem}"
+            )
+        if state is None or state[1] == before:
+            return None
+        return Verdict.with_context(f"formatted {file.shown} with {name}")
+
+    async def _run_all(self, commands: list[list[str]], file: EditedFile) -> str | None:
+        """Run the commands; return the error of the first one that fails."""
+        end = asyncio.get_running_loop().time() + self.timeout
+        for command in commands:
+            left = max(0.0, end - asyncio.get_running_loop().time())
+            try:
+                result = await run_program(command, timeout=left, cwd=file.root, max_output=MAX_STDERR)
+            except ProgramError as error:
+                return f"{command[0]} could not be started: {error}"
+            output = printable_lines(result.output).strip()
+            if result.exit_code is None:
+                return f"it had not ended after {self.timeout:g} s and was killed\n{output}".rstrip()
+            if result.exit_code != 0:
+                return f"exit status {result.exit_code}\n{output}".rstrip()
+        return None
+
+    def _remember(self, path: str, state: tuple[int, bytes]) -> None:
+        self._left[path] = state
+        self._left.move_to_end(path)
+        while len(self._left) > MAX_REMEMBERED:
+            self._left.popitem(last=False)
+
+
+def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
+    """Return the time and digest of a file, and its content; None if it is not to be formatted.
+
+    The same content written again is another change, whose problems are reported again: hence the time.
+    """
+    try:
+        info = os.stat(path)
+        if not S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+            return None
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    return (info.st_mtime_ns, blake2b(content, digest_size=16).digest()), content
+
+
+def _restore(path: str, before: bytes, mode: int) -> str | None:
+    """Restore a file that a failed formatter has cut off.
+
+    New text in it may have been saved by the user meanwhile: then it stays, and the former content is saved beside it.
+    Returns that path, None if the file was restored.
+    """
+    state = _state(path)
+    if state is not None and state[1] == before:
+        return None
+    if (state is None and os.path.lexists(path)) or (state is not None and not _is_cut_off(state[1], before)):
+        directory, name = os.path.split(path)
+        fd, copy = tempfile.mkstemp(prefix=f".{name}.", suffix=".before", dir=directory)
+        with os.fdopen(fd, "wb") as file:
+            file.write(before)
+        log.warning("hookrun: %s has changed while it was formatted; what it held before is in %s", path, copy)
+        return copy
+    with open(path, "wb") as file:
+        file.write(before)
+        os.fchmod(file.fileno(), mode)
+    return None
+
+
+def _is_cut_off(content: bytes, before: bytes) -> bool:
+    """Return whether the content is a beginning of what was there before, except for white space."""
+    return b"".join(before.split()).startswith(b"".join(content.split()))
+
+
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return what the model or the person is told once the file is formatted, None where there is nothing to tell."""
+    """Format the file; return a message for the model or the user, None if there is none."""
     known = {each.name: each for each in FORMATTERS}
     chosen = [known[name] for name in known_words(RECIPE, "formatters", known)]
     if yes(RECIPE, "fixes"):
         chosen = [RUFF_WITH_FIXES if each.name == RUFF_WITH_FIXES.name else each for each in chosen]
-    project_tools = may_run_project_tools(RECIPE)
+    project_tools = project_tools_allowed(RECIPE)
     formatting = FormatOnEdit(chosen, number(RECIPE, "seconds"), project_tools=project_tools)
     given = Context.of(dict(context))
-    file = edited(given)
+    file = edited_file(given)
     if file is None:
         return None
-    before = _content(file.path)
+    before = _lines_of(file.path)
     try:
         verdict = asyncio.run(formatting.format(given))
     except OSError as error:
@@ -87,22 +341,20 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     if verdict.system_message is not None:
         hint = "" if project_tools else " (the project's own programs are not run: see the option project_tools)"
-        return state.once(context, f"format-on-edit {file.ending}", f"format-on-edit: {verdict.system_message}{hint}")
-    told = verdict.additional_context or ""
-    return {"action": "continue", "additional_context": told + _changed(before, _content(file.path))}
+        return recipe_state.once(
+            context, f"format-on-edit {file.ending}", f"format-on-edit: {verdict.system_message}{hint}"
+        )
+    message = verdict.additional_context or ""
+    return {"action": "continue", "additional_context": message + _changed(before, _lines_of(file.path))}
 
 
-def _content(path: str) -> list[bytes]:
-    """Return the lines of a file, none where it cannot be read: then nothing is said of lines."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(LARGEST).split(b"\n")
-    except OSError:
-        return []
+def _lines_of(path: str) -> list[bytes]:
+    state = _state(path)
+    return state[1].split(b"\n") if state is not None else []
 
 
 def _changed(before: list[bytes], after: list[bytes]) -> str:
-    """Return from which line to which a file is another one, nothing where it is the same."""
+    """Return a text that says from which line to which a file has changed, empty if it has not."""
     if before == after:
         return ""
     shorter = min(len(before), len(after))

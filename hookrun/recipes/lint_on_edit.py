@@ -1,27 +1,62 @@
-"""The recipe `lint-on-edit`: a file that the agent has written is checked, and what is wrong with it is fed back."""
+"""The recipe `lint-on-edit`: checks a file that the agent has written, and gives the model its problems."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.bundles import programs
-from hookrun.bundles.edited import Edited, edited
-from hookrun.library.context import Context
-from hookrun.recipes import state
-from hookrun.recipes.excerpt import first_lines
-from hookrun.recipes.linters import LINTERS, Linter
-from hookrun.recipes.options import count, known_words, number, out_of
-from hookrun.recipes.recipe import Option, Recipe
-from hookrun.recipes.surroundings import PROJECT_TOOLS, may_run_project_tools
+from hookrun import Context
+from hookrun.process.program import ProgramError, run_program
+from hookrun.recipes import recipe_state
+from hookrun.recipes.output_excerpt import first_lines
+from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
+from hookrun.recipes.recipe import Option, Recipe, count, known_words, number, words_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OUTPUT = 1 << 17
-"""Bytes of a linter's output that are kept."""
+MAX_OUTPUT = 1 << 17
+"""Bytes of a linter's output that are read."""
+
+
+class Linter(NamedTuple):
+    """A program that checks one file, whose path is its last argument.
+
+    `found` are the exit statuses for a file with problems; any other but 0 means that the check failed.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    command: tuple[str, ...]
+    found: tuple[int, ...] = (1,)
+
+
+PYTHON = (".py", ".pyi")
+JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+SHELL = (".sh", ".bash")
+YAML = (".yaml", ".yml")
+
+LINTERS = (
+    Linter("ruff", PYTHON, ("ruff", "check", "--force-exclude", "--output-format=concise", "--quiet")),
+    Linter("flake8", PYTHON, ("flake8",)),
+    Linter("pyflakes", PYTHON, ("pyflakes",)),
+    Linter("eslint", JAVASCRIPT, ("eslint",)),
+    Linter("biome", (*JAVASCRIPT, ".json", ".css"), ("biome", "lint")),
+    Linter("node", (".js", ".mjs", ".cjs"), ("node", "--check")),
+    Linter("shellcheck", SHELL, ("shellcheck", "--format=gcc")),
+    Linter("bash", SHELL, ("bash", "-n"), (1, 2)),
+    Linter("stylelint", (".css", ".scss", ".less"), ("stylelint",), (2,)),
+    Linter("yamllint", YAML, ("yamllint", "--format=parsable")),
+    Linter("jq", (".json",), ("jq", "empty"), (2, 5)),
+    Linter("gofmt", (".go",), ("gofmt", "-e", "-l"), (2,)),
+    Linter("luacheck", (".lua",), ("luacheck", "--quiet", "--no-color"), (1, 2)),
+    Linter("php", (".php",), ("php", "-l"), (255,)),
+    Linter("ruby", (".rb",), ("ruby", "-wc")),
+    Linter("hadolint", (".dockerfile",), ("hadolint", "--no-color")),
+)
+"""The first one that is installed for a file's extension is used; the last of a language checks only its syntax."""
 
 RECIPE = Recipe(
     "lint-on-edit",
@@ -44,7 +79,7 @@ RECIPE = Recipe(
             "linters",
             " ".join(each.name for each in LINTERS),
             "Which linters may be used; of several for one type of file, the first that is there is.",
-            out_of([each.name for each in LINTERS]),
+            words_from([each.name for each in LINTERS]),
         ),
         Option("lines", "20", "How many lines of the linter's output the model is given, the first ones.", count),
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
@@ -68,15 +103,15 @@ RECIPE = Recipe(
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block with what is wrong with the file, or a word to the person; None where nothing is wrong."""
-    file = edited(Context.of(dict(context)))
+    """Return the block with the problems of the file, or a message for the user; None if there are none."""
+    file = edited_file(Context.of(dict(context)))
     if file is None or context.get("tool_result_error") or not os.path.isfile(file.path):
         return None
     known = {each.name: each for each in LINTERS}
     fitting = [known[name] for name in known_words(RECIPE, "linters", known) if file.ending in known[name].endings]
     if not fitting:
         return None
-    project_tools = may_run_project_tools(RECIPE)
+    project_tools = project_tools_allowed(RECIPE)
     path = file.search_path(project_tools=project_tools)
     for linter in fitting:
         if (program := shutil.which(linter.command[0], path=path)) is not None:
@@ -84,28 +119,27 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     names = " or ".join(each.name for each in fitting)
     hint = "" if project_tools else " (the project's own programs are not run: see the option project_tools)"
     missing = f"lint-on-edit: {file.ending} files are not checked: {names} was not found{hint}"
-    return state.once(context, f"lint-on-edit {file.ending}", missing)
+    return recipe_state.once(context, f"lint-on-edit {file.ending}", missing)
 
 
-def _checked(context: Mapping[str, object], file: Edited, linter: Linter, program: str) -> dict[str, object] | None:
+def _checked(context: Mapping[str, object], file: EditedFile, linter: Linter, program: str) -> dict[str, object] | None:
     seconds = number(RECIPE, "seconds")
     argv = [program, *linter.command[1:], file.path]
     try:
-        running = programs.run_and_read(argv, seconds=seconds, cwd=file.root, longest=OUTPUT)
-        ended = asyncio.run(running)
-    except OSError as error:
-        return _broken(context, linter, f"it could not be started: {error.strerror}")
-    if ended.exit_code == 0:
+        result = asyncio.run(run_program(argv, timeout=seconds, cwd=file.root, max_output=MAX_OUTPUT, keep="first"))
+    except ProgramError as error:
+        return _broken(context, linter, f"it could not be started: {error}")
+    if result.exit_code == 0:
         return None
-    if ended.exit_code is None:
+    if result.exit_code is None:
         return _broken(context, linter, f"it had not ended after {seconds:g} s and was killed")
-    output = first_lines(ended.output, count(RECIPE, "lines"))
-    if ended.exit_code not in linter.found:
-        return _broken(context, linter, f"exit status {ended.exit_code}\n{output}".rstrip())
+    output = first_lines(result.output, count(RECIPE, "lines"))
+    if result.exit_code not in linter.found:
+        return _broken(context, linter, f"exit status {result.exit_code}\n{output}".rstrip())
     message = f"{linter.name} finds this in {file.shown}, correct it:\n{output}"
     return {"action": "block", "message": message.replace(file.path, file.shown)}
 
 
 def _broken(context: Mapping[str, object], linter: Linter, why: str) -> dict[str, object] | None:
     text = f"lint-on-edit: {linter.name} cannot check files here: {why}"
-    return state.once(context, f"lint-on-edit {linter.name} {why}", text)
+    return recipe_state.once(context, f"lint-on-edit {linter.name} {why}", text)

@@ -1,22 +1,31 @@
-"""The recipe `log-tools`: every tool call and what came of it, a line of JSON for each, without credentials."""
+"""The recipe `log-tools`: logs every tool call and its result as a line of JSON, without credentials."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+from collections.abc import Mapping
+from functools import lru_cache
 
 from hookrun import audit
-from hookrun.bundles.agent_log import MAX_VALUE, AgentLog
-from hookrun.recipes import state, surroundings
-from hookrun.recipes.options import count, wrong, yes
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.credentials import HIDDEN, redact
+from hookrun.recipes import paths, recipe_state
+from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
 from hookrun.state import make_private_dir
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 NAME = "log-tools"
-KEPT = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
+LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
+MAX_VALUE = 10_000
+"""Characters of one value that are logged."""
+MAX_DEPTH = 50
+"""Nesting levels of a value; deeper ones are logged as text."""
+LOOKAHEAD = 4096
+"""Characters past the cut that are redacted too: half a credential would not be recognized."""
+MAX_MEMBERS = 8
+"""How many times `longest` an object with long members may have."""
+SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+"""Names of values that are credentials as a whole, besides those that `redact` knows."""
 
 RECIPE = Recipe(
     NAME,
@@ -68,38 +77,117 @@ RECIPE = Recipe(
 )
 
 
+class LogSanitizer:
+    """Makes values fit for a log: JSON, without credentials if `redact` is set, at most `longest` characters each."""
+
+    def __init__(self, longest: int, *, redact: bool) -> None:
+        self._longest = longest
+        self._redact = redact
+
+    def value(self, value: object, name: str = "") -> object:
+        """Return the loggable form of a value that is called `name`.
+
+        Long strings in it are cut. An object that is still too long keeps its members, each cut; if it is too long even
+        then, it becomes a string: the beginning of its JSON.
+        """
+        known = self._json(value, name, 0)
+        if isinstance(known, dict) and not self._fits(known):
+            known = {key: self._cut_json(each) for key, each in known.items()}
+            return known if len(_dumps(known)) <= self._longest * MAX_MEMBERS else self._cut_json(known)
+        return self._cut_json(known)
+
+    def text(self, text: str, name: str = "") -> str:
+        """Return the loggable form of a string that is called `name`."""
+        if self._redact and (name.lower() in SECRET_HEADERS or (name and _is_secret(name))):
+            return HIDDEN
+        kept = text[: self._longest + LOOKAHEAD]
+        if self._redact:
+            kept = redact(kept)
+        return kept if len(text) <= self._longest else f"{kept[: self._longest]}... ({len(text)} characters)"
+
+    def _fits(self, value: object) -> bool:
+        return len(_dumps(value)) <= self._longest
+
+    def _cut_json(self, value: object) -> object:
+        if value is None or isinstance(value, (str, bool, float)) or self._fits(value):
+            return value
+        text = _dumps(value)
+        return f"{text[: self._longest]}... ({len(text)} characters of JSON)"
+
+    def _json(self, value: object, name: str, depth: int) -> object:
+        if value is None or isinstance(value, (bool, int)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if depth < MAX_DEPTH and isinstance(value, Mapping):
+            return {str(key): self._json(each, str(key), depth + 1) for key, each in value.items()}
+        if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
+            return [self._json(each, name, depth + 1) for each in value]
+        return self.text(value if isinstance(value, str) else str(value), name)
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    return redact(f"{name}=12345678") != f"{name}=12345678"
+
+
+def append_line(path: str, line: str) -> None:
+    """Append a line in one write. Raises OSError, also if there is room for a part only, which is removed again."""
+    data = line.encode("utf-8", "backslashreplace")  # the escape of half a surrogate pair is JSON, too
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        fd = os.open(path, flags, 0o600)
+    try:
+        written = os.write(fd, data)
+        if written != len(data):
+            size = os.lseek(fd, 0, os.SEEK_CUR)
+            if os.fstat(fd).st_size == size:  # no other process has appended a line meanwhile
+                os.ftruncate(fd, size - written)
+            raise OSError(f"{path}: there is no room for the line")
+    finally:
+        os.close(fd)
+
+
+def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer) -> None:
+    """Append an entry as a line of JSON, each of its values sanitized. Raises OSError."""
+    line = {str(name): sanitizer.value(value, str(name)) for name, value in entry.items()}
+    append_line(path, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+
+
 def check(context: Mapping[str, object]) -> None:
-    """Append the line of a call. Raises OSError where it cannot be written."""
+    """Append the line of a call. Ends the hook as failed if that cannot be written."""
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
-    log = AgentLog(path, path, redact=yes(RECIPE, "redact"), max_value=longest)
     before = context.get("event") == "pre_tool_use"
     entry: dict[str, object] = {"timestamp": context.get("timestamp") or audit.timestamp()}
     entry["event_type"] = "pre_tool" if before else "post_tool"
-    entry.update({name: context[name] for name in KEPT if context.get(name) is not None})
+    entry.update({name: context[name] for name in LOGGED if context.get(name) is not None})
     entry["tool_input"] = context.get("tool_args")
     if not before:
         entry["tool_output"] = context.get("tool_result_output")
         entry["error"] = context.get("tool_result_error")
     try:
-        if path.startswith(state.directory(NAME)):
+        if path.startswith(recipe_state.directory(NAME)):
             make_private_dir(os.path.dirname(path))
-        log.log_tool_call(entry)
+        append_entry(path, entry, LogSanitizer(longest, redact=yes(RECIPE, "redact")))
         if os.path.getsize(path) > max_bytes:
             audit.rotate(path, max_bytes, keep)
     except OSError as error:
-        raise SystemExit(f"{NAME}: {_why(error, path)}") from None
+        why = f"{error.filename or path}: {error.strerror}" if error.strerror else str(error)
+        raise SystemExit(f"{NAME}: {why}") from None
 
 
 def _file(context: Mapping[str, object]) -> str:
-    """Return where the log lies."""
-    told = option(RECIPE, "file").strip()
-    if not told:
-        return f"{state.directory(NAME)}/tools.jsonl"
-    if not told.endswith(".jsonl"):
-        wrong(RECIPE, "file", "the name of a file that ends in .jsonl")
-    return os.path.join(surroundings.root(context), os.path.expanduser(told))
-
-
-def _why(error: OSError, path: str) -> str:
-    return f"{error.filename or path}: {error.strerror}" if error.strerror else str(error)
+    path = option(RECIPE, "file").strip()
+    if not path:
+        return f"{recipe_state.directory(NAME)}/tools.jsonl"
+    if not path.endswith(".jsonl"):
+        fail_option(RECIPE, "file", "the name of a file that ends in .jsonl")
+    return os.path.join(paths.project_root(context), os.path.expanduser(path))

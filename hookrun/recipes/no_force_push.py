@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from hookrun.globs import glob
-from hookrun.recipes import lines
-from hookrun.recipes.options import yes
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, option, yes
+from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN
 
@@ -15,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.recipes.git import Configuration
+    from hookrun.recipes.git_repository import Configuration
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 
@@ -89,10 +88,10 @@ ADVICE = "Push without force (after a rebase or merge), to a branch of its own, 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
-    line = lines.line(context)
+    line = shell_line(context)
     if line is None or not may_run(line, ("git", "git-push", "git-send-pack", "hub")):
         return None
-    from hookrun.recipes.git import Configuration
+    from hookrun.recipes.git_repository import Configuration
 
     return _check(context, line, Configuration(), 0)
 
@@ -102,8 +101,8 @@ def _check(
 ) -> dict[str, object] | None:
     from hookrun.shell.git_call import parse_git_call
 
-    reading = lines.reading(context, line)
-    for command in reading.commands:
+    parsed = parse(context, line)
+    for command in parsed.commands:
         git = parse_git_call(command, configuration)
         if git is None:
             continue
@@ -113,9 +112,9 @@ def _check(
                 return answer
         reason = _reason(git, command, configuration)
         if reason is not None:
-            return lines.block(f"{reason}. {ADVICE}")
-    reason = lines.unread(reading, DANGER.search)
-    return lines.block(reason) if reason is not None else None
+            return block(f"{reason}. {ADVICE}")
+    reason = unreadable(parsed, DANGER.search)
+    return block(reason) if reason is not None else None
 
 
 DEEPEST = 3

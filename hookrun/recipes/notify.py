@@ -1,24 +1,41 @@
-"""The recipe `notify`: a person is told that the agent wants something, has failed, or is done."""
+"""The recipe `notify`: notifies the user when the agent needs input, fails or is done."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from threading import Lock
+from typing import TYPE_CHECKING
 
-from hookrun.bundles.channels import Bell, Channel, ChannelError, Desktop, Note, Webhook
-from hookrun.bundles.notify import LEVELS, Notify
-from hookrun.library.context import Context
-from hookrun.recipes import state, terminal
-from hookrun.recipes.options import among, known_words, out_of, wrong
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun import Context, Verdict
+from hookrun.recipes import recipe_state
+from hookrun.recipes.notify_channels import (
+    Bell,
+    Channel,
+    ChannelError,
+    Desktop,
+    Notice,
+    Webhook,
+    terminal_device,
+)
+from hookrun.recipes.output_excerpt import one_line
+from hookrun.recipes.recipe import Option, Recipe, choice_of, fail_option, known_words, one_of, option, words_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Mapping
+
+    from hookrun import Engine
 
 NAME = "notify"
-NO_TERMINAL = "/dev/tty"
-"""Where a bell looks when no terminal was found: there is none, which it says."""
+LEVELS = {"debug": 0, "info": 1, "notice": 1, "warn": 2, "warning": 2, "error": 3, "critical": 4, "fatal": 4}
+"""The severity of levels. An unknown one is as severe as an error, so that it is not lost."""
+MAX_TITLE, MAX_TEXT = 100, 500
+"""Characters."""
+PRIORITY = 1000
+"""Last: a stop that another hook blocks is not reported."""
 
 RECIPE = Recipe(
     NAME,
@@ -40,20 +57,20 @@ RECIPE = Recipe(
             "via",
             "desktop",
             "How you are told, one or several of: desktop bell webhook.",
-            out_of(("desktop", "bell", "webhook")),
+            words_from(("desktop", "bell", "webhook")),
         ),
         Option("url", "", "The webhook's address, http or https."),
         Option(
             "style",
             "json",
             'What the webhook is sent: json, all that is known, or slack, `{"text": ...}`.',
-            among("json", "slack"),
+            choice_of("json", "slack"),
         ),
         Option(
             "level",
             "info",
             f"What is told at least: {', '.join(LEVELS)}. An error is one, all else is info.",
-            among(*LEVELS),
+            choice_of(*LEVELS),
         ),
     ),
     catches=(
@@ -74,61 +91,163 @@ RECIPE = Recipe(
 )
 
 
-class _Work:
-    """Takes the work that the bundle wants done in the background: here it is waited for."""
+class Notify:
+    """Notify the user of events by one or more channels, without delaying the agent.
 
-    def __init__(self) -> None:
-        self.all: list[Coroutine[Any, Any, object]] = []
+    The text is the message of a notification, the error of an error, or the answer at the end of a turn: plain text on
+    one line, without credentials, at most 500 characters. A channel that cannot work here (its program is missing,
+    there is no terminal) is reported once, in the `system_message`. A failed delivery is logged by the engine and
+    passed to the hook's `on_error`.
 
-    def in_background(self, _handler: object, work: Coroutine[Any, Any, object], _name: str | None) -> None:
-        """Take it."""
-        self.all.append(work)
+    Args:
+        via: A channel or several: `Bell()`, `Desktop()`, `Webhook(url)`, `CommandChannel(args)`, or any `Channel`.
+        events: The events to report, by any of their names.
+        minimum_level: Less severe events are not reported: debug, info, warning, error, critical. An event has its own
+            `level`; without one an `error` is an error, everything else info.
+        every: Seconds: at most one notification per event in that time. Omitted ones are counted in the next one.
+        name: The name of the hook in the engine.
+        clock: Returns monotonic seconds.
+
+    Raises:
+        ValueError: The level is unknown.
+    """
+
+    def __init__(
+        self,
+        via: Channel | Sequence[Channel],
+        events: Sequence[str] = ("notification", "error", "stop"),
+        minimum_level: str = "info",
+        every: float = 0.0,
+        *,
+        name: str = NAME,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if minimum_level not in LEVELS:
+            raise ValueError(f"Notify: minimum_level is {minimum_level!r}, expected one of {', '.join(LEVELS)}")
+        self.channels: tuple[Channel, ...] = tuple(via) if isinstance(via, Sequence) else (via,)
+        self.events = tuple(events)
+        self.minimum_level = minimum_level
+        self.every = every
+        self.name = name
+        self._clock = clock
+        self._lock = Lock()
+        self._last: dict[str, float] = {}
+        self._omitted: dict[str, int] = {}
+        self._reported: set[int] = set()
+
+    def register(self, engine: Engine) -> None:
+        """Register for the events."""
+        engine.register(
+            self.events,
+            self.tell,
+            name=self.name,
+            priority=PRIORITY,
+            on_failure="continue",
+            description="tell a person",
+        )
+
+    def tell(self, ctx: Context) -> Verdict | None:
+        """Start the deliveries; return a message about channels that cannot work here, the first time."""
+        notice, channels, missing = self.due(ctx)
+        if notice is not None:
+            for channel in channels:
+                ctx.background(channel.send(notice), name=type(channel).__name__)
+        return Verdict(system_message=missing) if missing else None
+
+    def due(self, ctx: Context) -> tuple[Notice | None, list[Channel], str | None]:
+        """Return what is to be sent by which channels, and which other channels cannot work here, if not yet reported.
+
+        The notice is None if the event is not to be reported.
+        """
+        level = _level(ctx)
+        if LEVELS.get(level, LEVELS["error"]) < LEVELS[self.minimum_level]:
+            return None, [], None
+        usable: list[Channel] = []
+        missing: list[str] = []
+        for channel in self.channels:
+            if (reason := channel.unavailable()) is None:
+                usable.append(channel)
+            elif id(channel) not in self._reported:
+                self._reported.add(id(channel))
+                missing.append(f"{self.name}: {type(channel).__name__} is not available: {reason}")
+        omitted = self._count_omitted(ctx.event) if usable else None
+        return _notice(ctx, level, omitted) if omitted is not None else None, usable, "\n".join(missing) or None
+
+    def _count_omitted(self, event: str) -> int | None:
+        """Return how many notifications of this event were omitted before this one; None if it is to be omitted too."""
+        now = self._clock()
+        with self._lock:
+            last = self._last.get(event)
+            if last is not None and now - last < self.every:
+                self._omitted[event] = self._omitted.get(event, 0) + 1
+                return None
+            self._last[event] = now
+            return self._omitted.pop(event, 0)
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Tell the person; return a word on what cannot work here, None where there is none."""
-    level = option(RECIPE, "level").strip()
-    if level not in LEVELS:
-        wrong(RECIPE, "level", f"one of {', '.join(LEVELS)}")
-    made = [CHANNELS[name]() for name in dict.fromkeys(known_words(RECIPE, "via", CHANNELS))]
-    work = _Work()
-    given: Context = Context.of(dict(context), call=(work, None))  # type: ignore[arg-type]  # no engine, no handler
-    verdict = Notify(made, minimum_level=level, name=NAME).tell(given)
-    problems = asyncio.run(_all(work.all))
+    """Notify the user; return a message about channels that cannot work here."""
+    level = one_of(RECIPE, "level", LEVELS)
+    channels = [CHANNELS[name]() for name in dict.fromkeys(known_words(RECIPE, "via", CHANNELS))]
+    notice, usable, missing = Notify(channels, minimum_level=level).due(Context.of(dict(context)))
+    problems = asyncio.run(_send(notice, usable)) if notice is not None else []
     if problems:
         raise SystemExit("\n".join(f"{NAME}: {problem}" for problem in problems))
-    if verdict is None or verdict.system_message is None:
-        return None
-    return state.once(context, f"{NAME} {verdict.system_message}", verdict.system_message)
+    return recipe_state.once(context, f"{NAME} {missing}", missing) if missing else None
 
 
-async def _all(work: list[Coroutine[Any, Any, object]]) -> list[str]:
-    """Do it all at once; return what went wrong."""
-    done = await asyncio.gather(*work, return_exceptions=True)
-    return [_told(each) for each in done if isinstance(each, BaseException)]
-
-
-def _told(error: BaseException) -> str:
-    return str(error) if isinstance(error, ChannelError) else f"{type(error).__name__}: {error}"
+async def _send(notice: Notice, channels: Sequence[Channel]) -> list[str]:
+    """Send by all channels at once; return the errors."""
+    done = await asyncio.gather(*(each.send(notice) for each in channels), return_exceptions=True)
+    errors = [each for each in done if isinstance(each, BaseException)]
+    return [str(each) if isinstance(each, ChannelError) else f"{type(each).__name__}: {each}" for each in errors]
 
 
 def _bell() -> Channel:
-    return Bell(terminal.device() or NO_TERMINAL)
+    return Bell(terminal_device() or "/dev/tty")  # /dev/tty reports why there is no terminal
 
 
 def _webhook() -> Channel:
-    style = option(RECIPE, "style").strip()
-    if style not in STYLES:
-        wrong(RECIPE, "style", f"one of {', '.join(STYLES)}")
+    style = one_of(RECIPE, "style", STYLES)
     try:
         return Webhook(option(RECIPE, "url").strip(), template=STYLES[style])
     except ValueError as error:
-        wrong(RECIPE, "url", re.sub(r".*expected ", "", str(error)))
+        fail_option(RECIPE, "url", re.sub(r".*expected ", "", str(error)))
 
 
-def _slack(note: Note) -> object:
-    return {"text": f"{note.title}: {note.text}"}
+def _slack(notice: Notice) -> object:
+    return {"text": f"{notice.title}: {notice.text}"}
 
 
 CHANNELS: dict[str, Callable[[], Channel]] = {"desktop": Desktop, "bell": _bell, "webhook": _webhook}
-STYLES: dict[str, Callable[[Note], object] | None] = {"json": None, "slack": _slack}
+STYLES: dict[str, Callable[[Notice], object] | None] = {"json": None, "slack": _slack}
+
+
+def _level(ctx: Context) -> str:
+    level = ctx.get("level")
+    if isinstance(level, str) and level:
+        return one_line(level, MAX_TITLE).lower()
+    return "error" if ctx.event in ("error", "post_tool_failure") else "info"
+
+
+def _notice(ctx: Context, level: str, omitted: int) -> Notice:
+    more = f" ({omitted} more since the last one)" if omitted else ""
+    agent = one_line(ctx.agent, MAX_TITLE) if ctx.agent else None
+    return Notice(
+        title=one_line(f"{agent or 'agent'}: {ctx.event.replace('_', ' ')}", MAX_TITLE),
+        text=one_line(_text(ctx), MAX_TEXT) + more,
+        level=level,
+        event=ctx.event,
+        session_id=ctx.session_id,
+        agent=agent,
+        timestamp=ctx.timestamp or datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    )
+
+
+def _text(ctx: Context) -> str:
+    """Return the first text that the event has."""
+    error = ctx.own("error_info").get("error_message")
+    for text in (ctx.get("message"), error, ctx.tool_result_error, ctx.assistant_response, ctx.get("reason")):
+        if isinstance(text, str) and text.strip():
+            return text
+    return "it is done" if ctx.event in ("stop", "subagent_stop", "session_end") else ctx.event.replace("_", " ")

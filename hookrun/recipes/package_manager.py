@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from hookrun.recipes import lines
-from hookrun.recipes.options import among, one_of
-from hookrun.recipes.recipe import Option, Recipe
+from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
+from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell.prefilter import may_run
 
 TYPE_CHECKING = False
@@ -38,13 +37,13 @@ RECIPE = Recipe(
             "node",
             "auto",
             "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
-            among("pnpm", "yarn", "bun", "auto", "no"),
+            choice_of("pnpm", "yarn", "bun", "auto", "no"),
         ),
         Option(
             "python",
             "auto",
             "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`.",
-            among("uv", "auto", "no"),
+            choice_of("uv", "auto", "no"),
         ),
     ),
     catches=(
@@ -159,19 +158,19 @@ Change = tuple["list[Word]", str]
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change for a line that calls another package manager than the project's, None for any other."""
-    line = lines.line(context)
+    line = shell_line(context)
     if line is None or not may_run(line, ("npm", "npx", "pip", "pip3", *VERSIONED.findall(line))):
         return None
-    reading = lines.reading(context, line)
-    if reading.problem is not None:
+    parsed = parse(context, line)
+    if parsed.problem is not None:
         return None
     edits: dict[int, tuple[int, str]] = {}
-    for command in reading.commands:
+    for command in parsed.commands:
         for words, text in _changes(command):
             first, last = words[0], words[-1]
             if first.at is None or last.at is None:
                 was = " ".join(word.text for word in words)
-                return lines.block(f"This project uses {text.split()[0]}: write `{text}` instead of `{was}`")
+                return block(f"This project uses {text.split()[0]}: write `{text}` instead of `{was}`")
             edits[first.at] = (last.at + len(last.text.encode()), text)
     changed = _edited(line, edits)
     if changed == line:
@@ -289,7 +288,7 @@ def _uses_uv(directory: str | None) -> bool:
 
 def _upwards(directory: str | None) -> list[str]:
     """Return the directory and those above it: up to the project's root, outside of it up to a repository's or `/`."""
-    root = lines.project()
+    root = project_directory()
     if directory is None:
         return [root]
     found = [directory]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from hookrun.globs import glob
-from hookrun.recipes import lines
-from hookrun.recipes.options import yes
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, option, yes
+from hookrun.recipes.shell_recipe import block, line_directory, parse, shell_line, unreadable
 from hookrun.shell.prefilter import ENDS
 from hookrun.shell.words import absolute
 
@@ -114,14 +113,14 @@ ADVICE = "Ask the person, if it is needed."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a call that reads or writes what it should not, None for any other."""
     files = Files()
-    line = lines.line(context)
+    line = shell_line(context)
     reason = files.of_line(context, line) if line is not None else None
     args = context.get("tool_args")
     for name in PATHS:
         path = args.get(name) if isinstance(args, dict) else None
         if isinstance(path, str) and reason is None:
-            reason = files.of_path(path, lines.directory(context), written=context.get("tool_name") not in READING)
-    return lines.block(reason) if reason is not None else None
+            reason = files.of_path(path, line_directory(context), written=context.get("tool_name") not in READING)
+    return block(reason) if reason is not None else None
 
 
 class Files:
@@ -145,13 +144,13 @@ class Files:
             return None
         from hookrun.shell.named_files import named_files
 
-        reading = lines.reading(context, line)
-        for command in reading.commands:
+        parsed = parse(context, line)
+        for command in parsed.commands:
             for file in named_files(command):
                 reason = self._of_named(file, command.directory)
                 if reason is not None:
                     return reason
-        return lines.unread(reading, self._names_any)
+        return unreadable(parsed, self._names_any)
 
     def _names_any(self, text: str) -> bool:
         """Tell whether one of the words of a text is one of the files."""

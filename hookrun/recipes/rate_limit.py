@@ -6,9 +6,8 @@ import math
 import time
 
 from hookrun.globs import glob
-from hookrun.recipes import state
-from hookrun.recipes.options import count, number, words, wrong
-from hookrun.recipes.recipe import Option, Recipe
+from hookrun.recipes import recipe_state
+from hookrun.recipes.recipe import Option, Recipe, count, fail_option, number, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def most_calls(recipe: Recipe) -> int:
     """Return the option `calls`."""
     most = count(recipe, "calls")
     if most > MOST_CALLS:
-        wrong(recipe, "calls", f"a whole number up to {MOST_CALLS}")
+        fail_option(recipe, "calls", f"a whole number up to {MOST_CALLS}")
     return most
 
 
@@ -84,7 +83,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:
     """Count a call and return None; where it is one too many return how many seconds it has to wait."""
     session, request = context.get("session_id"), context.get("request_id")
-    with state.held(NAME, str(session or ""), tool) as remembered:
+    with recipe_state.locked_state(NAME, str(session or ""), tool) as remembered:
         now = time.time()
         calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
         if any(call[1] == request for call in calls):  # the same call, looked at once more after it was changed

@@ -1,24 +1,25 @@
-"""What a recipe is: hooks ready to be declared, the options that they take, and what they catch and miss, in words."""
+"""Defines what a recipe is: hooks ready to be configured, and the options that they read from their environment."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import NoReturn
 
     Check = Callable[["Recipe", str], object]
 
 PREFIX = "HOOKRUN_OPTION_"
-"""What the variable of an option begins with; the rest is its name in capitals."""
+"""The prefix of an option's environment variable; the rest is its name in capitals."""
+YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
 class Option:
-    """Something that can be set about a recipe: its default, and what it means, for people.
-
-    `check` reads it from a recipe by its name, as the recipe does, and raises WrongOptionError; None: any text will do.
-    """
+    """A setting of a recipe. `check` reads it as the recipe does and raises WrongOptionError; None accepts any text."""
 
     __slots__ = ("check", "default", "description", "name")
 
@@ -30,12 +31,12 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """The environment variable that a declaration's `env` sets it by."""
+        """The environment variable, in the `env` of a declaration, that sets it."""
         return PREFIX + self.name.upper()
 
 
 class WrongOptionError(SystemExit):
-    """An option is not what was `expected`: it ends the hook as failed."""
+    """An option has an invalid value; `expected` says what is valid. It ends the hook as failed."""
 
     def __init__(self, message: str, expected: str) -> None:
         super().__init__(message)
@@ -43,10 +44,10 @@ class WrongOptionError(SystemExit):
 
 
 class Recipe:
-    """A ready-made hook, or several that belong together; the first has the recipe's name.
+    """One or several hooks that belong together; the first has the recipe's name.
 
-    `hooks` are declarations as they stand in coder.json. `catches` and `misses` are plain sentences. `environment` is
-    where its options are set.
+    `hooks` are declarations as in coder.json. `catches` and `misses` are sentences for its documentation. Options are
+    read from `environment`.
     """
 
     __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary")
@@ -71,7 +72,7 @@ class Recipe:
         self.environment = environment
 
     def wrong_value(self, name: str, value: str) -> str | None:
-        """Return what is expected of an option that a value is not; None if it may have it, or there is no such one."""
+        """Return what is expected of an option if the value is invalid; None if it is valid or there is no such one."""
         found = next((each for each in self.options if each.name == name), None)
         if found is None or found.check is None:
             return None
@@ -84,8 +85,86 @@ class Recipe:
 
 
 def option(recipe: Recipe, name: str) -> str:
-    """Return the value of an option: that of the environment, else the default. Raises KeyError for one it has not."""
+    """Return the value of an option, or its default. Raises KeyError for an unknown one."""
     for each in recipe.options:
         if each.name == name:
             return recipe.environment.get(each.variable, each.default)
     raise KeyError(f"{recipe.name} has no option {name!r}")
+
+
+def number(recipe: Recipe, name: str) -> float:
+    """Return an option that is a number, 0 or more."""
+    try:
+        given = float(option(recipe, name))
+    except ValueError:
+        given = math.nan
+    if not 0 <= given < math.inf:
+        fail_option(recipe, name, "a number, 0 or more")
+    return given
+
+
+def count(recipe: Recipe, name: str) -> int:
+    """Return an option that is a whole number, 0 or more."""
+    value = option(recipe, name).strip()
+    if not (value.isascii() and value.isdigit()):
+        fail_option(recipe, name, "a whole number, 0 or more")
+    return int(value)
+
+
+def words(recipe: Recipe, name: str) -> list[str]:
+    """Return an option that is a list of words."""
+    return option(recipe, name).split()
+
+
+def known_words(recipe: Recipe, name: str, known: Iterable[str]) -> list[str]:
+    """Return an option that is a list of words, all of them known ones."""
+    known = list(known)
+    given = words(recipe, name)
+    if any(each not in known for each in given):
+        fail_option(recipe, name, f"words out of {', '.join(known)}")
+    return given
+
+
+def one_of(recipe: Recipe, name: str, known: Iterable[str]) -> str:
+    """Return an option that is one of these words."""
+    known = list(known)
+    value = option(recipe, name).strip().lower()
+    if value not in known:
+        fail_option(recipe, name, f"{', '.join(known[:-1])} or {known[-1]}")
+    return value
+
+
+def pattern(recipe: Recipe, name: str) -> re.Pattern[str] | None:
+    """Return an option that is a regular expression, None if it is empty."""
+    text = option(recipe, name)
+    try:
+        return re.compile(text) if text else None
+    except re.error as error:
+        fail_option(recipe, name, f"a regular expression ({error})")
+
+
+def yes(recipe: Recipe, name: str) -> bool:
+    """Return an option that is yes or no."""
+    value = option(recipe, name).strip().lower()
+    if value not in YES + NO:
+        fail_option(recipe, name, "yes or no")
+    return value in YES
+
+
+def choice_of(*known: str) -> Callable[[Recipe, str], str]:
+    """Return the check of an option that is one of these words."""
+    return lambda recipe, name: one_of(recipe, name, known)
+
+
+def words_from(known: Iterable[str]) -> Callable[[Recipe, str], list[str]]:
+    """Return the check of an option that is a list of these words."""
+    return lambda recipe, name: known_words(recipe, name, known)
+
+
+def fail_option(recipe: Recipe, name: str, expected: str) -> NoReturn:
+    """End the hook as failed because of an option. The value is not shown: it may be a secret URL."""
+    raise WrongOptionError(
+        f"{recipe.name}: the option {name} is not what it should be, expected {expected}: "
+        f"correct {PREFIX}{name.upper()} in the hook's `env`",
+        expected,
+    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hookrun.bundles.places import within
 from hookrun.globs import glob
-from hookrun.recipes import state, surroundings
-from hookrun.recipes.options import words
-from hookrun.recipes.recipe import Option, Recipe
+from hookrun.recipes import paths, recipe_state
+from hookrun.recipes.paths import is_within
+from hookrun.recipes.recipe import Option, Recipe, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ RECIPE = Recipe(
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of an edit without a plan, None where there is one or none is needed."""
-    root = surroundings.root(context)
+    root = paths.project_root(context)
     plans = words(RECIPE, "file")
     if any(_holds_something(os.path.join(root, plan)) for plan in plans):
         return None
@@ -94,7 +93,7 @@ def note(context: Mapping[str, object]) -> None:
     if context.get("tool_result_error") or (isinstance(args, dict) and [] in args.values()):
         return
     for session in _sessions(context)[:1]:
-        with state.held(NAME, session) as remembered:
+        with recipe_state.locked_state(NAME, session) as remembered:
             remembered["planned"] = True
 
 
@@ -105,18 +104,18 @@ def _sessions(context: Mapping[str, object]) -> list[str]:
 
 
 def _has_planned(session: str) -> bool:
-    with state.held(NAME, session) as remembered:
+    with recipe_state.locked_state(NAME, session) as remembered:
         return remembered.get("planned") is True
 
 
 def _path(context: Mapping[str, object]) -> str | None:
     """Return the file that is to be edited, as it really lies."""
     path = context.get("file_path")
-    return os.path.realpath(os.path.join(surroundings.directory(context), path)) if isinstance(path, str) else None
+    return os.path.realpath(os.path.join(paths.working_directory(context), path)) if isinstance(path, str) else None
 
 
 def _is_free(path: str, root: str) -> bool:
-    if not within(path, root):
+    if not is_within(path, root):
         return False
     return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))
 

@@ -1,24 +1,33 @@
-"""The recipe `run-tests-at-stop`: an agent that ends its turn with failing tests is told to go on."""
+"""The recipe `run-tests-at-stop`: makes an agent continue that ends its turn with failing tests."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from hookrun.bundles import programs
-from hookrun.recipes import state, suites, surroundings, tree
-from hookrun.recipes.excerpt import last_lines
-from hookrun.recipes.options import count, number
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.process.program import ProgramError, run_program
+from hookrun.recipes import git_repository, paths, recipe_state, test_commands
+from hookrun.recipes.output_excerpt import last_lines
+from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from hookrun.recipes.suites import Suite
+    from hookrun.recipes.test_commands import Suite
 
-OUTPUT = 1 << 18
-"""Bytes of the tests' output that are kept."""
+MAX_OUTPUT = 1 << 18
+"""Bytes of the tests' output that are read."""
+MAX_FILES = 100_000
+"""A project with more files counts as changed."""
+SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "build", "dist"})
+"""Directories that are skipped without git, as are hidden ones."""
+CACHES = ("__pycache__/", ".pytest_cache/", ".ruff_cache/", ".mypy_cache/")
+"""Directories that tests create, which git need not ignore."""
+
+Files = dict[str, tuple[int, int]]
 NAME = "run-tests-at-stop"
 
 RECIPE = Recipe(
@@ -53,7 +62,7 @@ RECIPE = Recipe(
     ),
     catches=(
         "A turn that ends while tests fail: the stop is blocked, with the end of the output.",
-        f"What is detected: {suites.LOOKED_FOR}. A Makefile's target counts alone, the others all run.",
+        f"What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.",
         "Tests that take too long: they are killed, and you are told.",
         "A project without tests, or a tool that is not on the machine: you are told, once in a session.",
     ),
@@ -75,75 +84,77 @@ RECIPE = Recipe(
 
 
 def begin(context: Mapping[str, object]) -> None:
-    """Note the state of the files, unless it was noted for this session before: it may have been resumed."""
-    root = surroundings.root(context)
-    with state.held(NAME, "session", _session(context), root) as remembered:
-        if "baseline" not in remembered and (files := tree.files(root)) is not None:
-            remembered["baseline"] = tree.digest(files)
+    """Store the state of the files, unless it is stored for this session: it may have been resumed."""
+    root = paths.project_root(context)
+    with recipe_state.locked_state(NAME, "session", _session(context), root) as remembered:
+        if "baseline" not in remembered and (files := project_files(root)) is not None:
+            remembered["baseline"] = files_digest(files)
 
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a stop with failing tests, None where there is nothing to say against it."""
-    root = surroundings.root(context)
-    before = tree.files(root)
-    if before is not None and _seen(context, root, tree.digest(before)):
+    """Return the block of a stop with failing tests, None if they pass."""
+    root = paths.project_root(context)
+    before = project_files(root)
+    if before is not None and _is_unchanged(context, root, files_digest(before)):
         return None
     command = option(RECIPE, "command").strip()
-    chosen = [suites.given(command)] if command else suites.found(root)
+    chosen = [test_commands.given(command)] if command else test_commands.found(root)
     if not chosen:
-        looked = f"no tests were found in {root} (looked for {suites.LOOKED_FOR}): set the option command"
-        return state.once(context, f"{NAME} none", f"{NAME}: {looked}")
+        looked = f"no tests were found in {root} (looked for {test_commands.LOOKED_FOR}): set the option command"
+        return recipe_state.once(context, f"{NAME} none", f"{NAME}: {looked}")
     missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each.program is None]
     answer = _run([each for each in chosen if each.program is not None], root)
     if answer is not None:
         return _again(context, root, answer)
     if missing:
-        return state.once(context, f"{NAME} missing", f"{NAME}: tests were not run: {', '.join(missing)}")
-    _keep(root, before)
+        return recipe_state.once(context, f"{NAME} missing", f"{NAME}: tests were not run: {', '.join(missing)}")
+    _store_green(root, before)
     _count(context, root, 0)
     return None
 
 
-def _seen(context: Mapping[str, object], root: str, digest: str) -> bool:
-    """Tell whether nothing has changed since the session began, or since a run that was green."""
-    with state.held(NAME, "session", _session(context), root) as remembered:
+def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool:
+    """Return whether nothing has changed since the session began, or since the last green run."""
+    with recipe_state.locked_state(NAME, "session", _session(context), root) as remembered:
         if remembered.get("baseline") == digest:
             return True
-    with state.held(NAME, "green", root) as remembered:
+    with recipe_state.locked_state(NAME, "green", root) as remembered:
         return remembered.get("digest") == digest
 
 
-def _keep(root: str, before: tree.Files | None) -> None:
-    """Remember that the tests are green with these files. New ones that the tests have made do not count as changed."""
-    after = tree.files(root)
+def _store_green(root: str, before: Files | None) -> None:
+    """Store that the tests are green with these files. New files that the tests create do not count as changes."""
+    after = project_files(root)
     if before is None or after is None:
         return
     same = all(after.get(name) == status for name, status in before.items())
-    with state.held(NAME, "green", root) as remembered:
-        remembered["digest"] = tree.digest(after if same else before)
+    with recipe_state.locked_state(NAME, "green", root) as remembered:
+        remembered["digest"] = files_digest(after if same else before)
 
 
 def _run(chosen: list[Suite], root: str) -> str | None:
-    """Run the suites one after the other; return what the model is told of the first that fails, None if none does."""
+    """Run the suites one after the other; return the message for the model about the first one that fails."""
     seconds = number(RECIPE, "seconds")
     end = time.monotonic() + seconds
     for suite in chosen:
         left = max(end - time.monotonic(), 0.0)
         try:
-            running = programs.run_and_read(suite.argv, seconds=left, cwd=root, longest=OUTPUT, env={"CI": "1"})
-            ended = asyncio.run(running)
-        except OSError as error:
-            raise SystemExit(f"{NAME}: {suite.argv[0]} could not be started: {error.strerror}") from None
-        if ended.exit_code is None:
+            running = run_program(
+                suite.argv, timeout=left, cwd=root, max_output=MAX_OUTPUT, keep="last", env={"CI": "1"}
+            )
+            result = asyncio.run(running)
+        except ProgramError as error:
+            raise SystemExit(f"{NAME}: {suite.argv[0]} could not be started: {error}") from None
+        if result.exit_code is None:
             raise SystemExit(f"{NAME}: {suite.name} had not ended after {seconds:g} s and was killed")
-        if ended.exit_code not in suite.green:
-            output = last_lines(ended.output, count(RECIPE, "lines"))
-            return f"{suite.name} fails (exit status {ended.exit_code}). Correct what is wrong, then end:\n{output}"
+        if result.exit_code not in suite.green:
+            output = last_lines(result.output, count(RECIPE, "lines"))
+            return f"{suite.name} fails (exit status {result.exit_code}). Correct what is wrong, then end:\n{output}"
     return None
 
 
 def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, object]:
-    """Return the block, or a word to the person where the turn was made to go on often enough."""
+    """Return the block, or a message for the user if the turn was continued often enough."""
     attempts = count(RECIPE, "attempts")
     again = context.get("stop_hook_active")
     blocked = 0 if again is False else _count(context, root, None)
@@ -157,8 +168,8 @@ def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, 
 
 
 def _count(context: Mapping[str, object], root: str, number_of_blocks: int | None) -> int:
-    """Return how many blocks there were in a row, or with a number, remember it."""
-    with state.held(NAME, "session", _session(context), root) as remembered:
+    """Return how many blocks there were in a row; with a number, store it first."""
+    with recipe_state.locked_state(NAME, "session", _session(context), root) as remembered:
         if number_of_blocks is not None:
             remembered["blocks"] = number_of_blocks
         blocks = remembered.get("blocks")
@@ -168,3 +179,39 @@ def _count(context: Mapping[str, object], root: str, number_of_blocks: int | Non
 def _session(context: Mapping[str, object]) -> str:
     session = context.get("session_id")
     return session if isinstance(session, str) else ""
+
+
+def project_files(root: str) -> Files | None:
+    """Return name -> size and time (ns) of each file of a project; None if there are too many."""
+    result: Files = {}
+    for name in _names(root):
+        if name.startswith(CACHES) or any("/" + each in name for each in CACHES):
+            continue
+        if len(result) >= MAX_FILES:
+            return None
+        try:
+            status = os.lstat(os.path.join(root, name))
+        except OSError:
+            continue
+        result[name] = (status.st_size, status.st_mtime_ns)
+    return result
+
+
+def files_digest(state: Files) -> str:
+    """Return a digest of the files' state."""
+    whole = blake2b(digest_size=16)
+    for name in sorted(state):
+        whole.update(f"{name}\0{state[name]}\0".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def _names(root: str) -> Iterator[str]:
+    """Yield the files of a project: those that git does not ignore, or without git, those not in SKIPPED."""
+    listed = git_repository.run(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is not None:
+        yield from dict.fromkeys(name for name in listed.split("\0") if name)
+        return
+    for directory, directories, names in os.walk(root):
+        directories[:] = [each for each in directories if each not in SKIPPED and not each.startswith(".")]
+        for name in names:
+            yield os.path.relpath(os.path.join(directory, name), root)

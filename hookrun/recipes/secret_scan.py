@@ -1,16 +1,15 @@
-"""The recipe `secret-scan`: credentials in what is asked, in what a tool is given, and in what it gives back."""
+"""The recipe `secret-scan`: finds credentials in prompts, in the arguments of tools and in their output."""
 
 from __future__ import annotations
 
 from hookrun.globs import glob
-from hookrun.recipes.options import among, one_of, yes
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of, option, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-DOES = ("block", "tell", "off")
+ACTIONS = ("block", "tell", "off")
 
 TARGET = "hookrun.recipes.secret_scan:check"
 
@@ -52,14 +51,14 @@ RECIPE = Recipe(
             "prompt",
             "block",
             "What a credential in a prompt means: `block`, `tell` (only the person) or `off`.",
-            among(*DOES),
+            choice_of(*ACTIONS),
         ),
-        Option("arguments", "block", "The same for the arguments of a tool.", among(*DOES)),
+        Option("arguments", "block", "The same for the arguments of a tool.", choice_of(*ACTIONS)),
         Option(
             "output",
             "block",
             "The same for what a tool has given; `block` tells the model not to repeat it.",
-            among(*DOES),
+            choice_of(*ACTIONS),
         ),
         Option(
             "places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`.", yes
@@ -90,15 +89,15 @@ RECIPE = Recipe(
 )
 
 SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
-"""Event -> what is looked at, which is also the option; any other event: the output."""
+"""Event -> what is scanned, which is also the name of the option; for other events it is the output."""
 
-KEEPING = frozenset({"old_string", "old_str"})
-"""Arguments that name what goes away."""
+REMOVED_TEXT = frozenset({"old_string", "old_str"})
+"""Arguments whose text is removed from a file."""
 
-LONGEST = 4 << 20
-"""Characters that are looked at."""
+MAX_SCANNED = 4 << 20
+"""Characters."""
 
-SAID = {
+MESSAGES = {
     "arguments": "This call holds {what}. Use a variable of the environment, or a file that is not committed, instead.",
     "prompt": "The prompt holds {what}. It was not sent; take it out, and replace the credential if others saw it.",
     "output": "The output holds {what}. Do not repeat it, write it anywhere or use it; tell the person to replace it.",
@@ -108,8 +107,8 @@ SAID = {
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer for an event that holds a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")
-    does = one_of(RECIPE, source, DOES)
-    if does == "off":
+    action = one_of(RECIPE, source, ACTIONS)
+    if action == "off":
         return None
     from hookrun.credentials import find_secrets
 
@@ -117,15 +116,15 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     by_place = yes(RECIPE, "places")
     found: dict[str, None] = {}
     for text in _texts(context, source):
-        for each in find_secrets(text[:LONGEST], by_place=by_place):
+        for each in find_secrets(text[:MAX_SCANNED], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
                 found[each.shown] = None
     if not found:
         return None
-    said = SAID[source].format(what=" and ".join(found))
-    if does == "tell":
-        return {"action": "continue", "system_message": f"secret-scan: {said}"}
-    return {"action": "block", "message": said}
+    message = MESSAGES[source].format(what=" and ".join(found))
+    if action == "tell":
+        return {"action": "continue", "system_message": f"secret-scan: {message}"}
+    return {"action": "block", "message": message}
 
 
 def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
@@ -139,7 +138,7 @@ def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, the names of objects included, those that go away excepted."""
+    """Yield every string in a value, also the names in objects, except text that is removed."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -149,4 +148,4 @@ def _strings(value: object) -> Iterator[str]:
             waiting.extend(each)
         elif isinstance(each, dict):
             yield from (name for name in each if isinstance(name, str))
-            waiting.extend(inner for name, inner in each.items() if name not in KEEPING)
+            waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)

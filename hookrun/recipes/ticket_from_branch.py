@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun.bundles.plain_text import cut, visible
-from hookrun.recipes import git, state, surroundings
-from hookrun.recipes.options import pattern
-from hookrun.recipes.recipe import Option, Recipe, option
+from hookrun.recipes import git_repository, paths, recipe_state
+from hookrun.recipes.output_excerpt import cut
+from hookrun.recipes.recipe import Option, Recipe, option, pattern
+from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,18 +52,18 @@ RECIPE = Recipe(
 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer with the ticket when a session begins, and when it is another one at a prompt."""
-    branch = git.branch(surroundings.directory(context))
+    branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None
     ticket = _ticket(branch[:LONGEST_BRANCH])
     if not ticket:
         return None
-    first = state.first_time(context, f"{NAME} {ticket}")
+    first = recipe_state.first_time(context, f"{NAME} {ticket}")
     if not first and context.get("event") != "session_start":  # after a compaction it is told again
         return None
     url = option(RECIPE, "url").strip()
     where = f" ({url.replace('{ticket}', ticket)})" if url else ""
-    told = f"The branch {cut(visible(branch), LONGEST_BRANCH)} is for the ticket {visible(ticket)}{where}."
+    told = f"The branch {cut(escape(branch), LONGEST_BRANCH)} is for the ticket {escape(ticket)}{where}."
     return {"action": "continue", "additional_context": told}
 
 

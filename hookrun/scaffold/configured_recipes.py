@@ -9,13 +9,13 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
-from hookrun.config.diagnostics import closest, quote
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold import new_hook as case_files
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import HOOKS_DIRECTORY
+from hookrun.text import closest, quote
 from hookrun.version import __version__
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Update a declared recipe, keeping the user's changes unless they are to be replaced."""
         try:
-            recipe = registry.find(name)
-        except registry.UnknownRecipeError:
+            recipe = catalog.find(name)
+        except catalog.UnknownRecipeError:
             self.statuses.append(RecipeStatus(name, GONE))
             return
         hooks = {str(hook["name"]): hook for hook in recipe.hooks}
@@ -164,7 +164,7 @@ class ConfiguredRecipes:
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
-        text = registry.cases(recipe.name)
+        text = catalog.cases(recipe.name)
         if text is None:
             return
         path, now = self._cases_of(recipe.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import audit, records
+from hookrun import audit, audit_reader
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.span_editor import EditError
@@ -17,8 +17,8 @@ from hookrun.testing.sandbox import expand_placeholders
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hookrun.audit_reader import Record
     from hookrun.config.parse import KeyPath
-    from hookrun.records import Record
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.results import CaseRun
 
@@ -127,8 +127,8 @@ def _check_unchanged(file: CaseFile) -> None:
 
 def case_from_log(home: str, request_id: str) -> dict[str, object]:
     """Return the case of a recorded fire, given by the beginning of its id or LAST. Raises NoCaseError."""
-    recorded = list(records.backwards(home))[::-1]
-    fires = [record for record in recorded if record.get("kind") == records.FIRE]
+    recorded = list(audit_reader.newest_first(home))[::-1]
+    fires = [record for record in recorded if record.get("kind") == audit_reader.FIRE]
     if request_id == LAST:
         fires = [record for record in fires if "context" in record][-1:]
     else:
@@ -144,7 +144,7 @@ def case_from_log(home: str, request_id: str) -> dict[str, object]:
     if not isinstance(context, dict):
         raise NoCaseError(f"the fire {fire['request_id']} was recorded without its context; {HOW}")
     of_fire = [each for each in recorded if each.get("request_id") == fire["request_id"]]
-    return _case(fire, context, [each for each in of_fire if each.get("kind") == records.HOOK])
+    return _case(fire, context, [each for each in of_fire if each.get("kind") == audit_reader.HOOK])
 
 
 def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, object]:

@@ -204,9 +204,9 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     [
         (("pre_tool_us",), "unknown event 'pre_tool_us': did you mean pre_tool_use?"),
         (("stop", "--agent", "claud"), 'unknown agent "claud": did you mean claude?'),
-        (("stop", "--hook", "gard"), 'found no hook "gard" here, expected one that is declared; did you mean "guard"?'),
-        (("stop", "--arg", "x"), 'found --arg "x", expected NAME=TEXT or NAME:=JSON'),
-        (("stop", "--arg", "x:=["), "what stands after := is not JSON"),
+        (("stop", "--hook", "gard"), 'no hook is called "gard" here; did you mean "guard"?'),
+        (("stop", "--arg", "x"), '--arg "x": expected NAME=TEXT or NAME:=JSON'),
+        (("stop", "--arg", "x:=["), "the value after := is not JSON"),
         (("stop", "--ctx", "none.json"), "none.json: No such file or directory"),
         (("stop", "--ctx", "list.json"), "list.json: the context is a list, expected one JSON object"),
         (("stop", "--ctx", "c.json", "--tool", "bash"), "--ctx holds the whole context"),
@@ -241,7 +241,8 @@ def test_a_background_hook_was_started(project: Project) -> None:
     project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
     done = hookrun(project, "explain", "stop", "--run")
     assert first(done) == "stop: continue; started in the background: later"
-    assert "later was started in the background: nobody waits for it" in done.stdout
+    assert "  1. later (" in done.stdout
+    assert "      was started in the background, and has no influence\n" in done.stdout
     assert "how it ends: hookrun why " in done.stdout
     told = hookrun(project, "explain", "stop", "--run", "--json").json["run"]
     assert isinstance(told, dict)

@@ -62,7 +62,7 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets a hook, and no approval."""
     session = at_terminal(project, "init", "--yes", env={"CLAUDECODE": "1"})
     assert session.status == 0
-    assert "nothing is approved: found CLAUDECODE" in session.screen
+    assert "nothing is approved: only you can approve hooks, and CLAUDECODE is in the environment" in session.screen
     assert states(project) == {"block-rm-rf": "new"}
 
 
@@ -197,5 +197,5 @@ def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project, words
     """Such a hook never runs: nothing is written."""
     done = hookrun(project, *words, "--event", "Stop", "--matcher", "bash")
     assert (done.status, done.stdout) == (1, "")
-    assert 'found --matcher "bash" for stop, which has no tool: such a hook would never run' in done.stderr
+    assert '--matcher "bash" never matches: stop has no tool' in done.stderr
     assert [path.name for path in project.root.iterdir()] == [".git"]

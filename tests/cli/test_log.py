@@ -7,7 +7,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
-from hookrun import records
+from hookrun import audit_reader
 from tests.cli.command import hookrun
 from tests.fire.agents import says
 
@@ -54,7 +54,7 @@ def test_only_those_that_are_wanted(project: Project) -> None:
     assert ids[1] in failed
     assert ids[2] not in failed
     nothing = hookrun(project, "log", "--hook", "none")
-    assert (nothing.status, nothing.stdout) == (0, f"nothing of that is in {project.audit_path}\n")
+    assert (nothing.status, nothing.stdout) == (0, f"no matching entries in {project.audit_path}\n")
 
 
 def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
@@ -65,7 +65,7 @@ def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
     ids.append(str(project.fire(LS).verdict["request_id"]))
     with project.audit_path.open("a") as file:
         file.write('{"v":1,"kind":"fi\n[]\n{"v":99,"kind":"fire","request_id":"new"}\n')
-    found = records.fires(str(project.home), lambda _: True, 100)
+    found = audit_reader.latest_fires(str(project.home), lambda _: True, 100)
     assert [fired.request_id for fired in found] == ids
     assert [len(fired.hooks) for fired in found] == [1, 2, 1, 1]
 
@@ -104,16 +104,16 @@ def test_why_of_a_fire_that_was_killed(project: Project) -> None:
     start = {"v": 1, "kind": "start", "time": "2026-01-02T03:04:05.000Z", "request_id": "abcdef", "event": "stop"}
     project.audit_path.parent.mkdir(parents=True)
     project.audit_path.write_text(json.dumps(start) + "\n")
-    said = "stop: it has begun at 2026-01-02T03:04:05.000Z and not answered: it still runs, or was killed"
+    said = "stop: began at 2026-01-02T03:04:05.000Z and has not answered: it still runs, or was killed"
     assert hookrun(project, "why").stdout.splitlines()[0] == said
 
 
 def test_a_fire_that_is_not_there(project: Project) -> None:
     """One line that says where was looked, and the status is 1."""
     for arguments, said in (
-        ((), "found no fire at all in "),
-        (("0123456789",), 'found no fire "0123456789" in '),
-        (("01",), "expected at least 4 characters"),
+        ((), "audit.jsonl has no run at all; "),
+        (("0123456789",), 'audit.jsonl has no run "0123456789"; '),
+        (("01",), "give at least 4 characters"),
     ):
         done = hookrun(project, "why", *arguments)
         assert (done.status, done.stdout, done.stderr.count("\n")) == (1, "", 1)

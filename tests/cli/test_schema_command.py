@@ -56,7 +56,7 @@ def test_version(project: Project) -> None:
         (["validate", "--config"], "--config"),
         (["validate", "coder.json", "extra"], "extra"),
         (["--nope"], "--nope"),
-        (["\x1b[2J"], "\\u001b"),
+        (["\x1b[2J"], "\\x1b"),
     ],
 )
 def test_usage_errors(project: Project, arguments: list[str], message: str) -> None:
@@ -116,8 +116,8 @@ def test_only_what_is_needed_is_imported(project: Project, arguments: list[str],
 def test_interrupt(project: Project) -> None:
     """Ctrl-C ends a command with status 130 and without a traceback."""
     code = (
-        "import os, signal, sys; from hookrun.cli import run; from hookrun.cli import declared\n"
-        "declared.find = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal, sys; from hookrun.cli import run; from hookrun.cli import common\n"
+        "common.find = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.exit(run(['list']))"
     )
     done = subprocess.run(

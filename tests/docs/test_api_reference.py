@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import hookrun
-import hookrun.bundles
 import hookrun.observe
 from tests.conftest import ROOT
 
@@ -22,9 +21,19 @@ NEEDS = {"hookrun.integrations.claude_agent_sdk": "claude_agent_sdk", "hookrun.i
 """The modules that need a package which hookrun does not install by itself."""
 
 MODULES = sorted({module.name for module in pkgutil.walk_packages(hookrun.__path__, "hookrun.")} - {"hookrun.__main__"})
+HANDLERS = {
+    "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
+    "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
+    "hookrun.recipes.notify": "Notify",
+    "hookrun.recipes.notify_channels": "Bell Channel ChannelError CommandChannel Desktop Notice Webhook",
+    "hookrun.recipes.quality_gate": "QualityGate",
+    "hookrun.recipes.retry": "Retry RetryRule",
+    "hookrun.recipes.validate_json": "Rule ValidateJSON",
+}
+"""The handlers that a program can register: module -> names."""
 PUBLIC = [
     *(f"hookrun.{name}" for names in hookrun.PUBLIC.values() for name in names.split()),
-    *(f"hookrun.bundles.{name}" for name in hookrun.bundles.__all__),
+    *(f"{module}.{name}" for module, names in HANDLERS.items() for name in names.split()),
     *(f"hookrun.observe.{name}" for name in hookrun.observe.__all__),
 ]
 TOOLS = ("mkdocs", "mkdocstrings_handlers.python")
@@ -89,9 +98,9 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
         "hookrun.library.engine",
         "hookrun.library.result",
         "hookrun.model",
-        "hookrun.bundles.quality_gate",
-        "hookrun.bundles.retry",
-        "hookrun.bundles.validate_json",
+        "hookrun.recipes.quality_gate",
+        "hookrun.recipes.retry",
+        "hookrun.recipes.validate_json",
         "hookrun.compat.oats",
         "hookrun.observe.error_chains",
         "hookrun.observe.costs",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PreToolUse, Verdict
-from hookrun.bundles.retry import Retry, RetryRule
+from hookrun.recipes.retry import Retry, RetryRule
 
 pytest.importorskip("langchain.agents", reason="the package langchain (1.0 or later) is not installed")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
-from hookrun.bundles.retry import Retry, RetryRule
 from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.recipes.retry import Retry, RetryRule
 
 Runner = Callable[..., ToolOutcome]
 

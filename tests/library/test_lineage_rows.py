@@ -11,11 +11,13 @@ import pytest
 
 import hookrun
 from hookrun import Abort, Context, Engine, PreSearchQuery, PreToolUse, RegistrationError, Skip, Verdict
-from hookrun.bundles import AgentHooks, AgentLog, FormatOnEdit, QualityGate
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
+from hookrun.compat.stackbench import AgentHooks, AgentLog
 from hookrun.events import WITH_TOOL, canonical
 from hookrun.library.event_contexts import CLASSES
 from hookrun.observe import CauseChains, PatternLearning, Store, WorkflowMetrics
+from hookrun.recipes.format_on_edit import FormatOnEdit
+from hookrun.recipes.quality_gate import QualityGate
 from tests.library.firing import Fire, answers, order, raises
 
 EVENTS = {

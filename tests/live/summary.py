@@ -11,7 +11,7 @@ from tests.live.installed import PINS, absent
 _OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def report_agents(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a line for each agent, if any test was for one."""
     reports = [report for outcome in _OUTCOMES for report in terminalreporter.stats.get(outcome, ())]
     lines = list(lines_of(reports))

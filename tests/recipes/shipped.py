@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hookrun.recipes
-from hookrun.recipes import registry
+from hookrun.recipes import catalog
 from hookrun.testing import cases, runner, sandbox
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ TEXTS = ("message", "additional_context", "system_message")
 
 def recipe(module: str) -> Recipe:
     """Return what the module says of itself."""
-    return registry.find(module.replace("_", "-"))
+    return catalog.find(module.replace("_", "-"))
 
 
 def file(module: str) -> CaseFile:
     """Return the cases of a recipe; nothing is wrong with them."""
-    path = os.path.join(os.path.dirname(hookrun.recipes.__file__), registry.CASES.format(module=module))
+    path = os.path.join(os.path.dirname(hookrun.recipes.__file__), catalog.CASES.format(module=module))
     found = cases.load(path)
     problems = [*found.problems, *(problem for case in found.cases for problem in case.problems)]
     assert [str(problem) for problem in problems] == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.observe import CostTracker
-from hookrun.recipes import transcript
+from hookrun.recipes import session_costs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,7 +125,7 @@ def test_nothing_known_is_told_once(account: Account) -> None:
 def test_a_line_that_tells_no_usage_is_passed_over(account: Account, line: str) -> None:
     """Whatever stands in a transcript, the lines around it count."""
     path = account.write("t.jsonl", said("a", 10) + line + "\n" + said("b", 5))
-    used, end = transcript.read(str(path), 0)
+    used, end = session_costs.read_transcript(str(path), 0)
     assert [each.id for each in used] == ["a", "b"]
     assert end == path.stat().st_size
 

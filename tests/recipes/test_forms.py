@@ -11,7 +11,7 @@ import pytest
 
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.recipes import RECIPES, options
+from hookrun.recipes import RECIPES, recipe as options
 from hookrun.recipes.recipe import PREFIX, Option, Recipe, option
 
 if TYPE_CHECKING:

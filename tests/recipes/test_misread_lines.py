@@ -9,11 +9,11 @@ import pytest
 from hookrun.recipes import (
     block_destructive_commands,
     commit_message_check,
-    lines,
     no_force_push,
     package_manager,
     protect_files,
 )
+from hookrun.recipes.shell_recipe import unreadable
 from hookrun.shell.parse_line import parse_line
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def test_a_line_is_changed_behind_a_test(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_part_that_is_not_understood_is_told() -> None:
     """What is near it, so that it can be written otherwise; what is not dangerous passes."""
     reading = parse_line("ls; echo 'a; rm x")
-    said = lines.unread(reading, lambda text: "rm" in text)
+    said = unreadable(reading, lambda text: "rm" in text)
     assert said == "this line cannot be read as shell (near `echo 'a; rm x`): write it more simply"
-    assert lines.unread(reading, lambda text: "mv" in text) is None
+    assert unreadable(reading, lambda text: "mv" in text) is None
 
 
 @pytest.mark.parametrize("part", ["[ / ; ", "if [ / ;", "a <<E\n", "$(", "(", '"$(', "`'", "${x;"])

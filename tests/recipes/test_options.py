@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import RECIPES, registry
+from hookrun.recipes import RECIPES, catalog
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", catalog.names())
 def test_a_default_is_right(name: str) -> None:
     """What is said of an option holds for what it is where nobody sets it."""
-    recipe = registry.find(name)
+    recipe = catalog.find(name)
     assert [each.name for each in recipe.options if recipe.wrong_value(each.name, each.default)] == []
-    assert len(RECIPES) == len(registry.names())
+    assert len(RECIPES) == len(catalog.names())
 
 
 @pytest.mark.parametrize(("name", "option", "value"), WRONG)
 def test_a_wrong_value_is_told(name: str, option: str, value: str) -> None:
     """What is expected instead; of an option that there is not, nothing."""
-    recipe = registry.find(name)
+    recipe = catalog.find(name)
     assert recipe.wrong_value(option, value)
     assert recipe.wrong_value("none", value) is None
 

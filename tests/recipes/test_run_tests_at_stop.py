@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import tree
+from hookrun.recipes import run_tests_at_stop
 
 if TYPE_CHECKING:
     from tests.recipes.account import Account
@@ -158,7 +158,7 @@ def test_real_tests_of_pytest(account: Account, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_project_with_too_many_files_is_always_tested(tested: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they cannot all be looked at, nobody knows."""
-    monkeypatch.setattr(tree, "MOST", 1)
+    monkeypatch.setattr(run_tests_at_stop, "MAX_FILES", 1)
     tested.write("b.py")
     assert [stops(tested), stops(tested), runs(tested)] == ["continue", "continue", 2]
 

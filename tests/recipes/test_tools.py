@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import git, terminal
+from hookrun.recipes import git_repository, notify_channels
 
 if TYPE_CHECKING:
     from tests.recipes.account import Account
@@ -78,15 +78,15 @@ def test_a_branch_is_read_as_git_has_it(account: Account) -> None:
     def run(*arguments: str) -> None:
         subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *arguments], cwd=account.work, check=True)
 
-    assert git.branch(str(account.work)) is None
+    assert git_repository.branch(str(account.work)) is None
     run("init", "-q", "-b", "feature/AB-1")
     run("commit", "-q", "--allow-empty", "-m", "x")
     run("worktree", "add", "-q", "-b", "AB-2", "other")
     (account.work / "deep" / "er").mkdir(parents=True)
-    names = [git.branch(str(account.work / each)) for each in (".", "deep/er", "other")]
+    names = [git_repository.branch(str(account.work / each)) for each in (".", "deep/er", "other")]
     assert names == ["feature/AB-1", "feature/AB-1", "AB-2"]
     run("checkout", "-q", "--detach")
-    assert git.branch(str(account.work)) is None
+    assert git_repository.branch(str(account.work)) is None
 
 
 def test_a_ticket_is_told_once_until_the_branch_changes(account: Account) -> None:
@@ -104,4 +104,4 @@ def test_a_ticket_is_told_once_until_the_branch_changes(account: Account) -> Non
 def test_without_ps_no_terminal_is_found(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     """That is said by the bell; nothing is raised."""
     monkeypatch.setenv("PATH", str(account.work))
-    assert terminal.device() is None
+    assert notify_channels.terminal_device() is None

@@ -1,0 +1,166 @@
+"""The user's decisions about hooks: `hookrun deny`, `disable`, `enable`, `untrust`, `pause` and `resume`."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+import click
+
+from hookrun.cli.common import config_option, home_option, load_project, print_line, resolve_home, unknown_hook
+from hookrun.config.diagnostics import quote
+from hookrun.trust.approvals import clock
+from hookrun.trust.digest import PREFIX
+from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal
+
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
+MAX_PAUSE = 24 * 3600
+"""Seconds: a hook that is not wanted for longer should be disabled or removed."""
+
+DENY_EXAMPLES = """\b
+Examples:
+  hookrun deny upload-logs
+  hookrun enable upload-logs      (lifts the denial)
+"""
+DISABLE_EXAMPLES = """\b
+Examples:
+  hookrun disable format-on-edit
+  hookrun enable format-on-edit
+"""
+ENABLE_EXAMPLES = """\b
+Examples:
+  hookrun enable format-on-edit
+"""
+UNTRUST_EXAMPLES = """\b
+Examples:
+  hookrun untrust
+  hookrun untrust ~/src/shop
+  hookrun untrust sha256:5891b5b5...
+"""
+PAUSE_EXAMPLES = """\b
+Examples:
+  hookrun pause --for 10m
+  hookrun pause no-force-push --for 1h30m
+  hookrun resume
+"""
+RESUME_EXAMPLES = """\b
+Examples:
+  hookrun resume
+  hookrun resume no-force-push
+"""
+
+
+@click.command(name="deny", epilog=DENY_EXAMPLES)
+@click.argument("name")
+@config_option
+@home_option
+def deny_command(name: str, config: str | None, home: str | None) -> None:
+    """Never run the project's hook NAME. That does not count as a failure, and hookrun list shows it."""
+    require_terminal("deny a hook")
+    project = load_project(config, home)
+    for found in project.named(name):
+        project.deny(found)
+        print_line(f"denied {name} ({found.hook.location()}): it never runs; hookrun enable lifts the denial")
+
+
+@click.command(name="disable", epilog=DISABLE_EXAMPLES)
+@click.argument("name")
+@config_option
+@home_option
+def disable_command(name: str, config: str | None, home: str | None) -> None:
+    """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
+    require_terminal("disable a hook")
+    project = load_project(config, home)
+    for found in project.named(name):
+        project.disable(found)
+        print_line(f"disabled {name} ({found.hook.location()}); hookrun enable re-enables it")
+
+
+@click.command(name="enable", epilog=ENABLE_EXAMPLES)
+@click.argument("name")
+@config_option
+@home_option
+def enable_command(name: str, config: str | None, home: str | None) -> None:
+    """Re-enable the project's hook NAME if it is disabled or denied. A denied hook then needs a new approval."""
+    refuse_if_run_by_agent("enable a hook")
+    project = load_project(config, home)
+    for found in project.named(name):
+        was_off = project.enable(found)
+        print_line(f"{name} ({found.hook.location()}) {'is enabled' if was_off else 'was neither disabled nor denied'}")
+
+
+@click.command(name="untrust", epilog=UNTRUST_EXAMPLES)
+@click.argument("what", default=".", metavar="[PATH|DIGEST]")
+@config_option
+@home_option
+def untrust_command(what: str, config: str | None, home: str | None) -> None:
+    """Forget the decisions about the hooks of the project in PATH (default: here), or about one DIGEST."""
+    require_terminal("forget an approval")
+    is_digest = what.startswith(PREFIX)
+    project = load_project(config, home, os.path.abspath("." if is_digest else what))
+    if is_digest:
+        digests, roots = {what}, set()
+    else:
+        digests = {found.digest for found in project.hooks() if found.digest}
+        roots = {os.path.realpath(project.root)}
+    count = project.forget(digests=digests, roots=roots)
+    print_line(f"forgot {_count(count, 'decision')} about {what if what != '.' else project.root}")
+
+
+@click.command(name="pause", epilog=PAUSE_EXAMPLES)
+@click.argument("hook", required=False)
+@click.option("--for", "duration", default="30m", show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
+@config_option
+@home_option
+def pause_command(hook: str | None, duration: str, config: str | None, home: str | None) -> None:
+    """Pause HOOK, or all hooks, temporarily: yours and every project's, but not managed ones.
+
+    Each run that would have included a paused hook says so, and hookrun list shows it.
+    """
+    require_terminal("pause hooks")
+    seconds = _seconds(duration)
+    project = load_project(config, home)
+    if hook is not None:
+        _check_pausable(project, hook)
+    now = time.time()
+    with project.changing() as store:
+        store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
+        store.paused.append({"hook": hook, "begin": now, "until": now + seconds})
+    what = f"hook {hook} is" if hook is not None else "all hooks but managed ones are"
+    print_line(f"{what} paused until {clock(now + seconds)}; hookrun resume ends the pause")
+
+
+def _seconds(duration: str) -> int:
+    seconds = 0
+    if DURATION.fullmatch(duration):
+        seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
+    if not 0 < seconds <= MAX_PAUSE:
+        expected = f"expected up to {MAX_PAUSE // 3600}h, written with s, m or h, such as 30m"
+        raise click.ClickException(f"--for: found {quote(duration)}, {expected}")
+    return seconds
+
+
+def _check_pausable(project: Project, name: str) -> None:
+    hooks = [hook for hook in project.declarations.hooks if hook.name == name]
+    if not hooks:
+        raise unknown_hook(name, project.declarations.hooks)
+    if all(hook.layer == "managed" for hook in hooks):
+        raise click.ClickException(f"hook {quote(name)} is managed: only {hooks[0].source} can switch it off")
+
+
+@click.command(name="resume", epilog=RESUME_EXAMPLES)
+@click.argument("hook", required=False)
+@home_option
+def resume_command(hook: str | None, home: str | None) -> None:
+    """End every pause, or that of HOOK."""
+    with change_store(resolve_home(home), []) as store:
+        before = len(store.paused)
+        store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
+        ended = before - len(store.paused)
+    print_line(f"ended {_count(ended, 'pause')}" if ended else "nothing was paused by that name")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,182 @@
+"""Read what `hookrun explain` is asked about: the event, its contexts, and the configuration that applies to them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun import context as contexts
+from hookrun.agents.base import message_from_context, native_event
+from hookrun.config.config_file import load_file
+from hookrun.config.diagnostics import quote
+from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
+from hookrun.config.load import load_config
+from hookrun.config.schema import CONTEXT_FIELDS
+from hookrun.dry_run import KnownFields
+from hookrun.model import file_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
+
+CANONICAL = frozenset(CONTEXT_FIELDS)
+ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
+"""Fields that tell a canonical context from an agent's message, whatever else is in it."""
+SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
+
+
+class EventQuery:
+    """An event by its canonical name and the contexts to explain it for; `agent` and `message` where an agent fires it.
+
+    `contexts` has one entry for each call in the message; `known` says which of their fields are known. `notes` are
+    doubts about the input.
+    """
+
+    def __init__(self, event: str, agent: Agent | None) -> None:
+        self.event = event
+        self.agent = agent
+        self.message: Message | None = None
+        self.contexts: list[dict[str, object]] = [{}]
+        self.known = KnownFields(only=frozenset({"event", "version"}))
+        self.notes: list[str] = []
+
+    @property
+    def directory(self) -> str | None:
+        """The project's directory by the agent's message; None where it names none that exists."""
+        roots = self.message.roots if self.message is not None else ()
+        return next((root for root in roots if os.path.isabs(root) and os.path.isdir(root)), None)
+
+    def read_context(self, source: str) -> None:
+        """Read a canonical context or an agent's message from a file, `-` being stdin.
+
+        Raises ContextError, UnreadableMessageError, and click.ClickException for a message of another event.
+        """
+        where = "stdin" if source == "-" else source
+        no_deadline = float("inf")
+        data = contexts.from_stdin(no_deadline) if source == "-" else contexts.from_file(source, no_deadline)
+        if self.agent is not None and ONLY_CANONICAL.isdisjoint(data) and not CANONICAL.issuperset(data):
+            self._take_message(self.agent.read(data, native_event(self.agent, self.event)), where)
+            return
+        contexts.check(data, where)
+        self.notes += contexts.suspicious_fields(data, self.event)
+        self.known = KnownFields(but=SET_FOR_AGENTS - set(data))
+        self.contexts = [data]
+        if self.agent is not None:
+            self._make_message(self.agent)
+
+    def build_context(self, tool: str | None, args: Sequence[str]) -> None:
+        """Build a context from `--tool` and `--arg`. Raises click.UsageError."""
+        fields: dict[str, object] = {}
+        known = {"event", "version"}
+        if tool is not None:
+            fields["tool_name"] = tool
+            known.add("tool_name")
+        if args:
+            fields["tool_args"] = dict(map(_parse_argument, args))
+            known |= {"tool_args", "file_path"}
+            fields["file_path"] = file_path({"working_dir": os.getcwd(), **fields})
+        self.contexts = [fields]
+        if self.agent is not None:
+            known |= SET_FOR_AGENTS
+            self._make_message(self.agent)
+        self.known = KnownFields(only=frozenset(known))
+
+    def _take_message(self, message: Message, where: str) -> None:
+        calls = [call.fields for call in message.calls if (call.event or message.native) == self.event]
+        if not calls:
+            events = ", ".join(dict.fromkeys(call.event or message.native for call in message.calls))
+            found = f"the message is one of {events}" if events else f"the message ({message.native}) fires nothing"
+            raise click.ClickException(f"{where}: {found}, expected {self.event}")
+        self.message, self.contexts, self.known = message, calls, KnownFields()
+
+    def _make_message(self, agent: Agent) -> None:
+        """Make the message in which the agent would send the canonical context."""
+        self.message = message_from_context(agent, self.event, self.contexts[0])
+        self.contexts = [call.fields for call in self.message.calls]
+
+
+def _parse_argument(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.removesuffix(":"):
+        example = 'such as --arg "command=git push"'
+        raise click.UsageError(f"--arg {quote(text)}: expected NAME=TEXT or NAME:=JSON, {example}")
+    if not name.endswith(":"):
+        return name, value
+    try:
+        return name[:-1], json.loads(value)
+    except ValueError as error:
+        raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON ({error})") from None
+
+
+class ConfigSources:
+    """The configuration in force in a directory, and why a hook may be missing from it.
+
+    `project` is the project's root. `claude` is the directory of the user's Claude Code settings, as `find` takes it.
+    """
+
+    def __init__(self, cwd: str, home: str, config: str | None = None, *, claude: str | None = None) -> None:
+        self.cwd = cwd
+        self.config = config
+        named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
+        self._found = find(cwd, home, config=named, claude=claude)
+        self._examined = load_config(self._found)
+        self.declarations = self._examined.declarations
+        self.project = self.declarations.root or self._found.repository or cwd
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Layer and path of each file that is effective."""
+        return [(file.layer, file.path) for file in self._examined.files if file.is_effective]
+
+    def other_hooks(self, event: str) -> dict[str, list[str]]:
+        """Return the names of the hooks of every other event."""
+        others: dict[str, list[str]] = {}
+        for hook in self.declarations.hooks:
+            for each in hook.events:
+                if each != event:
+                    others.setdefault(each, []).append(hook.name)
+        return others
+
+    def why_no_hooks(self, event: str) -> str:
+        """Return why no hook is declared for an event here."""
+        problems = self.declarations.problems
+        if problems:
+            return problems[0]
+        effective = {path for _, path in self.files}
+        ignored = next((str(each) for each in self._examined.problems if each.path not in effective), None)
+        if ignored is not None and not effective:
+            return ignored
+        also = f"; {ignored}" if ignored is not None else self._overlooked()
+        if not effective:
+            root = self._found.repository
+            searched = f" or above it up to {root}" if root else " (no git repository: no directory above it counts)"
+            return f"there is no declaration file in {self.cwd}{searched}{also}"
+        others = ", ".join(f"{each} ({', '.join(names)})" for each, names in self.other_hooks(event).items())
+        there = f"hooks are declared for {others}" if others else "no hook is declared at all"
+        return f"none is declared for it in {', '.join(path for _, path in self.files)}; {there}{also}"
+
+    def _overlooked(self) -> str:
+        """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
+        if self.config is not None:
+            return ""
+        for layer, path, _ in self._found.files:
+            if (
+                layer in ("project", "local")
+                and path not in self.declarations.files
+                and load_file(path, layer).has_hooks
+            ):
+                return f"; {path} has hooks, but the file in {self.declarations.root} is nearer and counts alone"
+        top = self._found.repository or self.cwd
+        while top != "/":
+            top = os.path.dirname(top)
+            for name in (*PROJECT_FILES, LOCAL_FILE):
+                path = os.path.join(top, name)
+                if os.path.isfile(path) and load_file(path, "project").has_hooks:
+                    within = f"the repository {self._found.repository}" if self._found.repository else "a repository"
+                    return f"; {path} has hooks, but it lies outside of {within}, where nothing is looked for"
+        return ""

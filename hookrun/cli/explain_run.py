@@ -1,0 +1,200 @@
+"""Run the hooks for `hookrun explain --run` as `hookrun fire` does, audit included, and show their results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun.agents.reply import DEGRADATIONS
+from hookrun.cli.common import BOLD, ERROR, WARNING
+from hookrun.explain import arguments, explain, runs_in_background, shown_lines, was_started
+from hookrun.fire.agent import AgentFire
+from hookrun.fire.command import FireOptions
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.agents.base import Message
+    from hookrun.cli.common import Line
+    from hookrun.cli.explain import Explanation
+    from hookrun.model import Hook, HookResult, Outcome, Verdict
+
+
+class ExplainRun:
+    """The results of the runs, one for each call; `inputs` is what each hook read, by the id of its outcome.
+
+    `stdout` and `status` are what the agent got, `degraded` the names of what it does not support. `interrupted` is the
+    signal that ended the runs, 0 for none.
+    """
+
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = explanation
+        self.fires: list[tuple[EventFire, Verdict]] = []
+        self.inputs: dict[int, bytes] = {}
+        self.stdout = b""
+        self.status = 0
+        self.degraded: list[str] = []
+        self.problems: list[str] = []
+        self.interrupted = 0
+
+    def watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
+        """Record what each hook read."""
+        for (_, stdin), outcome in zip(jobs, outcomes, strict=True):
+            self.inputs[id(outcome)] = stdin
+
+    def add_problems(self, invocation: FireInvocation) -> None:
+        """Add what is wrong apart from the hooks."""
+        self.problems += [*invocation.problems, *invocation.warnings]
+        self.interrupted = invocation.interrupted
+        if self.interrupted:
+            self.problems.append(f"interrupted by signal {self.interrupted}: every hook was ended")
+
+    def summary_line(self) -> str | None:
+        """Return the results in one line; None where no hook ran."""
+        if not any(fire.chain is not None and fire.chain.runs for fire, _ in self.fires):
+            return None
+        return "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
+
+    def insert_into(self, lines: list[Line]) -> list[Line]:
+        """Return the lines of the explanation with the results before them, or after them where no hook ran."""
+        first = self.summary_line()
+        problems: list[Line] = [(f"  trouble: {each}", ERROR) for each in self.problems]
+        if first is None:
+            return [*lines, *problems, *self._answer_lines()]
+        results = [line for fire, verdict in self.fires for line in explain(fire, verdict, self.inputs)]
+        return [(first, BOLD), *problems, *results, *self._answer_lines(), ("  expected:", BOLD), *lines[1:]]
+
+    def _answer_lines(self) -> Iterator[Line]:
+        agent = self.explanation.query.agent
+        if agent is None:
+            return
+        for name in self.degraded:
+            yield f"  degraded: {name}: {DEGRADATIONS[name]}", WARNING
+        yield f"  told to {agent.DISPLAY_NAME}, with exit status {self.status}:", BOLD
+        for line in shown_lines(self.stdout) or ["nothing"]:
+            yield f"    {line}", ""
+
+    def json(self) -> dict[str, object]:
+        """Return the results as a JSON object."""
+        for_agent = self.explanation.query.agent is not None
+        return {
+            "fires": [self._fire_to_json(fire, verdict) for fire, verdict in self.fires],
+            "told": self.stdout.decode() if for_agent else None,
+            "exit": self.status if for_agent else None,
+            "degraded": self.degraded,
+            "problems": self.problems,
+        }
+
+    def _fire_to_json(self, fire: EventFire, verdict: Verdict) -> dict[str, object]:
+        before, after = arguments(fire)
+        return {
+            "event": fire.event,
+            "request_id": fire.request_id,
+            "verdict": verdict.to_dict(),
+            "arguments": {"before": before, "after": after},
+            "hooks": [self._run_to_json(run) for run in (fire.chain.runs if fire.chain is not None else ())],
+        }
+
+    def _run_to_json(self, run: HookResult) -> dict[str, object]:
+        return {
+            **run.summary(),
+            "background": runs_in_background(run),
+            "input": self.inputs.get(id(run.outcome), b"").decode("utf-8", "replace"),
+            "output": run.outcome.stdout.decode("utf-8", "replace"),
+            "stderr": run.outcome.stderr.decode("utf-8", "replace"),
+            "exit": run.outcome.exit_code,
+            "detail": run.failure.detail if run.failure is not None else None,
+            "verdict": run.verdict.to_dict(),
+            "changed": run.changed,
+            "notes": run.notes,
+        }
+
+
+def run(explanation: Explanation) -> ExplainRun:
+    """Run the hooks that apply and return the results. Raises FireError."""
+    result = ExplainRun(explanation)
+    if explanation.query.agent is None:
+        _run_for_user(result)
+    else:
+        _RecordedAgentFire(result).run()
+    return result
+
+
+def _run_for_user(result: ExplainRun) -> None:
+    explanation = result.explanation
+    invocation = FireInvocation(explanation.home)
+    if invocation.disabled:
+        result.problems.append("HOOKRUN=0: every hook is switched off")
+        return
+    invocation.on_outcomes = result.watch
+    invocation.load(explanation.sources.cwd, explanation.config)
+    for fields in explanation.query.contexts:
+        fire = EventFire(invocation, explanation.query.event)
+        verdict = fire.run(fields)
+        result.fires.append((fire, verdict))
+        invocation.write_audit(fire.records(verdict))
+        if invocation.interrupted:
+            break
+    result.add_problems(invocation)
+
+
+class _RecordedAgentFire(AgentFire):
+    """Handles the query's message as `hookrun fire --agent` would, and records the answer instead of printing it."""
+
+    def __init__(self, result: ExplainRun) -> None:
+        explanation = result.explanation
+        query = explanation.query
+        if query.agent is None or query.message is None:
+            raise FireError("there is no agent's message to answer")
+        options = FireOptions()
+        options.event, options.agent = query.event, query.agent.NAME
+        options.config, options.home = explanation.config, explanation.home
+        super().__init__(query.agent, options, "")
+        self._result = result
+        self._given = query.message
+
+    def run(self) -> int:
+        result = self._result
+        result.status = super().run()
+        result.fires = self.fires
+        result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
+        result.problems += self.trouble
+        if self.invocation is not None:
+            result.add_problems(self.invocation)
+        return result.status
+
+    def _read(self, invocation: FireInvocation) -> Message:
+        invocation.on_outcomes = self._result.watch
+        return self._given
+
+    def _print(self, stdout: bytes) -> str | None:
+        self._result.stdout = stdout
+        return None
+
+    def _start(self) -> str | None:
+        return self._result.explanation.sources.cwd
+
+
+def _summary(fire: EventFire, verdict: Verdict) -> str:
+    chain = fire.chain
+    if chain is None:
+        return f"{fire.event}: {verdict.action}; no hook ran"
+    if fire.invocation.interrupted:
+        return f"{fire.event}: interrupted by signal {fire.invocation.interrupted}: every hook was ended"
+    by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
+    parts = [f"{verdict.action}{by}{f' ({verdict.message})' if verdict.message else ''}"]
+    ran = list(dict.fromkeys(run.name for run in chain.runs if was_started(run)))
+    background = list(dict.fromkeys(run.name for run in chain.runs if runs_in_background(run)))
+    if ran or not background:
+        parts.append(f"ran: {', '.join(ran)}" if ran else "no hook ran")
+    if background:
+        parts.append(f"started in the background: {', '.join(background)}")
+    parts += [
+        f"{run.name} failed ({run.failure.kind}: {run.failure.detail})"
+        for run in chain.runs
+        if run.failure is not None and run.failure.detail not in (verdict.message or "")
+    ]
+    if fire.candidates is not None:
+        skipped = [(index, step) for index, step in sorted(chain.became.items()) if step.startswith("not run")]
+        parts += [f"{fire.candidates.hook(index).name} {step}" for index, step in skipped]
+    return f"{fire.event}: {'; '.join(parts)}"

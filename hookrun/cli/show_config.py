@@ -1,0 +1,317 @@
+"""Show the configuration in force: `hookrun list`, `hookrun dump` with the origin of each value, `hookrun schema`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli.common import (
+    BOLD,
+    DIM,
+    ERROR,
+    FAILED,
+    aligned,
+    config_options,
+    load_project,
+    print_json,
+    print_line,
+    print_lines,
+    print_rich_table,
+    read_config,
+    warn,
+)
+from hookrun.config import origins
+from hookrun.config.json_schema import schema
+from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
+from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.events import resolve_event
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.text import escape
+from hookrun.trust.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.cli.common import Line
+    from hookrun.config.load import LoadedConfig
+    from hookrun.model import Hook
+    from hookrun.trust.project import Project
+
+    Decisions = dict[int, dict[str, str]]
+    """By the id of a hook: its state of `trust`, and until when it is `paused`."""
+    Dumped = list[tuple[Hook, list[Value]]]
+
+LIST_EXAMPLES = """\b
+Examples:
+  hookrun list
+  hookrun list --event PreToolUse --json
+"""
+DUMP_EXAMPLES = """\b
+Examples:
+  hookrun dump
+  hookrun dump --yaml > all.yaml
+  hookrun dump --config ci/hooks.yaml --json
+
+Exit status: 0 every file could be read, 1 one could not.
+"""
+SCHEMA_EXAMPLES = """\b
+Examples:
+  hookrun schema > hookrun.schema.json
+  then, at the top of coder.json: "$schema": "./hookrun.schema.json"
+"""
+COLUMNS = ("NAME", "EVENT", "LAYER", "MATCHER", "RUNS", "TIMEOUT", "PRIORITY", "ON_FAILURE", "FLAGS", "WHERE")
+FLAGS = ("parallel", "always", "exclusive", "background")
+TRUST_FLAGS = {"new": "not approved", "changed": "not approved: changed"}
+"""States of trust that are worded differently among the flags."""
+MAX_COMMAND = 60
+"""Characters of a command that the table shows."""
+
+MASK = "***"
+USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
+VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
+PLACEHOLDERS = 0xE000
+"""The first of the private-use characters that stand for variables while credentials are looked for."""
+
+STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
+
+# --- hookrun list
+
+
+@click.command(name="list", epilog=LIST_EXAMPLES)
+@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@config_options
+@click.pass_context
+def list_command(ctx: click.Context, event: str | None, config: str | None, home: str | None, *, as_json: bool) -> None:
+    """List every hook in force here, in the order in which they run. Runs nothing."""
+    project = load_project(config, home)
+    declarations = project.declarations
+    hooks = declarations.hooks
+    if event is not None:
+        name = resolve_event(event, declarations.events)
+        hooks = [hook for hook in hooks if name in hook.events]
+    problems = [*declarations.problems]
+    decisions: Decisions = {}
+    try:
+        decisions = {id(hook): _decisions(hook, project) for hook in hooks}
+    except StoreError as error:
+        problems.append(str(error))
+    if as_json:
+        undecided = {"trust": None, "paused": None}
+        report = {
+            "root": declarations.root,
+            "files": declarations.files,
+            "events": declarations.events,
+            "settings": declarations.settings,
+            "problems": declarations.problems,
+            "hooks": [{**to_json(hook), **undecided, **decisions.get(id(hook), {})} for hook in hooks],
+        }
+        print_json(report)
+    elif not hooks:
+        print_line(f"no hooks are declared here{f' for {event}' if event else ''}")
+    else:
+        _print_table(hooks, [_row(hook, decisions.get(id(hook), {})) for hook in hooks])
+    for problem in [*problems, *(hook.error for hook in hooks if as_json and hook.error is not None)]:
+        warn(problem)
+    ctx.exit(FAILED if problems else 0)
+
+
+def _decisions(hook: Hook, project: Project) -> dict[str, str]:
+    decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
+    paused = project.paused_until(hook)
+    return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
+
+
+def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
+    """Return a cell for each of COLUMNS."""
+    safe = without_credentials(hook.target)
+    runs = safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
+    flags = [] if hook.mode == "enforce" else [hook.mode]
+    flags += [flag for flag in FLAGS if getattr(hook, flag)]
+    flags += [TRUST_FLAGS.get(state, state) for state in decisions.values()]
+    return [
+        hook.name,
+        ", ".join(hook.events),
+        hook.layer,
+        _matcher(hook),
+        runs if len(runs) <= MAX_COMMAND else runs[: MAX_COMMAND - 3] + "...",
+        f"{hook.timeout:g} s",
+        str(hook.priority),
+        hook.on_failure,
+        ", ".join(flags) or "-",
+        hook.location(),
+    ]
+
+
+def _matcher(hook: Hook) -> str:
+    """Return what selects the hook by its tool, as it is declared."""
+    if hook.claude is None:
+        return "|".join(hook.matcher) if hook.matcher is not None else "any"
+    rule = hook.claude.get("if")
+    return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
+
+
+def _print_table(hooks: list[Hook], rows: list[list[str]]) -> None:
+    if sys.stdout.isatty():
+        print_rich_table(COLUMNS, rows, styles=[ERROR if hook.error is not None else "" for hook in hooks])
+        print_lines((f"{hook.name}: {hook.error}", ERROR) for hook in hooks if hook.error is not None)
+        return
+    heading, *lines = aligned([COLUMNS, *rows])
+    click.echo(heading)
+    for hook, line in zip(hooks, lines, strict=True):
+        click.echo(line)
+        if hook.error is not None:
+            click.echo(f"  error: {escape(hook.error)}")
+
+
+def to_json(hook: Hook) -> dict[str, object]:
+    """Return all fields of a hook, with header values and what looks like a credential masked."""
+    data = hook.to_dict()
+    if hook.headers is not None:
+        data["headers"] = dict.fromkeys(hook.headers, MASK)
+    if hook.env is not None:
+        data["env"] = {
+            name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else without_credentials(value)
+            for name, value in hook.env.items()
+        }
+    before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
+    after = json.dumps(data["target"])
+    for name, words in (("look", hook.look), ("words", hook.words)):
+        data[name] = [MASK if each in before and each not in after else without_credentials(each) for each in words]
+    return data
+
+
+def without_credentials(value: object) -> object:
+    """Return what a hook runs, with what looks like a credential masked; names of variables stay."""
+    if not isinstance(value, str):
+        return list(map(without_credentials, value)) if isinstance(value, (list, tuple)) else value
+    names = VARIABLE.findall(value)
+    for number, name in enumerate(names):
+        value = value.replace(name, chr(PLACEHOLDERS + number), 1)
+    value = redact(USER_INFO.sub(f"{MASK}@", value)).replace(HIDDEN, MASK)
+    for number, name in enumerate(names):
+        value = value.replace(chr(PLACEHOLDERS + number), name)
+    return value
+
+
+# --- hookrun dump
+
+
+@click.command(name="dump", epilog=DUMP_EXAMPLES)
+@click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
+@config_options
+@click.pass_context
+def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+    """Show the merged configuration: every value and where it comes from. Runs nothing.
+
+    A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
+    in. What looks like a credential is masked.
+    """
+    if as_yaml and as_json:
+        raise click.UsageError("--yaml and --json are two formats; leave one out.")
+    examined = read_config(config, home)
+    hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
+    if as_json:
+        print_json(_dump_to_json(examined, hooks))
+    else:
+        print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
+    errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
+    for problem in [*examined.declarations.problems, *errors]:
+        warn(problem)
+    ctx.exit(FAILED if examined.declarations.problems else 0)
+
+
+def _masked(hook: Hook, values: list[Value]) -> list[Value]:
+    safe = to_json(hook)
+    safe.update(dict.fromkeys(KINDS, safe["target"]), event=safe["events"])
+    return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
+
+
+def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
+    return {
+        "root": examined.declarations.root,
+        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
+        "problems": examined.declarations.problems,
+        "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
+        "hooks": [
+            {
+                "layer": hook.layer,
+                "error": hook.error,
+                "fields": {each.name: _value_to_json(each) for each in values},
+            }
+            for hook, values in hooks
+        ],
+    }
+
+
+def _value_to_json(each: Value) -> dict[str, object]:
+    return {"value": each.value, "from": each.origin, "path": each.path, "line": each.line}
+
+
+def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
+    settings = origins.settings(examined)
+    every = [*settings, *(each for _, values in hooks for each in values)]
+    name_width = max((len(each.name) for each in every), default=0)
+    value_width = min(max((len(_text(each.value)) for each in every), default=0), 60)
+    yield "settings", BOLD
+    for hook, values in [(None, settings), *hooks]:
+        if hook is not None:
+            yield "", ""
+            yield f"{hook.name} ({hook.layer})", BOLD
+        for each in values:
+            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {each.where}"
+            yield line, STYLES.get(each.origin, "")
+        if hook is not None and hook.error is not None:
+            yield f"  error: {hook.error}", ERROR
+
+
+def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
+    """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
+    settings = [each for each in origins.settings(examined) if each.origin == OWN]
+    for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:
+        yield f"# {name} is carried out already", DIM
+    yield from _yaml_settings([each for each in settings if each.name not in ("include", "include_claude")])
+    yield f"hooks:{'' if hooks else ' []'}", BOLD
+    for hook, values in hooks:
+        yield f"  # {hook.layer}", DIM
+        for number, each in enumerate(values):
+            line = f"  {'  ' if number else '- '}{each.name}: {_text(each.value)}  # {each.where}"
+            yield line, STYLES.get(each.origin, "")
+        if hook.error is not None:
+            yield f"    # error: {hook.error}", ERROR
+
+
+def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
+    """Yield the settings; where several files have one, lists add up, and of other values the last counts.
+
+    Those that only managed and user files may have are comments: a project's file may not have them.
+    """
+    for each in (each for each in settings if each.name in TRUSTED_SETTINGS):
+        yield f"# hookrun.{each.name} of your own declarations: {_text(each.value)}  ({each.where})", DIM
+    settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
+    if settings:
+        yield "hookrun:", BOLD
+    for name in dict.fromkeys(each.name for each in settings):
+        same = [each for each in settings if each.name == name]
+        value: object = same[-1].value
+        if all(isinstance(each.value, list) for each in same):
+            value = list(dict.fromkeys(item for each in same if isinstance(each.value, list) for item in each.value))
+        yield f"  {name}: {_text(value)}  # {', '.join(each.where for each in same)}", ""
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- hookrun schema
+
+
+@click.command(name="schema", epilog=SCHEMA_EXAMPLES)
+@click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
+def schema_command(*, as_json: bool) -> None:
+    """Print the JSON Schema (draft 2020-12) of coder.json and hookrun.yaml."""
+    click.echo(json.dumps(schema(), indent=None if as_json else 2))

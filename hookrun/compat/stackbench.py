@@ -1,0 +1,407 @@
+"""StackBench's names for its agents' hooks and logs, and the JSON schemas of what its agents write.
+
+Required members are those of the agents' published schema definitions; other members are allowed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections import Counter
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from tempfile import mkstemp
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar
+
+from hookrun.observe.database import register_observers
+from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
+from hookrun.recipes.validate_json import Rule, ValidateJSON
+from hookrun.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Self
+
+    from hookrun import Bundle, Context, Engine
+
+    Schema = dict[str, object]
+    Directory = str | os.PathLike[str] | None
+    Factory = Callable[[Directory], Iterable[Bundle]]
+
+PRIORITY = 1000
+"""Last: the call is logged with the changes of earlier hooks."""
+ERRORS = frozenset({"ERROR", "CRITICAL"})
+"""Levels of messages that count as errors."""
+
+TEXT: Schema = {"type": "string"}
+NAME: Schema = {"type": "string", "minLength": 1}
+MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+MAYBE_NUMBER: Schema = {"type": ["number", "null"], "minimum": 0}
+YES_OR_NO: Schema = {"type": "boolean"}
+OBJECT: Schema = {"type": "object"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+LIST: Schema = {"type": "array"}
+
+
+def _object(title: str, required: Schema, **optional: Schema) -> Schema:
+    """Return the schema of an object with required and optional members."""
+    return {"title": title, "type": "object", "required": list(required), "properties": {**required, **optional}}
+
+
+def _list_of(item: Schema) -> Schema:
+    return {"type": "array", "items": item}
+
+
+SIGNATURE = _object(
+    "Signature",
+    {
+        "library": TEXT,
+        "function": NAME,
+        "params": LIST,
+        "param_types": OBJECT,
+        "defaults": OBJECT,
+        "imports": MAYBE_TEXT,
+        "line": COUNT,
+        "context": TEXT,
+    },
+    method_chain=MAYBE_TEXT,
+    raw_code=MAYBE_TEXT,
+)
+EXAMPLE = _object(
+    "Example",
+    {
+        "library": TEXT,
+        "language": TEXT,
+        "code": TEXT,
+        "has_main": YES_OR_NO,
+        "is_executable": YES_OR_NO,
+        "line": COUNT,
+        "context": TEXT,
+        "dependencies": TEXTS,
+    },
+    imports=MAYBE_TEXT,
+)
+DOCUMENT_ANALYSIS = _object(
+    "DocumentAnalysis",
+    {
+        "page": NAME,
+        "library": NAME,
+        "language": NAME,
+        "signatures": _list_of(SIGNATURE),
+        "examples": _list_of(EXAMPLE),
+        "processed_at": NAME,
+        "total_signatures": COUNT,
+        "total_examples": COUNT,
+        "warnings": TEXTS,
+    },
+    version=MAYBE_TEXT,
+    processing_time_ms=MAYBE_NUMBER,
+)
+EXTRACTION_SUMMARY = _object(
+    "ExtractionSummary",
+    {"total_documents": COUNT, "total_signatures": COUNT, "total_examples": COUNT},
+    processed=COUNT,
+    timestamp=TEXT,
+    extraction_duration_seconds=MAYBE_NUMBER,
+    documents=_list_of(OBJECT),
+)
+VALIDATION_OUTPUT = _object(
+    "ValidationOutput",
+    {
+        "validation_id": NAME,
+        "validated_at": NAME,
+        "source_file": TEXT,
+        "library": TEXT,
+        "version": MAYBE_TEXT,
+        "language": TEXT,
+        "summary": _object(
+            "Summary",
+            {
+                "total_signatures_checked": COUNT,
+                "valid": COUNT,
+                "invalid": COUNT,
+                "not_found": COUNT,
+                "accuracy_score": {"type": "number", "minimum": 0},
+            },
+        ),
+        "validations": _list_of(
+            _object(
+                "Validation",
+                {
+                    "signature_id": NAME,
+                    "function": NAME,
+                    "library": TEXT,
+                    "status": NAME,
+                    "documented": OBJECT,
+                    "issues": LIST,
+                },
+                actual={"type": ["object", "null"]},
+            )
+        ),
+        "environment": OBJECT,
+        "processing": OBJECT,
+        "warnings": TEXTS,
+    },
+)
+
+
+def extraction_rules() -> list[Rule]:
+    """Return the rules for an extraction agent: `*_analysis.json`, `extraction_summary.json`.
+
+    Raises ImportError if `jsonschema` is not installed.
+    """
+    return [Rule("*_analysis.json", DOCUMENT_ANALYSIS), Rule("extraction_summary.json", EXTRACTION_SUMMARY)]
+
+
+def validation_rules() -> list[Rule]:
+    """Return the rule for an agent that checks signatures or examples: `*_validation.json`.
+
+    Raises ImportError if `jsonschema` is not installed.
+    """
+    return [Rule("*_validation.json", VALIDATION_OUTPUT)]
+
+
+class AgentLog:
+    """Logs what an agent does: `pre_tool_use`, `post_tool_use` and `post_tool_failure`, refused calls included.
+
+    A call is a line of JSON in `tools_log_file` when it is requested (`"event_type": "pre_tool"`: `timestamp`,
+    `tool_name`, `tool_input`, `tool_use_id`) and another when it is finished (`"post_tool"`: `tool_output` and `error`
+    as well). A blocked call has only the first. Each line is one append: threads and processes can share a file. Files
+    are private (0600); missing directories are created.
+
+    A log that cannot be written never stops the agent: its hook fails, which the result and the audit report.
+
+    Args:
+        log_file: For people: `log_message` writes to it.
+        tools_log_file: For programs: JSON Lines.
+        redact: Whether credentials are removed, from both.
+        max_value: Characters of one value (`tool_output`, an argument); a longer one is cut, and ends with its length.
+        name: The name of the hooks in the engine. A second log in one engine adds its file to the name.
+    """
+
+    def __init__(
+        self,
+        log_file: str | os.PathLike[str],
+        tools_log_file: str | os.PathLike[str],
+        *,
+        redact: bool = True,
+        max_value: int = MAX_VALUE,
+        name: str = "agent-log",
+    ) -> None:
+        self.log_file = os.path.abspath(log_file)
+        self.tools_log_file = os.path.abspath(tools_log_file)
+        self.name = name
+        self._sanitizer = LogSanitizer(max_value, redact=redact)
+        self._started = _now()
+        self._lock = Lock()
+        self._tools: Counter[str] = Counter()
+        self._messages = 0
+        self._errors = 0
+
+    @classmethod
+    def for_document(
+        cls, directory: str | os.PathLike[str], document: str, *, redact: bool = True, name: str | None = None
+    ) -> Self:
+        """Return the log of one document: `<document>_agent.log` and `<document>_tools.jsonl` in the directory.
+
+        Its hooks are called `agent-log-<document>` unless `name` is given.
+
+        Raises ValueError if the document's name is not a file name.
+        """
+        if document in ("", ".", "..") or any(char in document for char in "/\\\0"):
+            raise ValueError(f"the document is called {document!r}, expected a name without a directory")
+        stem = os.path.join(directory, document)
+        return cls(f"{stem}_agent.log", f"{stem}_tools.jsonl", redact=redact, name=name or f"agent-log-{document}")
+
+    def register(self, engine: Engine) -> None:
+        """Register for tool calls, after all other hooks and whatever they decide."""
+        register_observers(
+            engine,
+            self.tools_log_file,
+            {
+                f"{self.name}-pre_tool_use": ("pre_tool_use", self.before),
+                f"{self.name}-post_tool_use": ("post_tool_use", self.after),
+                f"{self.name}-post_tool_failure": ("post_tool_failure", self.after),
+            },
+            priority=PRIORITY,
+            thread=False,
+            description=f"log tool calls to {self.tools_log_file}",
+        )
+
+    def before(self, ctx: Context) -> None:
+        """Log that a tool is about to run, or was blocked. Raises OSError."""
+        self.log_tool_call(_entry("pre_tool", ctx))
+
+    def after(self, ctx: Context) -> None:
+        """Log what a tool returned, or why it failed. Raises OSError."""
+        self.log_tool_call(
+            {
+                **_entry("post_tool", ctx),
+                "tool_output": ctx.get("tool_result_output"),
+                "error": ctx.get("tool_result_error"),
+            }
+        )
+
+    def log_message(self, message: str, level: str = "INFO") -> None:
+        """Append a line with time and level to the log for people; DEBUG, INFO, WARNING, ERROR, CRITICAL or any word.
+
+        Line ends and control characters are escaped: no message can look like two. Raises OSError.
+        """
+        level = escape(level).upper()
+        with self._lock:
+            self._messages += 1
+            self._errors += level in ERRORS
+        append_line(self.log_file, f"{_now()} [{level}] {escape(self._sanitizer.text(message))}\n")
+
+    def log_tool_call(self, entry: Mapping[str, object]) -> None:
+        """Append an entry to the log of tool calls, with a `timestamp` if it has none. Raises OSError.
+
+        Values that are not JSON are logged as text. A `pre_tool` entry counts as a call, any with an `error` as an
+        error.
+        """
+        with self._lock:
+            if entry.get("event_type") == "pre_tool":
+                self._tools[str(entry.get("tool_name"))] += 1
+            self._errors += bool(entry.get("error"))
+        append_entry(self.tools_log_file, {"timestamp": _now(), **entry}, self._sanitizer)
+
+    def get_stats(self) -> dict[str, object]:
+        """Return the counts of this object: `tool_calls`, `tools` (name -> calls), `messages`, `errors`."""
+        with self._lock:
+            return {
+                "tool_calls": self._tools.total(),
+                "tools": dict(sorted(self._tools.items())),
+                "messages": self._messages,
+                "errors": self._errors,
+            }
+
+    def write_summary(self, path: str | os.PathLike[str]) -> None:
+        """Add the statistics of this log to a `summary.json`, beside those of other logs.
+
+        The file is an object with `documents` (name -> statistics, files and times); this log's name is that of its
+        `log_file` without `_agent.log`. It is replaced atomically, by one writer at a time.
+
+        Raises:
+            OSError: It cannot be written.
+            ValueError: The existing file is not such a summary; it is not changed.
+        """
+        path = os.path.abspath(path)
+        directory = os.path.dirname(path)
+        os.makedirs(directory, exist_ok=True)
+        name = os.path.basename(self.log_file).removesuffix(".log").removesuffix("_agent")
+        with _locked(directory):
+            documents = _documents(path)
+            documents[name] = {
+                **self.get_stats(),
+                "log_file": self.log_file,
+                "tools_log_file": self.tools_log_file,
+                "started_at": self._started,
+                "written_at": _now(),
+            }
+            _replace(path, json.dumps({"documents": documents}, indent=2) + "\n")
+
+
+def _entry(event_type: str, ctx: Context) -> dict[str, object]:
+    return {
+        "timestamp": ctx.timestamp or _now(),
+        "event_type": event_type,
+        "tool_name": ctx.tool_name,
+        "tool_input": ctx.get("tool_args"),
+        "tool_use_id": ctx.tool_use_id,
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@contextmanager
+def _locked(directory: str) -> Iterator[None]:
+    """Lock the directory: one writer of its summary at a time."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _documents(path: str) -> dict[str, object]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            summary = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise ValueError(f"{path} is there already and is not JSON: {error}") from error
+    documents = summary.get("documents") if isinstance(summary, dict) else None
+    if not isinstance(documents, dict):
+        raise ValueError(f"{path} is there already and has no object `documents`")  # noqa: TRY004
+    return documents
+
+
+def _replace(path: str, text: str) -> None:
+    fd, temporary = mkstemp(dir=os.path.dirname(path), prefix=".summary-")
+    try:
+        with open(fd, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _validation(agent_type: str, rules: Callable[[], list[Rule]]) -> Factory:
+    return lambda output_dir: [ValidateJSON(rules(), output_dir, name=f"validate-json-{agent_type}")]
+
+
+class AgentHooks:
+    """The bundles of one agent, in order; itself a bundle: `engine.use(AgentHooks.create("extraction", log))`.
+
+    `AgentHooks.types` maps a type's name to a function that takes the output directory (or None) and returns the
+    bundles of such an agent. A program adds its own with `define`.
+
+    >>> AgentHooks.define("reviewer", lambda output_dir: [])
+    >>> AgentHooks.create("reviewer").bundles
+    ()
+    >>> AgentHooks.create("poet")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown agent type 'poet', expected one of api_validation, code_validation, extraction, reviewer
+    >>> del AgentHooks.types["reviewer"]
+    """
+
+    types: ClassVar[dict[str, Factory]] = {
+        "extraction": _validation("extraction", extraction_rules),
+        "api_validation": _validation("api_validation", validation_rules),
+        "code_validation": _validation("code_validation", validation_rules),
+    }
+
+    def __init__(self, *bundles: Bundle) -> None:
+        self.bundles = bundles
+
+    @classmethod
+    def define(cls, name: str, factory: Factory) -> None:
+        """Add or replace a type of agent."""
+        cls.types[name] = factory
+
+    @classmethod
+    def create(cls, agent_type: str, log: AgentLog | None = None, output_dir: Directory = None) -> AgentHooks:
+        """Return the hooks of an agent of this type: its validation, then the log, which sees blocked calls too.
+
+        `output_dir` is where its files belong. Raises ValueError for an unknown type, ImportError if its validation
+        needs a package that is not installed.
+        """
+        factory = cls.types.get(agent_type)
+        if factory is None:
+            raise ValueError(f"unknown agent type {agent_type!r}, expected one of {', '.join(sorted(cls.types))}")
+        bundles = list(factory(output_dir))
+        return cls(*bundles, log) if log is not None else cls(*bundles)
+
+    def register(self, engine: Engine) -> None:
+        """Register the handlers of every bundle, in order."""
+        for bundle in self.bundles:
+            bundle.register(engine)

@@ -1,0 +1,273 @@
+"""Predict which hooks an event would run, using the same checks as a real run, without running anything."""
+
+from __future__ import annotations
+
+import os
+import sys
+from errno import ENOEXEC
+from importlib.machinery import PathFinder
+
+from hookrun.agents import AGENTS, load
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
+from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.globs import glob
+from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
+from hookrun.process.prepare import expand, prepare, resolve
+from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
+from hookrun.text import closest
+from hookrun.trust.approvals import Approvals
+from hookrun.verdicts import apply_policies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrun.process.prepare import Environment, HookEnvironment
+    from hookrun.trust.approvals import UserDecisions
+
+RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
+"""The states of a prediction; with DEPENDS the hook runs if fields that are not known match."""
+
+MAX_KEYS = 6
+"""Keys of an object that a hint lists."""
+
+
+class KnownFields:
+    """Which fields of a context are known: all `but` these, or `only` these."""
+
+    __slots__ = ("_but", "_only")
+
+    def __init__(self, *, but: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> None:
+        self._but = but
+        self._only = only
+
+    def __contains__(self, path: str) -> bool:
+        field = path.partition(".")[0]
+        return field not in self._but if self._only is None else field in self._only
+
+
+class Prediction:
+    """What would happen to one hook.
+
+    `why` is the cause of the state, `depends` lists what is not known, `failure` is how the hook would fail. `trust` is
+    the user's decision about a hook of the project; it is empty for other hooks and where no approval is needed.
+    """
+
+    __slots__ = ("depends", "failure", "hook", "state", "trust", "why")
+
+    def __init__(self, hook: Hook) -> None:
+        self.hook = hook
+        self.state = RUNS
+        self.why = ""
+        self.depends: list[str] = []
+        self.failure: Failure | None = None
+        self.trust = ""
+
+
+class DryRun:
+    """Predicts a run with its `trust` and `around`; `off` returns another reason why a hook is switched off."""
+
+    def __init__(self, trust: UserDecisions, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
+        self._trust = trust
+        self._around = around
+        self._off = off
+
+    def predict(self, hooks: Sequence[Hook], context: Mapping[str, object], known: KnownFields) -> list[Prediction]:
+        """Return the predictions for the hooks of the context's event, in running order."""
+        predictions = [self._predict(hook, context, known) for hook in hooks]
+        _mark_unreached(predictions)
+        return predictions
+
+    def _predict(self, hook: Hook, context: Mapping[str, object], known: KnownFields) -> Prediction:
+        prediction = Prediction(hook)
+        refused = self._trust.before(hook)
+        off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
+        if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
+            prediction.trust = _trust_state(hook, off, refused)
+        decidable, prediction.depends = _split(hook, context, known)
+        mismatch = explain_mismatch(decidable, context)
+        if mismatch is not None:
+            prediction.state, prediction.why, prediction.depends = NOT, mismatch, []
+            return prediction
+        if off is not None:
+            prediction.state, prediction.why = OFF, off
+            return prediction
+        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks="/")
+        if isinstance(task, Failure):
+            prediction.state, prediction.why, prediction.failure = FAILS, f"{task.kind}: {task.detail}", task
+        elif prediction.depends:
+            prediction.state = DEPENDS
+        return prediction
+
+
+def _mark_unreached(predictions: list[Prediction]) -> None:
+    """Mark the hooks after one that is sure to fail and whose failure blocks."""
+    ended_by: Hook | None = None
+    beside = False
+    for each in predictions:
+        hook = each.hook
+        if each.state in (NOT, OFF):
+            continue
+        if ended_by is not None:
+            beside = beside and hook.parallel and hook.layer == ended_by.layer
+            if not hook.always and not beside:
+                each.state, each.why = ENDED, f"{ended_by.name}, which fails before it, ends the chain"
+        elif (
+            each.failure is not None
+            and not each.depends
+            and apply_policies(hook, each.failure).action in TERMINAL_ACTIONS
+        ):
+            ended_by, beside = hook, hook.parallel
+
+
+def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
+    if hook.error is not None:
+        return "declared wrongly"
+    if off in ("denied", "disabled"):
+        return str(off)
+    return "not approved" if refused else "approved"
+
+
+# --- conditions
+
+
+def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tuple[Hook, list[str]]:
+    """Return the hook with only the conditions that can be decided, and what the others depend on."""
+    depends: list[str] = []
+    fields = hook.to_dict()
+    if hook.agents is not None and "agent" not in known:
+        depends.append(f"the agent ({', '.join(hook.agents)} only)")
+        fields["agents"] = None
+    if hook.matcher is not None and (tool := _undecided_tool(hook.matcher, context, known)) is not None:
+        depends += [tool] if tool else []
+        fields["matcher"] = None
+    if hook.when is not None:
+        depends += [f"{path} ({_format_globs(globs)})" for path, globs in hook.when.items() if path not in known]
+        fields["when"] = {path: globs for path, globs in hook.when.items() if path in known}
+    if hook.unless is not None and any(path not in known for path in hook.unless):
+        decided = {path: globs for path, globs in hook.unless.items() if path in known}
+        if ConditionEvaluator(context).all_match(decided, every=False):
+            unknown = [(path, globs) for path, globs in hook.unless.items() if path not in known]
+            depends += [f"{path} (not {_format_globs(globs)})" for path, globs in unknown]
+        fields["unless"] = None
+    return Hook.from_dict(fields), depends
+
+
+def _undecided_tool(matcher: Sequence[str], context: Mapping[str, object], known: KnownFields) -> str | None:
+    """Return what a matcher depends on, empty where it matches any tool; None where it can be decided."""
+    if not _has_tool(context):
+        return None
+    if "tool_name" not in known:
+        return "" if "*" in matcher else f"the tool ({_format_globs(matcher)})"
+    if "agent" in known or ConditionEvaluator(context).tool_matches(matcher):
+        return None
+    agents = _agents_using_name(matcher, context.get("tool_name"))
+    return f"the agent ({_format_globs(matcher)} is what {', '.join(agents)} call the tool)" if agents else None
+
+
+def _format_globs(globs: Sequence[str]) -> str:
+    return " | ".join(map(format_value, globs))
+
+
+def _has_tool(context: Mapping[str, object]) -> bool:
+    event = context.get("event")
+    return event in WITH_TOOL or event not in ALIASES
+
+
+def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
+    """Return why the hook's conditions do not match the context, with a hint; None where they match."""
+    cause = mismatch_reason(hook, context)
+    if cause is None:
+        return None
+    hint = None
+    if cause.startswith("matcher: "):
+        hint = _hint_for_matcher(hook.matcher or (), context)
+    elif cause.startswith("when: "):
+        view = ConditionEvaluator(context)
+        path = next(path for path, globs in (hook.when or {}).items() if not view.matches(path, globs))
+        hint = _hint_for_path(path, context)
+    return f"{cause} ({hint})" if hint else cause
+
+
+def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
+    if not _has_tool(context):
+        return f"{context.get('event')} has no tool: a matcher never matches there"
+    for tool in (name for field in TOOL_NAMES if isinstance(name := context.get(field), str)):
+        if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
+            return f"upper and lower case count: write {format_value(tool)}"
+    agents = _agents_using_name(matcher, context.get("tool_name"))
+    return f"it is what {', '.join(agents)} call it" if agents else None
+
+
+def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
+    """Return the agents that call hookrun's `tool` by a name that the matcher matches."""
+    return [
+        name
+        for name in AGENTS
+        if any(ours == tool and any(glob(each, own) for each in matcher) for own, ours in load(name).TOOLS.items())
+    ]
+
+
+def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
+    """Return what the context has where the path leads to nothing."""
+    if any(True for _ in resolve_path(context, path)):
+        return None
+    before, _, last = path.rpartition(".")
+    parent: object = context
+    for step in before.split(".") if before else ():
+        parent = parent.get(step) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict) or not parent:
+        return None
+    near = closest(last, parent)
+    if near is not None:
+        return f"did you mean {f'{before}.' if before else ''}{near}?"
+    return f"{before} has {', '.join(map(str, list(parent)[:MAX_KEYS]))}" if before else None
+
+
+# --- programs
+
+
+def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
+    """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
+    if hook.error is not None:
+        return None
+    environment = around.variables(hook, b"")
+    try:
+        directory = around.directory(hook, environment)
+        try:
+            os.stat(f"{directory}/.")
+        except OSError as error:
+            return cannot_enter(directory, error).failure
+        return _missing_module(hook, directory) or _broken_program(hook, environment, directory)
+    except ValueError:  # half a surrogate pair: `prepare` reports it
+        return None
+
+
+def _missing_module(hook: Hook, directory: str) -> Failure | None:
+    if hook.kind != "python" or hook.interpreter is not None:  # another interpreter has another path
+        return None
+    name = str(hook.target).partition(":")[0].partition(".")[0]
+    if name in sys.modules or name in sys.builtin_module_names or PathFinder.find_spec(name, [directory, *sys.path]):
+        return None
+    return Failure("missing", f"there is no module {name} (looked in {directory} and the interpreter's own path)")
+
+
+def _broken_program(hook: Hook, environment: Environment, directory: str) -> Failure | None:
+    word = hook.target[0] if hook.kind == "args" else hook.look[0] if hook.look else None
+    path = resolve(word, environment, directory) if isinstance(word, str) else None
+    if path is None:
+        return None
+    interpreter = interpreter_of(path)
+    if interpreter is not None:
+        return None if os.path.exists(expand(interpreter, {}, directory)) else missing_interpreter(path, interpreter)
+    if hook.kind == "args" and _is_text(path):  # only a shell runs a script without a shebang
+        return explain_exec_error(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
+    return None
+
+
+def _is_text(path: str) -> bool:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return b"\0" not in file.read(256)
+    except OSError:
+        return False

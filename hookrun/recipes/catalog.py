@@ -1,0 +1,49 @@
+"""Finds recipes and their test cases by name."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+from hookrun.recipes import RECIPES
+from hookrun.recipes.recipe import Recipe
+from hookrun.text import closest, quote
+
+CASES = "cases/{module}.hooktest.yaml"
+"""The path of a recipe's cases, relative to its module's directory."""
+
+
+class UnknownRecipeError(LookupError):
+    """There is no recipe of this name; the message suggests one."""
+
+
+def names() -> list[str]:
+    """Return the names of all recipes, sorted."""
+    return sorted(module.replace("_", "-") for module in RECIPES)
+
+
+def find(name: str) -> Recipe:
+    """Return a recipe by its name. Raises UnknownRecipeError."""
+    if name not in names():
+        near = closest(name, names())
+        hint = f"did you mean {near}?" if near else "hookrun recipes shows all of them"
+        raise UnknownRecipeError(f"found no recipe {quote(name)}; {hint}")
+    recipe = import_module(_module(name)).RECIPE
+    if not isinstance(recipe, Recipe):
+        raise TypeError(f"{_module(name)}.RECIPE is not a Recipe")
+    return recipe
+
+
+def cases(name: str) -> str | None:
+    """Return the text of a recipe's case file, None if it has none."""
+    file = import_module(_module(name)).__file__ or ""
+    path = os.path.join(os.path.dirname(file), CASES.format(module=name.replace("-", "_")))
+    try:
+        with open(path, encoding="utf-8") as text:
+            return text.read()
+    except FileNotFoundError:
+        return None
+
+
+def _module(name: str) -> str:
+    return f"hookrun.recipes.{name.replace('-', '_')}"

@@ -1,0 +1,247 @@
+"""Delivers notifications to the user: by the terminal's bell, on the desktop, by a webhook or a program."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+
+from hookrun.process.program import ProgramError, run_program
+from hookrun.recipes.output_excerpt import printable_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+OSASCRIPT = (
+    "on run argv",
+    "display notification (item 2 of argv) with title (item 1 of argv)",
+    "end run",
+)
+"""The texts are passed as arguments of the script: they are never code."""
+MAX_RESPONSE = 1 << 16
+"""Bytes of an HTTP response that are read."""
+MAX_STDERR = 2000
+"""Bytes of a program's stderr that an error message shows, the last ones."""
+MAX_PARENTS = 32
+"""Parent processes that are examined for a terminal."""
+PS_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message to the user: each text is on one line, shortened, without credentials. `timestamp` is RFC 3339, UTC."""
+
+    title: str
+    text: str
+    level: str
+    event: str
+    session_id: str | None
+    agent: str | None
+    timestamp: str
+
+
+class ChannelError(RuntimeError):
+    """A notification could not be delivered; the message names the channel and the reason."""
+
+
+class Channel(Protocol):
+    """A way to notify the user; a program may bring its own."""
+
+    def unavailable(self) -> str | None:
+        """Return why this channel cannot work here, None if it can."""
+
+    async def send(self, note: Notice) -> None:
+        """Deliver the notification. Raises ChannelError or another exception."""
+
+
+@dataclass(frozen=True)
+class Bell:
+    """Ring the bell of the terminal that the program runs in, without using the agent's streams."""
+
+    device: str = "/dev/tty"
+
+    def unavailable(self) -> str | None:
+        """Return why the terminal cannot be opened, None if it can."""
+        try:
+            os.close(self._open())
+        except OSError as error:
+            return f"{self.device}: {error.strerror}"
+        return None
+
+    async def send(self, note: Notice) -> None:  # noqa: ARG002  # a bell has no text
+        """Ring. Raises OSError."""
+        fd = self._open()
+        try:
+            os.write(fd, b"\a")
+        finally:
+            os.close(fd)
+
+    def _open(self) -> int:
+        return os.open(self.device, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+@dataclass(frozen=True)
+class Desktop:
+    """Show a message on the desktop: `notify-send` on Linux, `osascript` on macOS. `timeout` is seconds."""
+
+    timeout: float = 10.0
+    platform: str = sys.platform
+
+    def unavailable(self) -> str | None:
+        """Return which program is missing, None if it is installed."""
+        program = self._command(Notice("", "", "", "", None, None, ""))[0]
+        return None if shutil.which(program) else f"{program} was not found"
+
+    async def send(self, note: Notice) -> None:
+        """Show the notification. Raises ChannelError if the program fails."""
+        await _run(self._command(note), b"", self.timeout)
+
+    def _command(self, note: Notice) -> list[str]:
+        if self.platform == "darwin":
+            return ["osascript", *(word for line in OSASCRIPT for word in ("-e", line)), note.title, note.text]
+        # The body is markup, and notify-send interprets backslashes in it (Desktop Notifications Specification 1.2).
+        body = html.escape(note.text, quote=False).replace("\\", "\\\\")
+        urgency = "critical" if note.level in ("error", "critical", "fatal") else "normal"
+        return ["notify-send", f"--urgency={urgency}", "--app-name=hookrun", "--", note.title, body]
+
+
+@dataclass(frozen=True)
+class CommandChannel:
+    """Run a program with the notification as one JSON object on its stdin.
+
+    `args` is its command line, run without a shell; after `timeout` seconds it is killed.
+    """
+
+    args: Sequence[str]
+    timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.args, str) or not self.args:
+            raise ValueError(f"Command: args is {self.args!r}, expected a list: the program and its arguments")
+
+    def unavailable(self) -> str | None:
+        """Return that the program is missing, None if it is installed."""
+        return None if shutil.which(self.args[0]) else f"{self.args[0]} was not found"
+
+    async def send(self, note: Notice) -> None:
+        """Run the program. Raises ChannelError if it fails or times out."""
+        await _run(self.args, json.dumps(asdict(note)).encode() + b"\n", self.timeout)
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """POST the notification as JSON to a URL. Redirects are not followed: they would send the headers elsewhere.
+
+    Args:
+        url: http or https.
+        headers: More headers, such as Authorization.
+        timeout: Seconds for each step of the exchange.
+        template: Returns what is sent, such as `lambda note: {"text": note.text}`; by default, all fields.
+
+    Raises:
+        ValueError: The URL is not http or https, holds a user or unescaped characters; or a header holds control or
+            non-ASCII characters.
+    """
+
+    url: str
+    headers: Mapping[str, str] | None = None
+    timeout: float = 5.0
+    template: Callable[[Notice], object] | None = None
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"Webhook: the URL begins with {parts.scheme!r}, expected http://HOST or https://HOST")
+        if parts.username is not None:
+            raise ValueError("Webhook: the URL holds a user, expected an Authorization in headers instead")
+        if not self.url.isascii() or not self.url.isprintable() or " " in self.url:
+            raise ValueError("Webhook: the URL holds spaces, control or non-ASCII characters, expected them escaped")
+        try:
+            _ = parts.port
+        except ValueError:
+            raise ValueError("Webhook: the port in the URL is none, expected 0 to 65535") from None
+        for name, value in (self.headers or {}).items():
+            if not (name + value).isascii() or not (name + value).isprintable():
+                raise ValueError(f"Webhook: the header {name!r} holds control or non-ASCII characters")
+
+    def unavailable(self) -> str | None:
+        """Return None: only sending shows whether the server answers."""
+        return None
+
+    async def send(self, note: Notice) -> None:
+        """Send the notification. Raises ChannelError with the host only: the rest of the URL is often a secret."""
+        body = json.dumps(asdict(note) if self.template is None else self.template(note)).encode()
+        try:
+            await asyncio.to_thread(self._post, body)
+        except HTTPError as error:
+            error.close()
+            raise ChannelError(f"webhook at {urlsplit(self.url).hostname}: HTTP {error.code}") from None
+        except (OSError, HTTPException) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            raise ChannelError(f"webhook at {urlsplit(self.url).hostname}: {reason or type(error).__name__}") from None
+
+    def _post(self, body: bytes) -> None:
+        from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+        class RefuseRedirects(HTTPRedirectHandler):
+            def redirect_request(self, *_: Any) -> None:
+                """Return no request: a redirect is an error, as any other status."""
+
+        headers = {"Content-Type": "application/json", "User-Agent": "hookrun", **(self.headers or {})}
+        request = Request(self.url, body, headers, method="POST")  # noqa: S310  # http and https only, see above
+        with build_opener(RefuseRedirects).open(request, timeout=self.timeout) as answer:
+            answer.read(MAX_RESPONSE)
+
+
+async def _run(argv: Sequence[str], stdin: bytes, seconds: float) -> None:
+    try:
+        result = await run_program(argv, timeout=seconds, stdin=stdin, max_output=MAX_STDERR)
+    except ProgramError as error:
+        raise ChannelError(f"{argv[0]} could not be started: {error}") from error
+    if result.exit_code is None:
+        raise ChannelError(f"{argv[0]} had not ended after {seconds:g} s and was killed")
+    if result.exit_code != 0:
+        output = printable_lines(result.output).strip()
+        raise ChannelError(f"{argv[0]} ended with exit status {result.exit_code}: {output}".rstrip(": "))
+
+
+def terminal_device() -> str | None:
+    """Return the terminal of the nearest parent process that has one; None without such a process, or without `ps`.
+
+    A hook leads a session of its own, which has no terminal.
+    """
+    process = os.getppid()
+    for _ in range(MAX_PARENTS):
+        found = _parent_and_terminal(process)
+        if found is None:
+            return None
+        process, name = found
+        if name.strip("?-"):
+            return f"/dev/{name}"
+        if process <= 1:
+            return None
+    return None
+
+
+def _parent_and_terminal(process: int) -> tuple[int, str] | None:
+    try:
+        done = subprocess.run(
+            ["ps", "-o", "ppid=,tty=", "-p", str(process)],  # noqa: S607  # POSIX: the same on Linux and macOS
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PS_TIMEOUT,
+            check=False,
+        )
+        parent, name = done.stdout.decode().split()
+        return int(parent), name
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None

@@ -1,0 +1,44 @@
+"""Cuts text from outside to what a model or the user needs of it, without credentials and control characters."""
+
+from __future__ import annotations
+
+from hookrun.credentials import redact
+
+MAX_LINE = 300
+"""Characters."""
+LOOKAHEAD = 4096
+"""Characters past the cut that are redacted too: half a credential would not be recognized."""
+
+
+def first_lines(text: str, most: int) -> str:
+    """Return the first lines of a program's output, and how many more there are."""
+    found = _lines(text)
+    more = f"\n... ({len(found) - most} more lines)" if len(found) > most else ""
+    return "\n".join(found[:most]) + more
+
+
+def last_lines(text: str, most: int) -> str:
+    """Return the last lines of a program's output, and how many there were before them."""
+    found = _lines(text)
+    before = f"({len(found) - most} lines before) ...\n" if len(found) > most else ""
+    return before + "\n".join(found[max(len(found) - most, 0) :])
+
+
+def _lines(text: str) -> list[str]:
+    return [cut(line.rstrip(), MAX_LINE) for line in redact(printable_lines(text)).strip().split("\n")]
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return the text on one line, without credentials, cut to `longest` characters."""
+    whole = " ".join(printable_lines(text[: longest + LOOKAHEAD]).split())
+    return cut(redact(whole), longest)
+
+
+def printable_lines(text: str) -> str:
+    """Return the text with a space for each unprintable character except line ends."""
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return the first `longest` characters, with `...` if there are more."""
+    return text if len(text) <= longest else text[:longest] + "..."

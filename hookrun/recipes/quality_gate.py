@@ -1,0 +1,113 @@
+"""Blocks checkpoints whose quality score is below a threshold."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from hookrun import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeGuard
+
+    from hookrun import Engine, PreCheckpoint
+
+MAX_SCORE = 100
+PRIORITY = 50
+"""Early: other hooks need not work for a checkpoint that is blocked."""
+MAX_SHOWN = 60
+"""Characters of an invalid score that are shown."""
+
+
+class QualityGate:
+    """Block a checkpoint (`pre_checkpoint`) whose quality score is below a threshold.
+
+    A score that is missing or not a number from 0 to 100 is blocked as well, with a message that says so: it does not
+    count as 0. If it is high enough, later hooks find it in their `metadata` as `validated_quality`. A score function
+    that raises or times out blocks too: the hook's `on_failure` is `block`.
+
+    Args:
+        threshold: The lowest score that passes, 0 to 100.
+        score: Returns the score of a context, sync (then quick: it runs in the caller's thread) or async; without it
+            `checkpoint_data.quality_score` is the score.
+        timeout: Seconds for the score function.
+        name: The name of the hook in the engine.
+
+    Raises:
+        ValueError: The threshold is not a number from 0 to 100.
+
+    >>> import asyncio
+    >>> from hookrun import PreCheckpoint
+    >>> gate = QualityGate(60)
+    >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 45}))).message
+    'Quality too low for checkpoint (score: 45/100, at least 60 is needed)'
+    >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 80}))).modified_context
+    {'validated_quality': 80}
+    """
+
+    def __init__(
+        self,
+        threshold: float = 60,
+        score: Callable[[PreCheckpoint], object] | None = None,
+        *,
+        timeout: float = 30.0,
+        name: str = "quality-gate",
+    ) -> None:
+        if not _is_score(threshold):
+            raise ValueError(f"QualityGate: the threshold is {threshold!r}, expected a number from 0 to {MAX_SCORE}")
+        self.threshold = threshold
+        self.score = score
+        self.timeout = timeout
+        self.name = name
+
+    def register(self, engine: Engine) -> None:
+        """Register for `pre_checkpoint`."""
+        engine.register(
+            "pre_checkpoint",
+            self.check,
+            name=self.name,
+            priority=PRIORITY,
+            timeout=self.timeout,
+            on_failure="block",
+            description=f"a checkpoint needs a quality score of {self.threshold:g}",
+        )
+
+    async def check(self, ctx: PreCheckpoint) -> Verdict:
+        """Return a block, or a verdict that passes the score on. Raises what the score function raises."""
+        if self.score is not None:
+            score, source = self.score(ctx), "the score function returned"
+            if inspect.isawaitable(score):
+                score = await score
+        else:
+            data = ctx.checkpoint_data
+            if data.get("quality_score") is None:
+                return Verdict.block(
+                    "No quality score for checkpoint: checkpoint_data has no quality_score "
+                    f"(at least {self.threshold:g} of {MAX_SCORE} is needed)"
+                )
+            score, source = data["quality_score"], "checkpoint_data.quality_score is"
+        if not _is_score(score):
+            return Verdict.block(
+                f"No quality score for checkpoint: {source} {_shown(score)}, expected a number from 0 to {MAX_SCORE} "
+                f"(at least {self.threshold:g} is needed)"
+            )
+        if score < self.threshold:
+            reached = f"score: {_shown(score)}/{MAX_SCORE}, at least {self.threshold:g} is needed"
+            return Verdict.block(f"Quality too low for checkpoint ({reached})")
+        return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))
+
+
+def _is_score(value: object) -> TypeGuard[float]:
+    return (
+        isinstance(value, Real) and not isinstance(value, bool) and value <= MAX_SCORE and not value < 0
+    )  # NaN is not <=
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."

@@ -1,0 +1,116 @@
+"""Remembers data between runs of a recipe, in small private files of the account that are locked while in use."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+
+from hookrun.state import (
+    NoHomeError,
+    file_name_for,
+    home_directory,
+    mark_notice_shown,
+    open_private,
+    remove_oldest,
+    state_dir,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAX_FILES = 256
+"""Files of one recipe; beyond that the oldest are removed."""
+MAX_BYTES = 1 << 20
+"""A larger file is not one of ours, and is overwritten."""
+MAX_ATTEMPTS = 100
+"""Times a file is opened again because another process has just removed it."""
+
+
+def directory(recipe: str) -> str:
+    """Return the directory of a recipe's files. Ends the hook as failed if the account has no home directory."""
+    try:
+        return f"{state_dir(home_directory())}/recipes/{recipe}"
+    except NoHomeError as error:
+        raise SystemExit(f"{recipe}: {error}") from None
+
+
+@contextmanager
+def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
+    """Give what is stored under a key, to be changed in place, while no other process has it.
+
+    It is an empty object at first, and if the file holds something else. It is written back at the end, unless an
+    exception is raised. Ends the hook as failed, with the reason, if the file cannot be used.
+    """
+    where = directory(recipe)
+    path = f"{where}/{file_name_for(*key)}"
+    try:
+        fd = _open_locked(path)
+    except OSError as error:
+        raise _unusable(recipe, path, error) from None
+    try:
+        before = _read(fd)
+        data = _object(before)
+        yield data
+        after = json.dumps(data, separators=(",", ":")).encode()
+        if after != before:
+            try:
+                os.pwrite(fd, after, 0)
+                os.ftruncate(fd, len(after))
+            except OSError as error:
+                raise _unusable(recipe, path, error) from None
+    finally:
+        os.close(fd)
+    if not before:
+        remove_oldest(where, MAX_FILES)
+
+
+def first_time(context: Mapping[str, object], cause: str) -> bool:
+    """Return whether this is the first time in the session, and remember it."""
+    session_id = context.get("session_id")
+    return mark_notice_shown(home_directory(), session_id if isinstance(session_id, str) else None, f"recipe {cause}")
+
+
+def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:
+    """Return the answer that shows the user something once in a session, None if it was shown before."""
+    return {"action": "continue", "system_message": text} if first_time(context, cause) else None
+
+
+def _unusable(recipe: str, path: str, error: OSError) -> SystemExit:
+    why = f"{error.filename or path}: {error.strerror or error}"
+    return SystemExit(f"{recipe}: what it has to remember cannot be kept: {why}")
+
+
+def _open_locked(path: str) -> int:
+    for _ in range(MAX_ATTEMPTS):
+        fd = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            # Another process may have removed the file, as one of the oldest, while we waited for the lock.
+            mine, there = os.fstat(fd), os.lstat(path)
+            if (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino):
+                return fd
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+    raise OSError(f"{path}: it is removed again and again")
+
+
+def _read(fd: int) -> bytes:
+    data = bytearray()
+    while piece := os.pread(fd, MAX_BYTES + 1 - len(data), len(data)):
+        data += piece
+    return bytes(data)
+
+
+def _object(data: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(data.decode()) if len(data) <= MAX_BYTES else None
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,196 @@
+"""Tells the model which failed calls are worth another attempt, how many, and when to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hookrun import Verdict
+from hookrun.globs import glob
+from hookrun.observe.canonical_json import canonical_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hookrun import Context, Engine
+
+MAX_CALLS = 1024
+"""Failed calls that are remembered; beyond that the oldest is forgotten."""
+FORGET_AFTER = 3600.0
+"""Seconds after which a failure no longer counts."""
+MAX_DELAY = 3600.0
+"""Seconds between two attempts, however many there were."""
+MAX_ERROR = 20_000
+"""Characters of an error, the first and the last ones, that globs are matched against."""
+PRIORITY = 500
+
+
+@dataclass(frozen=True)
+class RetryRule:
+    """A transient failure: of which tools, with which errors, and how often the call is made in all.
+
+    Args:
+        tool: Globs on the tool's name, separated by `|`.
+        error: Globs on the whole error, separated by `|`, case-insensitive.
+        attempts: How often the call is made, the first time included.
+        delay: Seconds before the second attempt.
+        backoff: The factor by which each further delay grows.
+        name: The name of the failure in messages; by default the glob that matched, without its stars.
+
+    Raises:
+        ValueError: Attempts are not a whole number above 1, the delay is below 0, the backoff below 1, or one infinite.
+    """
+
+    tool: str
+    error: str
+    attempts: int = 3
+    delay: float = 1.0
+    backoff: float = 2.0
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.attempts) is not int or self.attempts < 2:  # noqa: PLR2004  # the first, and one more
+            raise ValueError(f"RetryRule: attempts is {self.attempts!r}, expected 2 or more: the first one counts")
+        if not _at_least(self.delay, 0):
+            raise ValueError(f"RetryRule: delay is {self.delay!r}, expected 0 or more seconds")
+        if not _at_least(self.backoff, 1):
+            raise ValueError(f"RetryRule: backoff is {self.backoff!r}, expected 1 or more")
+
+    def failure(self, tool: str, error: str) -> str | None:
+        """Return the name of the failure, None if this rule does not apply to it."""
+        if not any(glob(pattern, tool) for pattern in self.tool.split("|")):
+            return None
+        error = error.lower()
+        for pattern in self.error.split("|"):
+            if glob(pattern.lower(), error):
+                return self.name or " ".join(pattern.replace("*", " ").split()) or "any"
+        return None
+
+    def wait(self, attempt: int) -> float:
+        """Return the seconds to wait before an attempt, the second being the first with a delay."""
+        delay = self.delay
+        for _ in range(attempt - 2):
+            if delay >= MAX_DELAY:
+                break
+            delay *= self.backoff
+        return min(delay, MAX_DELAY)
+
+
+@dataclass
+class _Failed:
+    """A failed call: how often it failed, when last, and in which run."""
+
+    times: int = 0
+    at: float = 0.0
+    run: tuple[object, ...] | None = None
+
+
+class Retry:
+    """Tell the model to repeat a call after a transient failure, and to stop once the attempts are used up.
+
+    Attempts are counted per session and call (tool and arguments); they are reset by a success of the same call, or by
+    an hour without a failure. While attempts are left, `metadata["retry"]` of the context is
+    `{"attempt": 2, "of": 3, "after_s": 1.0}`: the next attempt, how many in all, and seconds to wait; your own tool
+    loop can act on it. When they are used up there is no `retry`, and the model is told not to try again. The bundle
+    itself repeats nothing. The first rule that applies to a failure counts.
+
+    Write no rule for calls that must not be made twice (a payment, a message): one that timed out may have worked.
+
+    Args:
+        rules: `RetryRule`s.
+        name: The name of the hooks in the engine.
+        clock: Returns monotonic seconds.
+
+    >>> from hookrun import PostToolFailure
+    >>> retry = Retry([RetryRule("web_fetch", "*timed out*|*429*")])
+    >>> failure = PostToolFailure(
+    ...     session_id="s1", tool_name="web_fetch", tool_args={"url": "http://a"}, tool_result_error="read timed out"
+    ... )
+    >>> retry.failed(failure).additional_context
+    'this failure (timed out) is passing: make the same call again (attempt 2 of 3, after 1 s)'
+    """
+
+    def __init__(
+        self, rules: Iterable[RetryRule], *, name: str = "retry", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rules = tuple(rules)
+        self.name = name
+        self._clock = clock
+        self._calls: OrderedDict[bytes, _Failed] = OrderedDict()
+        self._lock = Lock()
+
+    def register(self, engine: Engine) -> None:
+        """Register for `post_tool_failure` and `post_tool_use`."""
+        for event, handler in (("post_tool_failure", self.failed), ("post_tool_use", self.ended)):
+            engine.register(
+                event,
+                handler,
+                name=f"{self.name}-{event}",
+                priority=PRIORITY,
+                on_failure="continue",
+                description="tell which failures are worth another attempt",
+            )
+
+    def ended(self, ctx: Context) -> Verdict | None:
+        """Reset the attempts of a call that succeeded; one whose result is an error has failed."""
+        if ctx.tool_result_error:
+            return self.failed(ctx)
+        with self._lock:
+            self._calls.pop(_call(ctx), None)
+        return None
+
+    def failed(self, ctx: Context) -> Verdict | None:
+        """Return advice about a failure, None if no rule applies. A failure that is reported twice counts once."""
+        tool, error = ctx.tool_name or "", _shortened(ctx.tool_result_error or "")
+        for rule in self.rules:
+            if (failure := rule.failure(tool, error)) is not None:
+                return _verdict(rule, failure, self._count(ctx))
+        return None
+
+    def _count(self, ctx: Context) -> int:
+        now = self._clock()
+        with self._lock:
+            call = _call(ctx)
+            failed = self._calls.get(call)
+            if failed is None or now - failed.at > FORGET_AFTER:
+                failed = self._calls[call] = _Failed()
+            run = None if ctx.tool_use_id is None else (ctx.tool_use_id, ctx.get("attempt"))
+            if failed.times == 0 or run is None or run != failed.run:
+                failed.times += 1
+            failed.at, failed.run = now, run
+            self._calls.move_to_end(call)
+            while len(self._calls) > MAX_CALLS:
+                self._calls.popitem(last=False)
+            return failed.times
+
+
+def _at_least(value: object, least: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value < math.inf
+
+
+def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
+    if times >= rule.attempts:
+        return Verdict.with_context(f"this call has failed {times} times ({failure}): do not try again")
+    attempt = times + 1
+    delay = rule.wait(attempt)
+    return Verdict(
+        additional_context=f"this failure ({failure}) is passing: make the same call again "
+        f"(attempt {attempt} of {rule.attempts}, after {delay:g} s)",
+        modified_context={"retry": {"attempt": attempt, "of": rule.attempts, "after_s": delay}},
+    )
+
+
+def _call(ctx: Context) -> bytes:
+    """Return a digest of the session, tool and arguments."""
+    call = [ctx.session_id, ctx.tool_name, ctx.given.get("tool_args")]
+    return blake2b(canonical_json(call).encode(), digest_size=16).digest()
+
+
+def _shortened(error: str) -> str:
+    half = MAX_ERROR // 2
+    return error if len(error) <= MAX_ERROR else error[:half] + error[-half:]

@@ -1,0 +1,219 @@
+"""Adds up what a session has used, from transcripts and events, in the database that `hookrun metrics` shows."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrun import Context
+from hookrun.observe.costs import CostTracker, Price, money
+from hookrun.recipes import paths, recipe_state
+from hookrun.recipes.recipe import fail_option, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hookrun.observe.costs import Cost
+    from hookrun.recipes.recipe import Recipe
+
+BY_EVENT = frozenset({"codex", "gemini"})
+"""Agents that report the usage of each inference by an event; for the others the transcript is read."""
+MAX_IDS = 200
+"""Inferences of a transcript that are remembered: it may repeat one with more tokens."""
+PARTS = {2: ("input", "output"), 4: ("input", "output", "cache_read", "cache_creation")}
+MAX_READ = 64 << 20
+"""Bytes of a transcript that are read at once; the rest is read the next time."""
+USAGE_MARKS = (b'"usage"', b'"usageMetadata"')
+"""A line without either has no usage, and is not parsed: most are."""
+
+
+class Inference(NamedTuple):
+    """One inference: its id in the transcript, the model, and its usage by Anthropic's names."""
+
+    id: str
+    model: str
+    usage: dict[str, int]
+
+
+class Costs:
+    """What the session of a context has used: after `count`, `used`, or None if nothing is known.
+
+    `prices` are the recipe's option; `unpriced` has a message for each model without one.
+    """
+
+    def __init__(self, context: Mapping[str, object], recipe: Recipe) -> None:
+        self._context = context
+        self._recipe = recipe
+        self.prices = _prices(recipe)
+        self.used: Cost | None = None
+        self.unpriced: list[str] = []
+
+    def count(self) -> None:
+        """Store what was used since the last call. Raises OSError, StoreError."""
+        context = self._context
+        if context.get("event") == "after_inference":
+            inference = usage_of_event(context)
+            self._store([inference] if inference is not None else [])
+        elif context.get("agent") not in BY_EVENT:
+            for name in ("transcript_path", "agent_transcript_path"):
+                path = context.get(name)
+                if isinstance(path, str):
+                    path = os.path.join(paths.working_directory(context), path)
+                    if os.path.isfile(path):
+                        self._read(path)
+        session = context.get("session_id")
+        found = CostTracker({}).per_session(session_id=session if isinstance(session, str) else "")
+        self.used = found[0] if found else None
+
+    def over(self, budget: float, most_tokens: int) -> str | None:
+        """Return the message for a limit that is used up, None if none is; 0 is no limit."""
+        if budget:
+            verdict = CostTracker({}, budget=budget).on_spending(Context.of(dict(self._context)))
+            if verdict is not None:
+                return verdict.message
+        used = self.tokens
+        if most_tokens and used >= most_tokens:
+            return f"the budget of {most_tokens:,} tokens for this session is used up ({used:,})"
+        return None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens together."""
+        if self.used is None:
+            return 0
+        tokens = self.used.tokens
+        return tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
+
+    @property
+    def shown(self) -> str:
+        """What was used, for display."""
+        if self.used is None:
+            return "nothing"
+        tokens, cost = self.used.tokens, self.used.cost
+        counts = f"{tokens.input:,} tokens in, {tokens.cache_read + tokens.cache_creation:,} in caches"
+        more = " without those of no known price" if self.used.unpriced else ""
+        return f"{counts}, {tokens.output:,} out" + (f", {money(cost)}{more}" if cost is not None else "")
+
+    def _read(self, path: str) -> None:
+        name = self._recipe.name
+        with recipe_state.locked_state(name, str(self._context.get("session_id") or ""), path) as remembered:
+            start, known = remembered.get("read"), remembered.get("known")
+            seen: dict[str, object] = known if isinstance(known, dict) else {}
+            inferences, remembered["read"] = read_transcript(path, start if isinstance(start, int) else 0)
+            last = {used.id: used for used in inferences}
+            self._store(_more(used, seen.get(used.id)) for used in last.values())
+            seen.update({name: used.usage for name, used in last.items()})
+            remembered["known"] = dict(list(seen.items())[-MAX_IDS:])
+
+    def _store(self, inferences: Iterable[Inference]) -> None:
+        """Store what was used, the inferences of one model as one."""
+        models: dict[str, Counter[str]] = {}
+        for used in inferences:
+            models.setdefault(used.model, Counter()).update(used.usage)
+        tracker = CostTracker(self.prices)
+        for model, usage in models.items():
+            if not any(usage.values()):
+                continue
+            fields = {name: self._context.get(name) for name in ("session_id", "timestamp")}
+            verdict = tracker.on_inference(Context("after_inference", **fields, model=model, usage=dict(usage)))
+            if verdict is not None and verdict.system_message:
+                self.unpriced.append(verdict.system_message)
+
+
+def _more(used: Inference, before: object) -> Inference:
+    """Return the part of an inference that was not reported before."""
+    if not isinstance(before, dict):
+        return used
+    more = {name: max(value - before.get(name, 0), 0) for name, value in used.usage.items()}
+    return Inference(used.id, used.model, more)
+
+
+def _prices(recipe: Recipe) -> dict[str, Price]:
+    prices = {}
+    for word in words(recipe, "prices"):
+        model, _, price = word.rpartition("=")
+        try:
+            amounts = [float(each) for each in price.split("/")]
+            prices[model] = Price(**dict(zip(PARTS[len(amounts)], amounts, strict=True)))
+        except (KeyError, ValueError):
+            fail_option(recipe, "prices", "MODEL=INPUT/OUTPUT or MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE, in USD")
+        if not model or not all(0 <= each < float("inf") for each in amounts):
+            fail_option(recipe, "prices", "the name of a model before each `=`, and amounts of 0 or more")
+    return prices
+
+
+def read_transcript(path: str, start: int) -> tuple[list[Inference], int]:
+    """Return the inferences from byte `start` on, and where the next read begins: after the last complete line.
+
+    A file that is shorter than `start` has been rewritten, and is read from its beginning. Raises OSError.
+    """
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        start = start if start <= size else 0
+        file.seek(start)
+        data = file.read(MAX_READ)
+    end = data.rfind(b"\n") + 1
+    lines = (line for line in data[:end].split(b"\n") if any(mark in line for mark in USAGE_MARKS))
+    return [used for line in lines for used in _of_line(line)], start + end
+
+
+def usage_of_event(context: Mapping[str, object]) -> Inference | None:
+    """Return the inference of an `after_inference` event, None if it has no usage."""
+    response, request = _object(context.get("llm_response")), _object(context.get("llm_request"))
+    if response:
+        candidates = response.get("candidates")
+        finished = isinstance(candidates, list) and any(_object(each).get("finishReason") for each in candidates)
+        usage = _of_google(response) if finished else {}  # in a stream only the last piece has the totals
+    else:
+        usage = _of_openai(_object(context.get("token_usage"))) or _counts(_object(context.get("usage")))
+    model = context.get("model") or request.get("model")
+    return Inference(str(context.get("request_id")), model if isinstance(model, str) else "", usage) if usage else None
+
+
+def _of_line(line: bytes) -> Iterator[Inference]:
+    """Yield the inference of a line: Claude Code's `message.usage`, or Qwen Code's `usageMetadata`."""
+    try:
+        data = _object(json.loads(line))
+    except ValueError:
+        return
+    message = _object(data.get("message"))
+    usage = _counts(_object(message.get("usage"))) or _of_google(data)
+    name, model = message.get("id") or data.get("uuid"), message.get("model") or data.get("model")
+    if isinstance(name, str) and isinstance(model, str) and any(usage.values()):
+        yield Inference(name, model, usage)
+
+
+def _of_openai(usage: Mapping[str, object]) -> dict[str, int]:
+    """Return a usage whose input includes cached tokens, as Codex reports it."""
+    counts = _counts({**usage, "cache_read_input_tokens": usage.get("cached_input_tokens")})
+    if counts:
+        counts["input_tokens"] = max(counts.get("input_tokens", 0) - counts.get("cache_read_input_tokens", 0), 0)
+    return counts
+
+
+def _of_google(data: Mapping[str, object]) -> dict[str, int]:
+    """Return a usage of Gemini's API, whose input includes cached tokens and whose output excludes thoughts."""
+    usage = _object(data.get("usageMetadata"))
+    names = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount")
+    prompt, answer, cached, thoughts = (_count(usage.get(name)) for name in names)
+    if not usage:
+        return {}
+    counts = {"input_tokens": max(prompt - cached, 0), "output_tokens": answer + thoughts}
+    return {**counts, "cache_read_input_tokens": cached}
+
+
+NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def _counts(usage: Mapping[str, object]) -> dict[str, int]:
+    return {name: _count(usage[name]) for name in NAMES if usage.get(name) is not None}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
+
+
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

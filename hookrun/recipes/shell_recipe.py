@@ -1,0 +1,65 @@
+"""Reads the shell line of a tool call: the beginning of every recipe that checks commands."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.shell.prefilter import QUOTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hookrun.shell.simple_command import ParsedLine
+
+KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME")
+"""Variables that have the same value in an agent's shell as in this process."""
+MAX_SHOWN = 60
+"""Characters of an unreadable part of a line that are shown."""
+
+
+def shell_line(context: Mapping[str, object]) -> str | None:
+    """Return the line that a call runs, None if it runs none."""
+    args = context.get("tool_args")
+    command = args.get("command") if isinstance(args, dict) else None
+    return command if isinstance(command, str) else None
+
+
+def line_directory(context: Mapping[str, object]) -> str:
+    """Return the directory in which the line runs."""
+    working = context.get("working_dir")
+    return working if isinstance(working, str) and working.startswith("/") else project_directory()
+
+
+def project_directory() -> str:
+    """Return the project's root."""
+    return os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+
+
+def parse(context: Mapping[str, object], line: str) -> ParsedLine:
+    """Return the commands that the line runs."""
+    from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for a line that may matter
+
+    variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
+    return parse_line(line, directory=line_directory(context), variables=variables)
+
+
+def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
+    """Return why a guard cannot vouch for a line, None if it can.
+
+    It cannot if the line is too long or nested too deeply, or if a part of it cannot be parsed as shell and is
+    `dangerous`, which is asked of its text without quotes.
+    """
+    if parsed.problem in {"too deep", "too long"}:
+        return f"this line is {parsed.problem} to be checked: write it as several, or as a script"
+    for part in parsed.unparsed:
+        if dangerous(part.replace("\\\n", "").translate(QUOTES)):
+            near = " ".join(part.split())
+            near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
+            return f"this line cannot be read as shell (near `{near}`): write it more simply"
+    return None
+
+
+def block(reason: str) -> dict[str, object]:
+    """Return the verdict that blocks a call."""
+    return {"action": "block", "message": reason}

@@ -1,0 +1,226 @@
+"""The hooks of one project that need approval, and the user's decisions about them: read and changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hookrun.agents import env_markers
+from hookrun.config.diagnostics import quote
+from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.process.prepare import NESTING, HookEnvironment
+from hookrun.text import closest
+from hookrun.trust import snapshots, store as stores
+from hookrun.trust.approvals import active_pause, clock
+from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.ownership import uids
+from hookrun.trust.store_writer import locked_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.config.load import Declarations
+    from hookrun.model import Hook
+    from hookrun.trust.snapshots import Texts
+    from hookrun.trust.store import Refused, Store
+
+
+class NotAllowedError(Exception):
+    """Only the user may do this, at a terminal; the message says why it is refused."""
+
+
+class UnknownHookError(LookupError):
+    """The project has no hook of this name; the message suggests another."""
+
+
+@dataclass
+class ProjectHook:
+    """A hook of a project, the result of its inspection, and what the user decided about it."""
+
+    hook: Hook
+    inspection: Inspection
+    state: str
+
+    @property
+    def digest(self) -> str:
+        """Its digest; empty where it has none."""
+        return self.inspection.digest
+
+
+class Project:
+    """The hooks declared for a directory, and the user's decisions about those that need approval.
+
+    The methods that read raise StoreError where the store of decisions cannot be trusted, those that decide also where
+    it cannot be written.
+    """
+
+    def __init__(self, declarations: Declarations, directory: str, home: str) -> None:
+        self.home = home
+        self.declarations = declarations
+        self.root = declarations.root or directory
+        settings = declarations.settings
+        named = settings.get("trusted_owners")
+        self.owners = uids(named) if isinstance(named, list) else []
+        policy = settings.get("project_env_policy")
+        self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
+        listed = settings.get("trusted")
+        self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
+        self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
+
+    # --- reading
+
+    @cached_property
+    def store(self) -> Store:
+        """The decisions, as they were when they were first asked for or last changed here."""
+        return stores.load(self.home, self.owners)
+
+    @property
+    def untrusted_hooks(self) -> list[Hook]:
+        """The hooks that need the user's approval."""
+        return [hook for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
+
+    def hooks(self) -> list[ProjectHook]:
+        """Return the hooks that need approval, inspected now."""
+        return [self.inspect(hook) for hook in self.untrusted_hooks]
+
+    def inspect(self, hook: Hook) -> ProjectHook:
+        """Return a hook as it is now."""
+        if hook.error is not None:
+            return ProjectHook(hook, Inspection("", [], hook.error), "declared wrongly")
+        inspection = self._inspector.inspect(hook)
+        return ProjectHook(hook, inspection, self._state(hook, inspection))
+
+    def named(self, name: str) -> list[ProjectHook]:
+        """Return the hooks of this name that need approval. Raises UnknownHookError where there is none."""
+        found = [hook for hook in self.untrusted_hooks if hook.name == name]
+        if not found:
+            near = closest(name, [hook.name for hook in self.untrusted_hooks])
+            hint = f"did you mean {quote(near)}?" if near else "hookrun list shows all hooks"
+            raise UnknownHookError(f"the project at {self.root} has no hook {quote(name)}; {hint}")
+        return [self.inspect(hook) for hook in found]
+
+    def last_approved(self, hook: Hook) -> str | None:
+        """Return the digest under which the hook was approved last in this project; None if never."""
+        root, source = os.path.realpath(self.root), place(hook.source, self.root, self.home)
+        here = [
+            (each["time"], digest)
+            for digest, each in self.store.approved.items()
+            if (each["name"], each["source"]) == (hook.name, source) and os.path.realpath(each["root"]) == root
+        ]
+        return max(here)[1] if here else None
+
+    def paused_until(self, hook: Hook) -> str | None:
+        """Return the local time until which a hook is paused; None if it is not."""
+        pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
+        return clock(pause["until"]) if pause is not None else None
+
+    def _state(self, hook: Hook, inspection: Inspection) -> str:
+        for state in ("denied", "disabled"):
+            if any(self._concerns(each, hook, inspection.digest) for each in getattr(self.store, state)):
+                return state
+        if inspection.problem is not None:
+            return "cannot be approved"
+        if inspection.digest in self.store.approved or inspection.digest in self._listed:
+            return "approved"
+        return "changed" if self.last_approved(hook) else "new"
+
+    def _concerns(self, entry: Refused, hook: Hook, digest: str) -> bool:
+        """Match an entry by the hook's name in this project, by its digest in every other."""
+        here = entry["name"] == hook.name and os.path.realpath(entry["root"]) == os.path.realpath(self.root)
+        return here or (digest != "" and entry["digest"] == digest)
+
+    # --- deciding
+
+    @contextmanager
+    def changing(self) -> Iterator[Store]:
+        """Give the store to be changed, and write it at the end."""
+        with change_store(self.home, self.owners) as store:
+            yield store
+        self.store = store
+
+    def approve(self, found: ProjectHook, texts: Texts) -> None:
+        """Approve a hook as it was inspected; `texts` is what the user was shown."""
+        with self.changing() as store:
+            self._lift(store, found)
+            store.approved[found.digest] = {
+                "name": found.hook.name,
+                "source": place(found.hook.source, self.root, self.home),
+                "root": self.root,
+                "time": time.time(),
+            }
+        snapshots.keep(self.home, found.digest, texts)
+
+    def deny(self, found: ProjectHook) -> None:
+        """Never run a hook."""
+        with self.changing() as store:
+            self._lift(store, found)
+            store.approved.pop(found.digest, None)
+            store.denied.append(self._refused(found))
+
+    def disable(self, found: ProjectHook) -> None:
+        """Do not run a hook for this user, whether it is approved or not."""
+        with self.changing() as store:
+            store.disabled = [each for each in store.disabled if not self._concerns(each, found.hook, found.digest)]
+            store.disabled.append(self._refused(found))
+
+    def enable(self, found: ProjectHook) -> bool:
+        """Lift a denial or disabling; return whether there was one."""
+        with self.changing() as store:
+            before = len(store.denied) + len(store.disabled)
+            self._lift(store, found)
+            return before != len(store.denied) + len(store.disabled)
+
+    def forget(self, *, digests: set[str], roots: set[str]) -> int:
+        """Forget the decisions about these digests and about the projects at these roots; return their number."""
+
+        def is_meant(digest: str, root: str) -> bool:
+            return digest in digests or os.path.realpath(root) in roots
+
+        with self.changing() as store:
+            before = len(store.approved) + len(store.denied) + len(store.disabled)
+            approved = store.approved.items()
+            store.approved = {digest: each for digest, each in approved if not is_meant(digest, each["root"])}
+            store.denied = [each for each in store.denied if not is_meant(each["digest"], each["root"])]
+            store.disabled = [each for each in store.disabled if not is_meant(each["digest"], each["root"])]
+            return before - len(store.approved) - len(store.denied) - len(store.disabled)
+
+    def _lift(self, store: Store, found: ProjectHook) -> None:
+        store.denied = [each for each in store.denied if not self._concerns(each, found.hook, found.digest)]
+        store.disabled = [each for each in store.disabled if not self._concerns(each, found.hook, found.digest)]
+
+    def _refused(self, found: ProjectHook) -> Refused:
+        return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}
+
+
+@contextmanager
+def change_store(home: str, owners: list[int]) -> Iterator[Store]:
+    """Give an account's store to be changed, and write it at the end. Raises StoreError; then nothing has changed."""
+    try:
+        with locked_store(home, owners) as store:
+            yield store
+    except OSError as error:
+        found = f"{error.filename or 'the store'}: it cannot be written ({error.strerror})"
+        raise stores.StoreError(f"{found}; nothing was decided: make room, or correct its permissions") from None
+
+
+def require_terminal(purpose: str) -> None:
+    """Make sure that the user is at a terminal. Raises NotAllowedError.
+
+    An agent that tries can open a terminal itself: this stops the plain case.
+    """
+    refuse_if_run_by_agent(purpose)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise NotAllowedError(f"only you can {purpose}, and there is no terminal: run it in one yourself")
+
+
+def refuse_if_run_by_agent(purpose: str) -> None:
+    """Make sure that, by the environment, neither an agent nor a hook runs this process. Raises NotAllowedError."""
+    for name in (*env_markers(), NESTING.decode()):
+        if os.environ.get(name):
+            cause = f"{name} is in the environment, which an agent or a hook sets"
+            raise NotAllowedError(f"only you can {purpose}, and {cause}: run it in a terminal of your own")

@@ -1,0 +1,333 @@
+"""What an agent does is on disk: whole lines whoever writes too, no secrets, no forged lines, no stopped agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse
+from hookrun.compat.stackbench import AgentLog
+
+SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what must not be shown
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> AgentLog:
+    """Return a log in a directory that is not there yet."""
+    return AgentLog.for_document(tmp_path / "logs" / "extraction", "quickstart")
+
+
+def calls(log: AgentLog) -> list[dict[str, Any]]:
+    """Return the entries of the log of tool calls."""
+    return [json.loads(line) for line in Path(log.tools_log_file).read_text().split("\n")[:-1]]
+
+
+def messages(log: AgentLog) -> list[str]:
+    """Return the lines of the log for people."""
+    return Path(log.log_file).read_text().split("\n")[:-1]
+
+
+def test_the_files_of_a_document_are_named_after_it(log: AgentLog, tmp_path: Path) -> None:
+    """`quickstart_agent.log` and `quickstart_tools.jsonl`; directories are made, files are their owner's alone."""
+    log.log_message("begun")
+    log.before(PreToolUse(tool_name="read"))
+    directory = tmp_path / "logs" / "extraction"
+    assert sorted(path.name for path in directory.iterdir()) == ["quickstart_agent.log", "quickstart_tools.jsonl"]
+    assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("document", ["", ".", "..", "a/b", "../a", "a\\b", "a\0b"])
+def test_a_document_cannot_lead_out_of_the_directory(document: str, tmp_path: Path) -> None:
+    """Its name is the name of a file."""
+    with pytest.raises(ValueError, match="expected a name without a directory"):
+        AgentLog.for_document(tmp_path, document)
+
+
+def test_a_call_is_two_lines(log: AgentLog) -> None:
+    """One before, one after, with the members that readers of such logs know, in their order."""
+    fields: dict[str, object] = {
+        "timestamp": "2025-10-15T10:30:00.000Z",
+        "tool_name": "read",
+        "tool_args": {"file_path": "/a"},
+        "tool_use_id": "toolu_1",
+    }
+    log.before(PreToolUse(**fields))
+    log.after(PostToolUse(**fields, tool_result_output="content"))
+    before, after = calls(log)
+    assert list(before.items()) == [
+        ("timestamp", "2025-10-15T10:30:00.000Z"),
+        ("event_type", "pre_tool"),
+        ("tool_name", "read"),
+        ("tool_input", {"file_path": "/a"}),
+        ("tool_use_id", "toolu_1"),
+    ]
+    assert after == {**before, "event_type": "post_tool", "tool_output": "content", "error": None}
+
+
+def test_a_failed_call_has_its_error(log: AgentLog) -> None:
+    """`post_tool_failure` is logged as `post_tool`, with an error."""
+    log.after(PostToolFailure(tool_name="bash", tool_args={"command": "x"}, tool_result_error="not found"))
+    (entry,) = calls(log)
+    assert (entry["event_type"], entry["tool_output"], entry["error"]) == ("post_tool", None, "not found")
+
+
+def test_a_context_without_a_time_gets_one(log: AgentLog) -> None:
+    """UTC, RFC 3339."""
+    log.before(PreToolUse(tool_name="read"))
+    assert calls(log)[0]["timestamp"].endswith("Z")
+    assert len(calls(log)[0]["timestamp"]) == len("2025-10-15T10:30:00.000Z")
+
+
+def test_statistics_count_calls_tools_messages_and_errors(log: AgentLog) -> None:
+    """A call counts once, when it is asked for; errors are failed calls and messages of level ERROR or worse."""
+    log.before(PreToolUse(tool_name="read"))
+    log.after(PostToolUse(tool_name="read", tool_result_output="x"))
+    log.before(PreToolUse(tool_name="bash"))
+    log.before(PreToolUse(tool_name="read"))
+    log.after(PostToolFailure(tool_name="bash", tool_result_error="failed"))
+    for level in ("DEBUG", "INFO", "WARNING", "error", "CRITICAL"):
+        log.log_message("a message", level)
+    assert log.get_stats() == {"tool_calls": 3, "tools": {"bash": 1, "read": 2}, "messages": 5, "errors": 3}
+
+
+def test_a_message_has_time_and_level(log: AgentLog) -> None:
+    """One line for each."""
+    log.log_message("begun")
+    log.log_message("went wrong", "warning")
+    first, second = messages(log)
+    assert first.endswith("Z [INFO] begun")
+    assert second.endswith("Z [WARNING] went wrong")
+
+
+def test_a_message_cannot_forge_a_line(log: AgentLog) -> None:
+    """Line ends of every kind and control characters become escapes, in text and level."""
+    log.log_message("a\n2025-10-15T10:30:00.000Z [ERROR] forged\r\x1b[2J\u2028\u202ex\x85\ud800")
+    log.log_message("b", "INFO] x\n[INFO")
+    content = Path(log.log_file).read_text()
+    assert len(content.splitlines()) == 2
+    assert "a\\n2025-10-15T10:30:00.000Z [ERROR] forged\\r\\x1b[2J\\u2028\\u202ex\\x85\\ud800" in content
+    assert "[INFO] X\\N[INFO] b" in content
+
+
+def test_a_tool_call_cannot_forge_a_line(log: AgentLog) -> None:
+    """What is between two line ends is one entry, whatever is in it; half a surrogate pair comes back as it was."""
+    log.before(PreToolUse(tool_name="bash", tool_args={"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}))
+    (entry,) = calls(log)
+    assert entry["tool_input"] == {"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}
+
+
+def test_credentials_are_taken_out(log: AgentLog) -> None:
+    """By their form, by the name of the member they are in, and by what stands before them; in every place."""
+    args = {
+        "command": f"curl -H 'Authorization: Bearer {SECRET}'",
+        "env": {"API_KEY": "correct horse", "list": [SECRET]},
+        "password": ["one two"],
+        "Cookie": "session",
+        "max_tokens": "4096",
+    }
+    log.before(PreToolUse(tool_name="bash", tool_args=args))
+    log.after(PostToolFailure(tool_name="bash", tool_result_error=f"token={SECRET}"))
+    log.log_message(f"using {SECRET}")
+    text = Path(log.tools_log_file).read_text() + Path(log.log_file).read_text()
+    assert SECRET not in text
+    entry = calls(log)[0]["tool_input"]
+    assert entry["env"] == {"API_KEY": "[redacted]", "list": ["[redacted]"]}
+    assert (entry["password"], entry["Cookie"]) == (["[redacted]"], "[redacted]")
+    assert entry["max_tokens"] == "4096"
+    assert entry["command"].startswith("curl -H 'Authorization:")
+
+
+def test_credentialsion_can_be_switched_off(tmp_path: Path) -> None:
+    """Where the log is as secret as what is in it."""
+    log = AgentLog.for_document(tmp_path, "a", redact=False)
+    log.before(PreToolUse(tool_name="bash", tool_args={"password": SECRET}))
+    log.log_message(SECRET)
+    assert calls(log)[0]["tool_input"] == {"password": SECRET}
+    assert SECRET in messages(log)[0]
+
+
+def test_a_credential_that_the_cut_goes_through_is_not_half_kept(tmp_path: Path) -> None:
+    """Redacted first, then cut: at no length is any part of it left, nor of one far behind the cut."""
+    for before in range(60, 101):
+        log = AgentLog(tmp_path / "a.log", tmp_path / f"{before}.jsonl", max_value=100)
+        text = "x" * (before - 1) + " " + SECRET + " y" * 5000 + SECRET
+        log.log_tool_call({"tool_output": text})
+        kept = calls(log)[0]["tool_output"]
+        assert "ghp" not in kept, before
+        assert kept.endswith(f"... ({len(text)} characters)")
+    many = AgentLog(tmp_path / "a.log", tmp_path / "many.jsonl", max_value=100)
+    many.log_tool_call({"tool_output": f"{SECRET} " * 1000})
+    assert "ghp" not in Path(many.tools_log_file).read_text()
+
+
+def test_a_long_value_is_cut_and_says_so(tmp_path: Path) -> None:
+    """Strings, lists and objects; the other members stay whole."""
+    log = AgentLog(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
+    args = {"file_path": "/a", "content": "x" * 1000, "lines": list(range(1000)), "inner": {"a": "y" * 60}}
+    log.before(PreToolUse(tool_name="write", tool_args=args))
+    kept = calls(log)[0]["tool_input"]
+    assert kept["file_path"] == "/a"
+    assert kept["content"] == "x" * 50 + "... (1000 characters)"
+    assert kept["lines"] == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,"[:50] + "... (4890 characters of JSON)"
+    assert kept["inner"].endswith("... (78 characters of JSON)")
+    log.log_tool_call({"tool_input": {str(number): number for number in range(1000)}})
+    assert len(Path(log.tools_log_file).read_text().split("\n")[1]) < 400
+    log.log_message("z" * 1000)
+    assert messages(log)[0].endswith("z" * 50 + "... (1000 characters)")
+
+
+def test_a_value_of_exactly_the_length_is_whole(tmp_path: Path) -> None:
+    """The limit is what is kept."""
+    log = AgentLog(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
+    log.log_tool_call({"tool_output": "x" * 50})
+    assert calls(log)[0]["tool_output"] == "x" * 50
+
+
+def test_what_is_not_json_is_logged_as_text(log: AgentLog) -> None:
+    """Paths, sets, infinity, very deep nesting, keys that are no strings: still one line of JSON."""
+    deep: list[Any] = []
+    for _ in range(500):
+        deep = [deep]
+    entry = {"path": Path("/a"), "infinite": float("inf"), "set": {1}, "deep": deep, "key": {3: b"x"}, "tuple": (1,)}
+    log.log_tool_call(entry)
+    (kept,) = calls(log)
+    assert (kept["path"], kept["infinite"], kept["set"], kept["tuple"]) == ("/a", "inf", [1], [1])
+    assert kept["key"] == {"3": "b'x'"}
+
+
+WRITER = """
+import sys
+from hookrun.compat.stackbench import AgentLog
+log = AgentLog(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
+tool = {"event_type": "pre_tool", "tool_name": sys.argv[2]}
+for number in range(200):
+    log.log_tool_call({**tool, "tool_input": {"n": number, "x": "y" * 5000}})
+    log.log_message(f"{sys.argv[2]} {number} " + "z" * 5000)
+"""
+
+
+def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
+    """Every line is whole, none is lost, each writer's in order."""
+    log = AgentLog(tmp_path / "a.log", tmp_path / "a.jsonl")
+    processes = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), f"p{number}"]) for number in range(3)]
+
+    def write(name: str) -> None:
+        for number in range(200):
+            log.log_tool_call(
+                {"event_type": "pre_tool", "tool_name": name, "tool_input": {"n": number, "x": "y" * 5000}}
+            )
+            log.log_message(f"{name} {number} " + "z" * 5000)
+
+    threads = [threading.Thread(target=write, args=(f"t{number}",)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    entries, names = calls(log), ["p0", "p1", "p2", "t0", "t1", "t2"]
+    for name in names:
+        assert [entry["tool_input"]["n"] for entry in entries if entry["tool_name"] == name] == list(range(200))
+    assert len(messages(log)) == 6 * 200
+    assert {len(line.partition("z")[2]) for line in messages(log)} == {4999}
+    assert log.get_stats()["tools"] == {"t0": 200, "t1": 200, "t2": 200}
+
+
+def test_a_log_that_cannot_be_written_raises_and_still_counts(tmp_path: Path) -> None:
+    """A directory in its place, a file in the place of its directory, a pipe without a reader: no hang."""
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for place in ("directory", "file/a.jsonl", "pipe"):
+        log = AgentLog(tmp_path / place, tmp_path / place)
+        with pytest.raises(OSError, match=place.partition("/")[0]):
+            log.before(PreToolUse(tool_name="read"))
+        with pytest.raises(OSError, match=place.partition("/")[0]):
+            log.log_message("x")
+        assert log.get_stats()["tool_calls"] == 1
+
+
+def test_a_full_disk_raises() -> None:
+    """/dev/full has no room for anything."""
+    log = AgentLog("/dev/full", "/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        log.before(PreToolUse(tool_name="read"))
+
+
+CUT_SHORT = """
+import resource, signal, sys
+from hookrun.compat.stackbench import AgentLog
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = AgentLog(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
+log.log_tool_call({"n": 1})
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+try:
+    log.log_tool_call({"x": "y" * 500})
+except OSError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+log.log_tool_call({"n": 2})
+"""
+
+
+def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
+    """The file holds whole lines only, and the next one is whole again."""
+    done = subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert "there is no room for the line" in done.stdout
+    lines = (tmp_path / "a.jsonl").read_text().split("\n")[:-1]
+    assert [json.loads(line)["n"] for line in lines] == [1, 2]
+
+
+@pytest.mark.parametrize("name", [None, "mine"])
+def test_one_document_in_two_directories(tmp_path: Path, name: str | None) -> None:
+    """Both logs are written; the hooks of the first keep their name."""
+    logs = [AgentLog.for_document(tmp_path / stage, "quickstart", name=name) for stage in ("extraction", "validation")]
+    with Engine().use(logs[0]).use(logs[1]) as engine:
+        first, second = (run.name for run in engine.fire_sync("pre_tool_use", tool_name="read").runs)
+    assert first == f"{name or 'agent-log-quickstart'}-pre_tool_use"
+    assert second == f"{first}@{logs[1].tools_log_file}"
+    assert all(os.path.exists(log.tools_log_file) for log in logs)
+
+
+def test_a_summary_holds_every_document(tmp_path: Path) -> None:
+    """A second log's summary goes beside the first one's; the same log's replaces its own."""
+    path = tmp_path / "logs" / "summary.json"
+    first = AgentLog.for_document(tmp_path / "logs", "quickstart")
+    second = AgentLog.for_document(tmp_path / "logs", "api_reference")
+    first.before(PreToolUse(tool_name="read"))
+    for log in (first, second, first):
+        log.write_summary(path)
+    documents = json.loads(path.read_text())["documents"]
+    assert sorted(documents) == ["api_reference", "quickstart"]
+    assert documents["quickstart"]["tool_calls"] == 1
+    assert documents["quickstart"]["tools"] == {"read": 1}
+    assert documents["quickstart"]["tools_log_file"] == first.tools_log_file
+    assert documents["api_reference"]["tool_calls"] == 0
+    assert [name for name in os.listdir(tmp_path / "logs") if name.startswith(".summary")] == []
+
+
+def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:
+    """One writer at a time reads and replaces the file."""
+    logs = [AgentLog.for_document(tmp_path, f"d{number}") for number in range(20)]
+    threads = [threading.Thread(target=log.write_summary, args=(tmp_path / "summary.json",)) for log in logs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(json.loads((tmp_path / "summary.json").read_text())["documents"]) == 20
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"documents": []}'])
+def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, content: str) -> None:
+    """Somebody else's file of that name is left alone."""
+    path = tmp_path / "summary.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match="is there already"):
+        log.write_summary(path)
+    assert path.read_text() == content

@@ -1,0 +1,120 @@
+"""A checkpoint needs a score that is there, is a number, and is high enough."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from fractions import Fraction
+
+import pytest
+
+from hookrun import PreCheckpoint, Verdict
+from hookrun.recipes.quality_gate import QualityGate
+
+
+def check(gate: QualityGate, **fields: object) -> Verdict:
+    """Call the handler with a context of these fields."""
+    return asyncio.run(gate.check(PreCheckpoint(session_id="s1", **fields)))
+
+
+def scored(score: object, threshold: float = 60) -> Verdict:
+    """Call the handler with a score in the checkpoint's data."""
+    return check(QualityGate(threshold), checkpoint_data={"quality_score": score})
+
+
+@pytest.mark.parametrize("score", [0, 45, 59, 59.999999])
+def test_a_score_below_the_threshold_is_refused(score: float) -> None:
+    """The message names the score and what is needed."""
+    verdict = scored(score)
+    assert verdict.action == "block"
+    assert verdict.message == f"Quality too low for checkpoint (score: {score}/100, at least 60 is needed)"
+    assert verdict.modified_context is None
+
+
+@pytest.mark.parametrize("score", [60, 60.0, 85.5, 100, Fraction(121, 2)])
+def test_a_score_at_the_threshold_or_above_is_passed_on(score: float) -> None:
+    """The hooks that follow find it as it was given."""
+    verdict = scored(score)
+    assert verdict.action == "continue"
+    assert verdict.modified_context == {"validated_quality": score}
+
+
+def test_a_whole_number_is_shown_as_one() -> None:
+    """45.0 is 45 to a person."""
+    assert "(score: 45/100," in str(scored(45.0).message)
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        ("45", '"45"'),
+        ("high", '"high"'),
+        (True, "true"),
+        ([70], "[70]"),
+        ({}, "{}"),
+        (math.nan, "NaN"),
+        (math.inf, "Infinity"),
+        (-1, "-1"),
+        (100.5, "100.5"),
+        (10**400, "1" + "0" * 59 + "..."),
+        ("x" * 100, '"' + "x" * 59 + "..."),
+    ],
+)
+def test_a_score_that_is_no_number_from_0_to_100_is_refused_and_shown(score: object, shown: str) -> None:
+    """It is never taken for 0, nor for a pass."""
+    verdict = scored(score)
+    assert verdict.action == "block"
+    assert verdict.message == (
+        f"No quality score for checkpoint: checkpoint_data.quality_score is {shown}, "
+        "expected a number from 0 to 100 (at least 60 is needed)"
+    )
+
+
+@pytest.mark.parametrize("fields", [{}, {"checkpoint_data": None}, {"checkpoint_data": {"quality_score": None}}])
+def test_a_missing_score_is_refused_even_with_threshold_0(fields: dict[str, object]) -> None:
+    """Nothing to judge by is no pass."""
+    verdict = check(QualityGate(0), **fields)
+    assert verdict.action == "block"
+    assert verdict.message == (
+        "No quality score for checkpoint: checkpoint_data has no quality_score (at least 0 of 100 is needed)"
+    )
+
+
+def test_a_function_gives_the_score() -> None:
+    """Sync or async, it is given the context; what the checkpoint's data say does not count then."""
+
+    async def slow(ctx: PreCheckpoint) -> float:
+        await asyncio.sleep(0)
+        return float(ctx.checkpoint_data["lines"])
+
+    data = {"quality_score": 1, "lines": 70}
+    assert check(QualityGate(60, slow), checkpoint_data=data).modified_context == {"validated_quality": 70.0}
+    gate = QualityGate(60, lambda ctx: len(ctx.checkpoint_data))
+    assert check(gate, checkpoint_data=data).message == (
+        "Quality too low for checkpoint (score: 2/100, at least 60 is needed)"
+    )
+
+
+def test_a_function_without_a_number_is_refused() -> None:
+    """None from a score function is its trouble, and said so."""
+    assert check(QualityGate(60, lambda _: None)).message == (
+        "No quality score for checkpoint: the score function returned null, "
+        "expected a number from 0 to 100 (at least 60 is needed)"
+    )
+
+
+def test_an_error_of_the_function_is_not_swallowed() -> None:
+    """It is a failure of the hook, which refuses."""
+
+    def broken(_: PreCheckpoint) -> float:
+        raise LookupError("no coverage")
+
+    with pytest.raises(LookupError, match="no coverage"):
+        check(QualityGate(60, broken))
+
+
+@pytest.mark.parametrize("threshold", [-1, 101, math.nan, True, "60"])
+def test_a_wrong_threshold_is_refused_at_once(threshold: float) -> None:
+    """Not when the first checkpoint is made."""
+    with pytest.raises(ValueError, match=r"the threshold is .*, expected a number from 0 to 100"):
+        QualityGate(threshold)
