@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hookrun import context as contexts
 from hookrun.claude import payload
 from hookrun.claude.answer import Interpretation, interpret
-from hookrun.config import plain
+from hookrun.config.command_words import relative_words
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Verdict
@@ -64,7 +64,7 @@ def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
     """Run each hook on a sample and yield what is wrong with what it answered. It runs with all that it can do."""
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
-            for word in plain.relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
+            for word in relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
                 first = os.path.normpath(word).partition("/")[0]
                 if not os.path.lexists(f"{cwd}/{first}"):
                     os.symlink(f"{root}/{first}", f"{cwd}/{first}")

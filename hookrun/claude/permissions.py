@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.claude import matcher, tables
-from hookrun.claude.shell_commands import cut, forms
-from hookrun.claude.shell_reader import UnclearError
+from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
 from hookrun.conditions import format_value
 from hookrun.globs import glob
 
@@ -134,13 +133,13 @@ def runs(pattern: str, command: str) -> bool:
     if pattern.endswith(":*"):
         pattern = f"{pattern[:-2]} *"
     try:
-        line = cut(command)
-    except (UnclearError, RecursionError):
+        line = split_commands(command)
+    except (UnsupportedSyntaxError, RecursionError):
         return True
-    if line.expanded and not _is_name(pattern):
+    if line.has_expansions and not _is_name(pattern):
         return True
     patterns = _globs(" ".join(pattern.split()))
-    texts = {text for words in line.commands for text in forms(words)}
+    texts = {text for words in line.commands for text in matchable_texts(words)}
     return any(glob(each, text) for text in texts for each in patterns)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.claude import tables as claude_names
 from hookrun.claude.matcher import TOOL_EVENTS
-from hookrun.config import plain, words
+from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_rule
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
@@ -96,7 +96,7 @@ def validate_handler(
         at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
         checked.for_file = [*checked.problems]
         return checked
-    if plain.FIRES.search(str(entry.handler.get("command"))):
+    if command_words.FIRES.search(str(entry.handler.get("command"))):
         return checked  # hookrun's own wiring: what it would run is all that is declared here
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
@@ -125,8 +125,8 @@ def validate_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            "look": plain.look_for(kind, target, filled=FILLED),
-            "words": words.file_words(kind, target),
+            "look": command_words.program_and_script(kind, target, filled=FILLED),
+            "words": command_words.file_words(kind, target),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hookrun.claude import permissions
 from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.config.diagnostics import Diagnostic, closest, quote
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return
-    for word in plain.relative_words(hook.kind, hook.target):
+    for word in command_words.relative_words(hook.kind, hook.target):
         if "/" in word and not word.startswith("${CLAUDE_"):
             expected = "a path from the project (the hook runs where the agent is, which changes)"
             yield _warning(hook, f"the relative path {quote(word)}", expected, f'write "$CLAUDE_PROJECT_DIR"/{word}')

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.config.claude_lint import VOID, lint_matcher
-from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.events import EVENTS
@@ -16,6 +15,7 @@ from hookrun.model import UNTRUSTED_LAYERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hookrun.config.config_file import ConfigFile
     from hookrun.config.discovery import ConfigFiles
     from hookrun.config.parse import KeyPath
     from hookrun.config.validate_value import Location
@@ -206,6 +206,8 @@ def _there(
     paths: list[str], layer: str, looked_for: list[str], *, own: bool | str, plugin: str | None = None
 ) -> list[ConfigFile]:
     looked_for += [path for path in paths if path not in looked_for]
+    from hookrun.config.config_file import load_file  # which imports this module
+
     files = [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
     for file in files:
         file.own = own

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookrun import agents
-from hookrun.config import plain, words
+from hookrun.config import command_words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
     CONTEXT_FIELDS,
@@ -189,8 +189,8 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            "look": plain.look_for(kind, target),
-            "words": words.file_words(kind, target),
+            "look": command_words.program_and_script(kind, target),
+            "words": command_words.file_words(kind, target),
         },
     )
 
@@ -309,7 +309,7 @@ def reject_relative_paths(values: dict[str, object], at: Location) -> None:
     expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
     advice = "write the whole path"
     for kind in ("command", "args"):
-        for word in plain.relative_words(kind, target_of(values, kind)):
+        for word in command_words.relative_words(kind, target_of(values, kind)):
             at.at(kind).report(f"the relative path {quote(word)}", expected, advice)
     interpreter = values.get("interpreter")
     if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):
@@ -411,7 +411,7 @@ def default_name(kind: str, target: str | list[str]) -> str:
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
-    look = plain.look_for(kind, target)
+    look = command_words.program_and_script(kind, target)
     if look:
         base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)

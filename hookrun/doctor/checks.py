@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
-from hookrun.config import plain
+from hookrun.config import command_words
 from hookrun.config.diagnostics import key_text
 from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
@@ -402,7 +402,7 @@ def _fired_for(path: str) -> list[str]:
             text = file.read()
     except OSError:
         return []
-    fired = {match.group(1) for match in plain.FIRES.finditer(text)}
+    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
     return [agent for agent in AGENTS if agent in fired]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from hookrun import audit_reader
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
-from hookrun.config.plain import FIRES
+from hookrun.config.command_words import FIRES
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict

@@ -1,4 +1,4 @@
-"""From the nodes of a simple command, and of what is redirected around it, to words and streams."""
+"""Read the nodes of a simple command, and of the redirections around it, into words and streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect
 CHAINING = frozenset({"&&", "||"})
 
 
-class Part:
+class CommandPart:
     """One command of a node: its words, what is set before it, and its streams."""
 
     __slots__ = ("assignments", "streams", "words")
@@ -30,17 +30,17 @@ class Part:
         self.streams = streams
 
 
-def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[Part]:
-    """Return the command that a node is. Where its parser has lost its way at a `;` it is several."""
-    made = [Part(streams)]
+def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[CommandPart]:
+    """Return the command that a node is. Where the parser has misread a `;` it is several."""
+    made = [CommandPart(streams)]
     into = ""
     for child in node.children:
         part = made[-1]
         part.words.extend(left_out(child, source))
         if child.type == "ERROR":
-            sign = source.text(child.start_byte, child.end_byte).strip()
+            sign = source.of(child).strip()
             if sign in {";", "&", ""}:
-                made.append(Part(Streams(stdin=streams.stdin)))
+                made.append(CommandPart(Streams(stdin=streams.stdin)))
             elif sign in {">", ">>", "<"}:
                 into = sign
             else:
@@ -80,7 +80,7 @@ def left_out(node: Node, source: Source) -> list[Word]:
 def assigned(node: Node, source: Source, scope: Scope, expand: Expander) -> tuple[str, str]:
     """Return the variable that a node sets, and its value; that of a list is not known."""
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    name = source.text(target.start_byte, target.end_byte) if target is not None else ""
+    name = source.of(target) if target is not None else ""
     if target is not None:
         expand.run_within(target, source, scope)
     text = ""
@@ -106,7 +106,7 @@ def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand:
         return []
     descriptor = next((child for child in node.named_children if child.type == "file_descriptor"), None)
     operator = next((child.type for child in node.children if not child.is_named), ">")
-    number = source.text(descriptor.start_byte, descriptor.end_byte) if descriptor is not None else ""
+    number = source.of(descriptor) if descriptor is not None else ""
     if named:
         words = expand.words(named[0], source, scope)
         target = words[0] if len(words) == 1 else expand.word(named[0], source, scope)
@@ -124,7 +124,7 @@ def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand:
 
 def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[tuple[str, Node]]:
     start = next((child for child in node.children if child.type == "heredoc_start"), None)
-    end = source.text(start.start_byte, start.end_byte) if start is not None else ""
+    end = source.of(start) if start is not None else ""
     streams.stdin, streams.own_stdin = Word(""), True
     following: list[tuple[str, Node]] = []
     into = joins = ""
@@ -141,7 +141,7 @@ def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand
         elif child.type in REDIRECTS:
             following.extend(redirect(child, source, scope, streams, expand))
         elif child.type == "ERROR":
-            into = source.text(child.start_byte, child.end_byte).strip()
+            into = source.of(child).strip()
             words = streams.later if into in {";", "&"} else words
         elif child.is_named and child.type not in {"heredoc_start", "heredoc_end", "file_descriptor"}:
             if joins:

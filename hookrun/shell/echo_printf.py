@@ -1,42 +1,39 @@
-"""What a few programs print, so that what is piped into a shell, or put in by `$(...)`, can be read."""
+"""Predict what a few programs print, so that input piped into a shell, or put in by `$(...)`, can be read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from hookrun.shell.expand import ansi_c
-from hookrun.shell.find_xargs import EXECUTING, FILTERS, finds
+from hookrun.shell.find_xargs import EXECUTING, FILTERS, found_paths
 from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 SEPARATOR = "\n"
-"""What stands for a NUL that is printed, which separates as well and is no part of a text."""
+"""Stands for a NUL that is printed: it separates as well, and no word can hold it."""
 
 
-def printed(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+def output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
     """Return what a program prints, None where that is not known."""
-    prints = PRINTS.get(program)
-    return prints(argv[1:], stdin) if prints is not None else None
+    if program in PRINTERS:
+        return PRINTERS[program](argv[1:])
+    return FILTERING[program](argv[1:], stdin) if program in FILTERING and stdin is not None else None
 
 
-def _echo(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
+def _echo(words: list[Word]) -> Word:
     escapes = ends = False
     while words and words[0].text in {"-n", "-e", "-E", "-ne", "-en", "-nE", "-En"}:
         escapes = escapes or "e" in words[0].text
         ends = ends or "n" in words[0].text
         words = words[1:]
     text = " ".join(word.text for word in words)
-    at = words[0].at if len(words) == 1 else None
-    return Word(
-        (ansi_c(text, SEPARATOR) if escapes else text) + ("" if ends else "\n"),
-        None if escapes and "\\" in text else at,
-    )
+    at = words[0].at if len(words) == 1 and not (escapes and "\\" in text) else None
+    return Word((ansi_c(text, SEPARATOR) if escapes else text) + ("" if ends else "\n"), at)
 
 
-def _printf(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
+def _printf(words: list[Word]) -> Word | None:
     if words and words[0].text == "--":
         words = words[1:]
     if not words or words[0].text == "-v":
@@ -54,16 +51,21 @@ def _printf(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG0
             return Word(text.replace("\1", "%"))
 
 
-def _cat(words: list[Word], stdin: Word | None) -> Word | None:
+def _find(words: list[Word]) -> Word | None:
+    if any(word.text in EXECUTING or word.text == "-delete" for word in words):
+        return None
+    paths = [word.text for word in found_paths([Word("find"), *words])]
+    if not any(word.text in FILTERS for word in words):
+        paths = [path.replace(UNKNOWN, "*") for path in paths]  # everything in a directory
+    return Word("".join(f"{path}\n" for path in paths))
+
+
+def _cat(words: list[Word], stdin: Word) -> Word | None:
     return stdin if all(word.text in {"-", "-u"} for word in words) else None
 
 
-def _tee(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
-    return stdin
-
-
-def _base64(words: list[Word], stdin: Word | None) -> Word | None:
-    if stdin is None or not stdin.known or [word.text for word in words] not in (["-d"], ["--decode"], ["-D"], ["-di"]):
+def _base64(words: list[Word], stdin: Word) -> Word | None:
+    if not stdin.known or [word.text for word in words] not in (["-d"], ["--decode"], ["-D"], ["-di"]):
         return None
     import base64
     import binascii
@@ -74,21 +76,10 @@ def _base64(words: list[Word], stdin: Word | None) -> Word | None:
         return None
 
 
-def _find(words: list[Word], stdin: Word | None) -> Word | None:  # noqa: ARG001  # one of a table
-    """What it may find, a star for everything under a directory."""
-    argv = [Word("find"), *words]
-    if any(word.text in EXECUTING or word.text == "-delete" for word in words):
-        return None
-    everything = not any(word.text in FILTERS for word in words)
-    return Word("".join(f"{each.text.replace(UNKNOWN, '*') if everything else each.text}\n" for each in finds(argv)))
-
-
-PRINTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
+PRINTERS: dict[str, Callable[[list[Word]], Word | None]] = {"echo": _echo, "find": _find, "printf": _printf}
+FILTERING: dict[str, Callable[[list[Word], Word], Word | None]] = {
     "base64": _base64,
     "cat": _cat,
-    "echo": _echo,
-    "find": _find,
-    "printf": _printf,
-    "tee": _tee,
+    "tee": lambda _, stdin: stdin,
 }
-"""Programs that print what they are told, or what they read."""
+"""Programs that print what their words say, and those that print what they read."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
 NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")
-"""Redirections in which a sign stands that would end a command."""
+"""Redirections with a character that would end a command elsewhere."""
 
 ENDS = re.compile(r";;&|;;|;&|;|&&|\|\||&")
 ALL_ENDS = re.compile(rf"{ENDS.pattern}|\|&|\||[()]")
@@ -39,9 +39,9 @@ class Segment:
         self.documents: list[tuple[int, str]] = []
 
 
-def cut(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
-    """Return the commands of a text, or parts of them where one has several; what is in here-documents is none."""
-    pieces = [Segment(0)]
+def split(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
+    """Split a text into its commands, or parts of compound ones; here-documents belong to the command they begin in."""
+    segments = [Segment(0)]
     waiting: list[tuple[Segment, re.Match[str]]] = []
     at = 0
     while at < len(text):
@@ -51,44 +51,44 @@ def cut(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
         if passed is not None:
             at = passed.end()
         elif document is not None:
-            waiting.append((pieces[-1], document))
+            waiting.append((segments[-1], document))
             at = document.end()
         elif text[at] == "\n":
-            pieces[-1].end = at
+            segments[-1].end = at
             at = _past_documents(text, at + 1, waiting)
             waiting = []
-            pieces.append(Segment(at))
+            segments.append(Segment(at))
         elif end is not None:
-            pieces[-1].end = at
+            segments[-1].end = at
             at = end.end()
-            pieces.append(Segment(at))
+            segments.append(Segment(at))
         else:
-            at = _past_comment(text, at) or past(text, at)
-    pieces[-1].end = len(text)
-    return pieces
+            at = _past_comment(text, at) or end_of(text, at)
+    segments[-1].end = len(text)
+    return segments
 
 
 def _past_documents(text: str, at: int, waiting: list[tuple[Segment, re.Match[str]]]) -> int:
-    """Give the pieces their here-documents; one that nothing ends is taken for none."""
-    for piece, found in waiting:
+    """Give the segments their here-documents; one without an end is ignored."""
+    for segment, found in waiting:
         word = found[2] or found[3] or (found[4] or "").replace("\\", "")
         tabs = r"\t*" if found[1] else ""
         end = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE).search(text, at)
         if end is not None:
-            piece.documents.append((at, text[at : end.end()]))
+            segment.documents.append((at, text[at : end.end()]))
             at = min(end.end() + 1, len(text))
     return at
 
 
-def joined(text: str, pieces: list[Segment]) -> str:
-    """Return what stands from the first of the pieces to the last, with all of its here-documents."""
-    first, last = pieces[0], pieces[-1]
-    after = [document for piece in pieces for at, document in piece.documents if at >= last.end]
+def join(text: str, segments: list[Segment]) -> str:
+    """Return the text from the first of the segments to the last, with all of its here-documents."""
+    first, last = segments[0], segments[-1]
+    after = [document for segment in segments for at, document in segment.documents if at >= last.end]
     return "\n".join([text[first.start : last.end], *after])
 
 
-def past(text: str, at: int) -> int:
-    """Return where that ends which begins at a place: what is quoted, a substitution, or a character."""
+def end_of(text: str, at: int) -> int:
+    """Return the end of the quoted part, the substitution or the character that begins at `at`."""
     if text[at] == "\\":
         return min(at + 2, len(text))
     for begins in (text[at : at + 2], text[at]):
@@ -116,12 +116,12 @@ def _past_nested(text: str, at: int, closing: str) -> int:
         elif closing == '"' and text[at] == "'":
             at += 1
         else:
-            at = (_past_comment(text, at) if closing == ")" else 0) or past(text, at)
+            at = (_past_comment(text, at) if closing == ")" else 0) or end_of(text, at)
     return len(text)
 
 
 def _past_comment(text: str, at: int) -> int:
-    """Return where the comment ends that begins at a place, 0 if none does."""
+    """Return the end of the comment that begins at `at`, 0 if none does."""
     if text[at] != "#" or (at and text[at - 1] not in BEFORE_COMMENT):
         return 0
     end = text.find("\n", at)
@@ -132,7 +132,7 @@ def substitutions(text: str) -> Iterator[str]:
     """Yield the lines in the substitutions of a text, those in double quotes and in `${...}` included."""
     at = 0
     while at < len(text):
-        begins, end = text[at : at + 2], past(text, at)
+        begins, end = text[at : at + 2], end_of(text, at)
         if begins in SUBSTITUTIONS:
             yield text[at + 2 : end].removesuffix(")")
         elif begins == "${":
@@ -168,34 +168,34 @@ OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|funct
 NOTHING_PUT_IN = str.maketrans("$`", "__")
 """Makes a here-document one into which nothing is put: errors may be in it, which a shell only tells of."""
 
-AHEAD = 32
-"""Pieces that are tried as one compound command."""
+MAX_JOINED = 32
+"""Segments that are tried as one compound command."""
 
-MOST_BYTES = 1 << 19
+MAX_BYTES_TRIED = 1 << 19
 """Bytes that are parsed so; beyond it each piece is read alone."""
 
 
-def plainer(text: str) -> str:
-    """Return a text of the same length without what the grammar trips over: odd words in tests, `{name}>`."""
+def without_oddities(text: str) -> str:
+    """Mask what the grammar misreads, odd words in tests and `{name}>`; the text keeps its length."""
     text = DESCRIPTOR.sub(lambda found: "9".rjust(len(found[0])), text)
-    return TEST.sub(lambda found: found[1] + found[2] + _plain(found[4]), text)
+    return TEST.sub(lambda found: found[1] + found[2] + _masked(found[4]), text)
 
 
-def _plain(operands: str) -> str:
+def _masked(operands: str) -> str:
     return ODD.sub(lambda found: re.sub("[!-~]", "x", found[0]), f" {operands}")[1:]
 
 
-def parts(text: str) -> Iterator[str]:
-    """Yield the statements of a text that the parser understands alone; the others are cut as finely as they can be."""
-    pieces = cut(text)
-    budget = MOST_BYTES
-    while pieces:
-        pieces[0].start += _length(MIDDLE, text[pieces[0].start : pieces[0].end])
+def statements(text: str) -> Iterator[str]:
+    """Yield the statements of a text that the parser understands alone; the others are split as finely as possible."""
+    segments = split(text)
+    budget = MAX_BYTES_TRIED
+    while segments:
+        segments[0].start += _length(MIDDLE, text[segments[0].start : segments[0].end])
         taken = 0
-        for count in range(1, min(AHEAD, len(pieces)) + 1):
-            statement = joined(text, pieces[:count])
+        for count in range(1, min(MAX_JOINED, len(segments)) + 1):
+            statement = join(text, segments[:count])
             budget -= len(statement)
-            if understood(statement):
+            if is_valid(statement):
                 taken = count
                 yield statement
                 break
@@ -203,25 +203,25 @@ def parts(text: str) -> Iterator[str]:
                 break
         if not taken:
             taken = 1
-            yield from _cut_finely(joined(text, pieces[:1]))
-        pieces = pieces[taken:]
+            yield from _split_finely(join(text, segments[:1]))
+        segments = segments[taken:]
 
 
-def understood(text: str) -> bool:
+def is_valid(text: str) -> bool:
     """Tell whether the parser finds no error in a text."""
     return not parse(text.encode("utf-8", "surrogatepass")).has_error
 
 
-def _cut_finely(text: str) -> Iterator[str]:
+def _split_finely(text: str) -> Iterator[str]:
     text = text[_length(OPENINGS, text) :]
-    if understood(text):
+    if is_valid(text):
         yield text
         return
-    for piece in cut(text, ALL_ENDS):
-        part = joined(text, [piece])
+    for segment in split(text, ALL_ENDS):
+        part = join(text, [segment])
         part = part[_length(OPENINGS, part) :]
-        documents = [document for each in cut(part) for document in each.documents]
-        if documents and not understood(part):
+        documents = [document for each in split(part) for document in each.documents]
+        if documents and not is_valid(part):
             for at, document in documents:
                 yield from substitutions(document)
                 part = part[:at] + document.translate(NOTHING_PUT_IN) + part[at + len(document) :]

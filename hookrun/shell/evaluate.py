@@ -1,15 +1,15 @@
-"""One simple command, its words made: what wraps it, what it changes for those after it, and what it runs in turn."""
+"""Evaluate one simple command: what it runs in turn, and what it changes for the commands after it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.shell.echo_printf import printed
-from hookrun.shell.find_xargs import of_find, of_xargs
-from hookrun.shell.simple_command import SimpleCommand, name
+from hookrun.shell.echo_printf import output_of
+from hookrun.shell.find_xargs import find_commands, xargs_command
+from hookrun.shell.simple_command import SimpleCommand, program_name
 from hookrun.shell.syntax_tree import source_of
 from hookrun.shell.words import UNKNOWN, Word
-from hookrun.shell.wrappers import APART, line_of, unwrapped
+from hookrun.shell.wrappers import APART, nested_line, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from hookrun.shell.scope import Scope
     from hookrun.shell.simple_command import ParsedLine, Redirection
     from hookrun.shell.syntax_tree import Source
-    from hookrun.shell.wrappers import Line, Wrapped
+    from hookrun.shell.wrappers import NestedLine, Wrapped
 
     ReadLine = Callable[[Source, Scope, "Streams"], Word | None]
     Walk = Callable[[Node, Source, Scope, "Streams"], Word | None]
 
-MOST_COMMANDS = 1000
+MAX_COMMANDS = 1000
 """Commands of a line that are noted; with more it was not read to its end."""
 
-DEEPEST_LINE = 8
+MAX_LINE_DEPTH = 8
 """Lines within lines that are read."""
 
 SAME_SHELL = frozenset({"builtin", "command", "time"})
 """Wrappers in which `cd` changes the directory of what comes after them."""
-
 
 IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 """What runs its line where it stands, and not in a shell of its own."""
@@ -41,8 +40,8 @@ WITH_WORDS = frozenset({"parallel", "xargs"})
 """Wrappers that add words to what they run, and read those."""
 
 
-class TooMuchError(Exception):
-    """A line is nested too deep, or runs too many commands. It says what becomes the reading's `problem`."""
+class LimitExceededError(Exception):
+    """A line is nested too deep, or runs too many commands. Its text is the line's `problem`."""
 
 
 class Streams:
@@ -67,30 +66,21 @@ class Streams:
         return None if self.own_stdin else self.stdin
 
 
-class Runner:
-    """Notes commands in a reading. `line` reads a line within it, `walk` the body of a function."""
+class Evaluator:
+    """Adds commands to a parsed line. `line` reads a line within it, `walk` the body of a function."""
 
-    def __init__(self, reading: ParsedLine, line: ReadLine, walk: Walk) -> None:
-        self._reading = reading
+    def __init__(self, parsed: ParsedLine, line: ReadLine, walk: Walk) -> None:
+        self._parsed = parsed
         self._line = line
         self._walk = walk
-        self._changes: dict[str, Callable[[list[Word], Scope], None]] = {
-            "cd": _cd,
-            "popd": _popd,
-            "printf -v": _printf,
-            "pushd": _cd,
-            "read": _read,
-            "set": _set,
-            "shift": _shift,
-        }
 
     def note(self, command: SimpleCommand) -> None:
-        """Add a command to the reading."""
-        if len(self._reading.commands) >= MOST_COMMANDS:
-            raise TooMuchError("too long")
-        self._reading.commands.append(command)
+        """Add a command to the line's."""
+        if len(self._parsed.commands) >= MAX_COMMANDS:
+            raise LimitExceededError("too long")
+        self._parsed.commands.append(command)
 
-    def run(
+    def evaluate(
         self, words: list[Word], scope: Scope, streams: Streams, assignments: dict[str, str] | None = None
     ) -> Word | None:
         """Note the command that these words are, and what it runs; return what it prints, where that is known."""
@@ -100,38 +90,28 @@ class Runner:
         function = scope.functions.get(words[0].text)
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
-        program = name(words[0].text)
+        program = program_name(words[0].text)
+        redirections, where = tuple(streams.redirections), scope.directory
         command = SimpleCommand(
-            words,
-            redirections=streams.redirections,
-            assignments=assignments,
-            directory=scope.directory,
-            wrappers=scope.wrappers,
-            within=scope.within,
-            beside=scope.beside,
-            stdin=streams.stdin,
+            words, redirections, assignments or {}, where, scope.wrappers, scope.within, scope.beside, streams.stdin
         )
-        line = line_of(program, words, streams.stdin)
-        wrapped = unwrapped(program, words) if line is None else None
+        line = nested_line(program, words, streams.stdin)
+        wrapped = unwrap(program, words) if line is None else None
         if wrapped is not None and program not in WITH_WORDS:
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
         if line is not None:
             return _kept(self._run_line(line, command, scope), streams)
-        within = [of_xargs(wrapped, streams.stdin)] if wrapped is not None else []
-        for argv in of_find(words) if program == "find" else within:
+        within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else []
+        for argv in find_commands(words) if program == "find" else within:
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
-            self.run(argv, inner, Streams())
-        change = self._changes.get("printf -v" if _prints_into(words) else program)
-        if change is not None:
-            change(words, scope)
-            if program == "read":
-                _read_from(words, scope, streams.stdin)
+            self.evaluate(argv, inner, Streams())
+        if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
         if program == "pwd":
             return _kept(None if scope.directory is None else Word(scope.directory), streams)
-        return _kept(printed(program, words, streams.stdin), streams)
+        return _kept(output_of(program, words, streams.stdin), streams)
 
     def _run_wrapped(self, wrapped: Wrapped, command: SimpleCommand, scope: Scope, streams: Streams) -> Word | None:
         """Run what a wrapper runs: it reads and writes what the wrapper does."""
@@ -144,23 +124,23 @@ class Runner:
         elif wrapped.directory is not None:
             inner.enter(wrapped.directory.text)
         given = Streams(streams.redirections, streams.stdin)
-        text = self.run(wrapped.words, inner, given, {**command.assignments, **wrapped.assignments})
+        text = self.evaluate(wrapped.words, inner, given, {**command.assignments, **wrapped.assignments})
         scope.wrappers = before
         return text
 
-    def _run_line(self, line: Line, command: SimpleCommand, scope: Scope) -> Word | None:
+    def _run_line(self, line: NestedLine, command: SimpleCommand, scope: Scope) -> Word | None:
         """Read the line that a program gives to a shell: to this one, or to one of its own."""
         if line.text is None:
             return None
-        if scope.depth >= DEEPEST_LINE:
-            raise TooMuchError("too deep")
+        if scope.depth >= MAX_LINE_DEPTH:
+            raise LimitExceededError("too deep")
         program = command.program
         before = (scope.depth, scope.wrappers)
         inner = scope
         if program not in IN_THIS_SHELL:
             inner = scope.copy()
             inner.variables.update(command.assignments)
-            inner.positional = line.positional
+            inner.positional = [*line.positional]
             inner.variables.update(("0", word.text) for word in line.zero)
             inner.functions = {}
         inner.depth += 1
@@ -189,46 +169,35 @@ def _kept(text: Word | None, streams: Streams) -> Word | None:
     return Word("") if elsewhere else text
 
 
-def _cd(words: list[Word], scope: Scope) -> None:
-    operands = [word.text for word in words[1:] if word.text[:1] != "-" or word.text == "-"]
-    if not operands:
-        scope.enter(scope.home if words[0].text == "cd" else None)
+def _changes_shell(program: str, words: list[Word], scope: Scope, stdin: Word | None) -> bool:
+    """Tell whether a command changes the shell for those after it, and do so to the scope."""
+    texts = [word.text for word in words]
+    if program in {"cd", "pushd"}:
+        home = scope.home if texts[0] == "cd" else None
+        operand = next((text for text in texts[1:] if text[:1] != "-" or text == "-"), home)
+        scope.enter(scope.previous if operand == "-" else operand)
+    elif program == "popd":
+        scope.enter(None)
+    elif program == "read":
+        _read(texts[1:], scope, stdin)
+    elif program == "set":
+        if "--" in texts:
+            scope.positional = words[texts.index("--") + 1 :]
+    elif program == "shift":
+        if scope.positional is not None:
+            number = texts[1] if len(texts) > 1 else "1"
+            scope.positional = scope.positional[int(number) :] if number.isdecimal() else None
+    elif texts[:2] == ["printf", "-v"] and len(texts) > len(("printf", "-v", "NAME")):
+        printed = output_of("printf", [words[0], *words[3:]], None)
+        scope.variables[texts[2]] = UNKNOWN if printed is None else printed.text
     else:
-        scope.enter(scope.previous if operands[0] == "-" else operands[0])
+        return False
+    return True
 
 
-def _popd(words: list[Word], scope: Scope) -> None:  # noqa: ARG001  # one of a table
-    scope.enter(None)
-
-
-def _read(words: list[Word], scope: Scope) -> None:
-    for word in words[1:]:
-        scope.variables[word.text] = UNKNOWN
-
-
-def _prints_into(words: list[Word]) -> bool:
-    return [word.text for word in words[:2]] == ["printf", "-v"] and len(words) > len(("printf", "-v", "NAME"))
-
-
-def _printf(words: list[Word], scope: Scope) -> None:
-    text = printed("printf", [words[0], *words[3:]], None)
-    scope.variables[words[2].text] = UNKNOWN if text is None else text.text
-
-
-def _read_from(words: list[Word], scope: Scope, stdin: Word | None) -> None:
-    """Set what `read` is given where it is known: the only variable is the first line."""
-    names = [word.text for word in words[1:] if word.text[:1] != "-"]
+def _read(texts: list[str], scope: Scope, stdin: Word | None) -> None:
+    """Set the variables of `read`, of which one alone is the first line where that is known."""
+    scope.variables.update(dict.fromkeys(texts, UNKNOWN))
+    names = [text for text in texts if text[:1] != "-"]
     if stdin is not None and len(names) == 1:
         scope.variables[names[0]] = stdin.text.partition("\n")[0].strip()
-
-
-def _set(words: list[Word], scope: Scope) -> None:
-    texts = [word.text for word in words]
-    if "--" in texts:
-        scope.positional = words[texts.index("--") + 1 :]
-
-
-def _shift(words: list[Word], scope: Scope) -> None:
-    if scope.positional is not None:
-        number = words[1].text if len(words) > 1 else "1"
-        scope.positional = scope.positional[int(number) :] if number.isdecimal() else None

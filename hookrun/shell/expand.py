@@ -1,4 +1,4 @@
-"""From a node of the syntax tree to the words it becomes. Commands within it are run by whom it is given."""
+"""Expand a node of the syntax tree to the words that it becomes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrun.shell.error_recovery import substitutions
-from hookrun.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, joined, words
+from hookrun.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, join_pieces, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,19 +48,19 @@ class Expander:
         """Return the words that a node among a command's words becomes."""
         if node.type == "process_substitution":
             return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
-        return words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
+        return split_words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
 
     def word(self, node: Node, source: Source, scope: Scope) -> Word:
         """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
-        return joined(self._pieces(node, source, scope), scope.home)
+        return join_pieces(self._pieces(node, source, scope), scope.home)
 
     def body(self, node: Node, source: Source, scope: Scope, *, plain: bool, tabs: bool) -> Word:
         """Return a here-document's text: as it stands if its end is quoted, without leading tabs for `<<-`."""
         if plain:
-            text = source.text(node.start_byte, node.end_byte)
+            text = source.of(node)
             made = Word(text, source.place(node.start_byte))
         else:
-            made = joined(self._between(node, source, scope, escapes='\\$`"'[:3]))
+            made = join_pieces(self._between(node, source, scope))
         if tabs:
             return Word("\n".join(line.lstrip("\t") for line in made.text.split("\n")))
         return made
@@ -73,7 +73,7 @@ class Expander:
             if each.type in COMMANDS_WITHIN:
                 self._substitute(each, source, scope)
             elif each.type in PATTERNS:
-                for line in substitutions(source.text(each.start_byte, each.end_byte)):
+                for line in substitutions(source.of(each)):
                     scope.reads(line, scope.copy())
             else:
                 waiting.extend(reversed(each.named_children))
@@ -86,7 +86,7 @@ class Expander:
             yield Piece(ansi_c(source.text(node.start_byte + 2, node.end_byte - 1)))
         elif kind in {"string", "translated_string"}:
             yield Piece("")
-            yield from self._between(node, source, scope, escapes='\\$`"')
+            yield from self._between(node, source, scope)
         elif kind in {"concatenation", "command_name"}:
             for child in node.children:
                 yield from self._pieces(child, source, scope)
@@ -101,14 +101,14 @@ class Expander:
             yield from self._plain(node, source, scope)
 
     def _plain(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
-        text = source.text(node.start_byte, node.end_byte)
+        text = source.of(node)
         if _has_backticks(text):  # the grammar does not see those in `"${x:-`id`}"`
             for index, part in enumerate(BACKTICK.split(text)):
                 yield scope.substituted(part) if index % 2 else Piece(part)
         else:
             yield from unescaped(text, source.place(node.start_byte))
 
-    def _between(self, node: Node, source: Source, scope: Scope, *, escapes: str) -> Iterator[Piece]:
+    def _between(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
         """Yield what is in double quotes or in a here-document: text, with something put in here and there.
 
         The text is what is between the nodes that stand for something: the tree leaves out some of its parts.
@@ -119,9 +119,9 @@ class Expander:
         for child in node.named_children:
             if child.type in {"string_content", "heredoc_content"}:
                 continue
-            text = source.text(child.start_byte, child.end_byte)
+            text = source.of(child)
             start = child.start_byte + len(text) - len(text.lstrip())
-            yield from self._text(source, position, start, escapes, scope)
+            yield from self._text(source, position, start, scope, quoted=quoted)
             if child.type in {"simple_expansion", "expansion"}:
                 yield from self._variable(child, source, scope, QUOTED)
             elif child.type in COMMANDS_WITHIN:
@@ -130,25 +130,20 @@ class Expander:
                 self.run_within(child, source, scope)
                 yield Piece(UNKNOWN)
             position = child.end_byte
-        yield from self._text(source, position, end, escapes, scope)
+        yield from self._text(source, position, end, scope, quoted=quoted)
 
-    def _text(self, source: Source, start: int, end: int, escapes: str, scope: Scope) -> Iterator[Piece]:
+    def _text(self, source: Source, start: int, end: int, scope: Scope, *, quoted: bool) -> Iterator[Piece]:
         if end <= start:
             return
         text = source.text(start, end)
-        if _has_backticks(text) and '"' not in escapes:  # the grammar does not see them in a here-document
+        escapes = '\\$`"' if quoted else "\\$`"
+        if _has_backticks(text) and not quoted:  # the grammar does not see them in a here-document
             for index, part in enumerate(BACKTICK.split(text)):
                 yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
             yield Piece(_without(escapes, text))
         else:
             yield Piece(text, QUOTED, source.place(start))
-
-    def _default(self, nodes: list[Node], source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
-        """Yield what `${NAME:-...}` stands for where NAME is not known: it is most likely not set."""
-        for node in nodes:
-            for piece in self._pieces(node, source, scope):
-                yield Piece(piece.text, kind)
 
     def _output(self, node: Node, source: Source, scope: Scope, kind: str) -> Piece:
         printed = self._substitute(node, source, scope)
@@ -157,13 +152,14 @@ class Expander:
 
     def _variable(self, node: Node, source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
         names = [child for child in node.named_children if child.type.endswith("variable_name")]
-        name = source.text(names[0].start_byte, names[0].end_byte) if names else ""
+        name = source.of(names[0]) if names else ""
         if node.type == "expansion":
             operators = [child.type for child in node.children if not child.is_named][1:-1]
             value = scope.value(name) if names else UNKNOWN
             others = [child for child in node.named_children if child not in names]
             if operators[:1] and operators[0] in DEFAULTS and value in {"", UNKNOWN}:
-                yield from self._default(others, source, scope, kind)
+                for other in others:  # a variable that is not known is most likely not set
+                    yield from (Piece(piece.text, kind) for piece in self._pieces(other, source, scope))
                 return
             self.run_within(node, source, scope)
             kept = not operators and not others

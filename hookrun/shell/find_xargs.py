@@ -1,4 +1,4 @@
-"""Programs that put words of their own into the commands they run: find, xargs and parallel."""
+"""Expand the commands that find, xargs and parallel run, with the words that those put in."""
 
 from __future__ import annotations
 
@@ -12,34 +12,38 @@ if TYPE_CHECKING:
 
     Argv = list[Word]
 
-MOST_ARGUMENTS = 64
+MAX_ARGUMENTS = 64
 """Words that are read and given to a command; with more they are one unknown word."""
 
 
-def of_xargs(wrapped: Wrapped, stdin: Word | None) -> Argv:
+def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
     """Return the command that xargs or parallel runs, with what it reads, where that is known, or one unknown word."""
     words = wrapped.words
     texts = [word.text for word in words]
     cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
     if cut is not None:
         read, words = words[cut + 1 :], words[:cut]
-    elif stdin is not None and stdin.known and len(stdin.text.split()) <= MOST_ARGUMENTS:
+    elif stdin is not None and stdin.known and len(stdin.text.split()) <= MAX_ARGUMENTS:
         read = [Word(each) for each in stdin.text.replace("\0", " ").split()]
     else:
         read = [Word(UNKNOWN)]
     marks = [word.text for word in wrapped.options]
     mark = marks[marks.index("-I") + 1] if "-I" in marks[:-1] else next((m[2:] for m in marks if m[:2] == "-I"), "{}")
-    if any(mark in word.text for word in words):
-        return [made for word in words for made in (_put_in(word, mark, read) if mark in word.text else [word])]
-    return [*words, *read]
+    return _put_in(words, mark, read) if any(mark in word.text for word in words) else [*words, *read]
 
 
-def _put_in(word: Word, mark: str, read: Argv) -> Argv:
-    return [Word(word.text.replace(mark, each.text), globs=word.globs or each.globs) for each in read]
+def _put_in(words: Argv, mark: str, read: Argv) -> Argv:
+    """Return the words, those with the mark once for each that is read."""
+    made: Argv = []
+    for word in words:
+        if mark in word.text:
+            made += (Word(word.text.replace(mark, each.text), globs=word.globs or each.globs) for each in read)
+        else:
+            made.append(word)
+    return made
 
 
 EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-
 
 FILTERS = (
     "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
@@ -48,17 +52,15 @@ FILTERS = (
 )  # fmt: skip
 """Tests of find with which it is no longer everything."""
 
-
 NAMES = frozenset({"-iname", "-name"})
 
-
-OF_PATHS = NAMES | {"-ipath", "-path", "-wholename"}
+PATH_TESTS = NAMES | {"-ipath", "-path", "-wholename"}
 
 
 def has_filter(texts: list[str]) -> bool:
-    """Tell whether these words let find come by only some of what there is: not by `-name '*'`, nor by `! -name x`."""
+    """Tell whether these words limit what find finds, which `-name '*'` and `! -name x` hardly do."""
     for index, text in enumerate(texts):
-        named = text in OF_PATHS
+        named = text in PATH_TESTS
         everything = named and not "".join(texts[index + 1 : index + 2]).strip("*/.")
         negated = named and texts[max(index - 1, 0)] in {"!", "-not"}
         if text in FILTERS and not everything and not negated:
@@ -66,24 +68,21 @@ def has_filter(texts: list[str]) -> bool:
     return False
 
 
-def of_find(argv: Argv) -> list[Argv]:
+def find_commands(argv: Argv) -> list[Argv]:
     """Return the commands that find runs, with what it may find in the place of `{}`."""
-    found = finds(argv)
+    found = found_paths(argv)
     commands: list[Argv] = []
     position = 0
     while position < len(argv):
         if argv[position].text in EXECUTING:
             end = next((i for i in range(position + 1, len(argv)) if argv[i].text in {";", "+"}), len(argv))
-            given = argv[position + 1 : end]
-            commands.append(
-                [each for word in given for each in (_put_in(word, "{}", found) if "{}" in word.text else [word])]
-            )
+            commands.append(_put_in(argv[position + 1 : end], "{}", found))
             position = end
         position += 1
     return [command for command in commands if command]
 
 
-def finds(argv: Argv) -> Argv:
+def found_paths(argv: Argv) -> Argv:
     """Return what find may find: by the names it looks for, else something unknown, under each of its directories."""
     texts = [word.text for word in argv]
     names = [after for each, after in pairwise(texts) if each in NAMES]

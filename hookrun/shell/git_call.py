@@ -1,9 +1,9 @@
-"""A call of git: its command, with the words of that, past git's own options and through aliases."""
+"""Read a call of git: its command and the words after it, past git's own options and through aliases."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -30,30 +30,27 @@ OWN = frozenset({
     "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
-"""Commands of git, of which no alias can be made; of one that is missing here git's configuration is asked in vain."""
+"""Commands of git, for which no alias can be made; for others the configuration is searched for one."""
 
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
 """A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
 
-DEEPEST = 5
-"""Aliases of aliases."""
+MAX_ALIASES = 5
+"""Aliases of aliases that are followed."""
 
 
-class GitCall:
+class GitCall(NamedTuple):
     """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
     `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs.
     """
 
-    __slots__ = ("command", "directory", "line", "settings", "words")
-
-    def __init__(self, command: str, words: list[Word], settings: dict[str, str], directory: str | None) -> None:
-        self.command = command
-        self.words = words
-        self.settings = settings
-        self.directory = directory
-        self.line: str | None = None
+    command: str
+    words: list[Word]
+    settings: dict[str, str]
+    directory: str | None
+    line: str | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -62,10 +59,10 @@ class GitCall:
 
 
 def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
-    """Return the call that a command is, None if it is none of git's or names no command of it.
+    """Return the call of git that a command is, None if it is none or names no command of git.
 
-    A program that is not known counts as git: whoever asks looks for words that only git is given. `configured` returns
-    the settings that hold in a directory: with it, aliases of git's configuration are seen through as well.
+    A program that is not known counts as git: callers look for words that only git is given. `configured` returns
+    the settings in force in a directory: with it, aliases of git's configuration are followed as well.
     """
     words = command.words[1:]
     name = command.program.removeprefix("git-")
@@ -76,7 +73,7 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
     made = None
     settings = dict(_from_environment(command.assignments))
     directory = command.directory
-    for _ in range(DEEPEST):
+    for _ in range(MAX_ALIASES):
         words, directory = _past_options(words, directory, settings, command.assignments)
         if not words:
             return None
@@ -85,8 +82,7 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
         if not alias:
             break
         if alias[:1] == "!":
-            made.line = " ".join([alias[1:], *made.texts])
-            break
+            return made._replace(line=" ".join([alias[1:], *made.texts]))
         words = [*map(Word, alias.split()), *made.words]
     return made
 

@@ -1,9 +1,9 @@
-"""Which files a command names to read and to write, as far as its program is known."""
+"""Find the files that a command names to read and to write, as far as its program is known."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.shell.git_call import parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
@@ -14,25 +14,10 @@ if TYPE_CHECKING:
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 
-CHANGING = frozenset(
-    {
-        "ed",
-        "ex",
-        "nano",
-        "patch",
-        "rm",
-        "rmdir",
-        "shred",
-        "sponge",
-        "srm",
-        "tee",
-        "touch",
-        "trash",
-        "truncate",
-        "unlink",
-    }
-    | {"vi", "vim", "emacs", "sudoedit"}
-)
+CHANGING = frozenset({
+    "ed", "emacs", "ex", "nano", "patch", "rm", "rmdir", "shred", "sponge", "srm", "sudoedit", "tee", "touch", "trash",
+    "truncate", "unlink", "vi", "vim",
+})  # fmt: skip
 """Programs that write, or remove, every file they are given."""
 
 REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
@@ -48,36 +33,22 @@ IN_PLACE = {
 }
 """Programs that write the files they are given with an option, and how that begins."""
 
-INTO = {
+WRITING_OPTIONS = {
     **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
     "wget": ("-O", "--output-document"),
 }
-"""Programs with an option that names a file which they write: its letter, and its long name."""
+"""Programs with an option that names a file to write: its short and its long name."""
 
 BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
 """Options of curl with which it writes into a file that the URL names."""
 
-NEITHER = frozenset(
-    {
-        ":",
-        "[",
-        "alias",
-        "basename",
-        "cd",
-        "chgrp",
-        "chmod",
-        "chown",
-        "command",
-        "dirname",
-        "du",
-        "echo",
-        "exit",
-        "export",
-    }
-    | {"false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read", "readlink"}
-    | {"realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis", "which"}
-)
-"""Programs that tell nothing of what is in the files they are given."""
+NEITHER = frozenset({
+    ":", "[", "alias", "basename", "cd", "chgrp", "chmod", "chown", "command", "dirname", "du", "echo", "exit",
+    "export", "false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read",
+    "readlink", "realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis",
+    "which",
+})  # fmt: skip
+"""Programs that show nothing of the contents of the files they are given."""
 
 PATTERN_FIRST = {
     **dict.fromkeys(("ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"), ("-e", "-f", "--regexp", "--file")),
@@ -94,9 +65,9 @@ OF_GIT = {
     **dict.fromkeys(("checkout", "restore"), "restores"),
     **dict.fromkeys(("mv", "rm"), "writes"),
 }
-"""Commands of git that read or write the files they name; what others do with them is kept by git.
+"""Commands of git that read or write the files they name; what others do with them can be restored from git.
 
-What `shows` names files only behind `--`; what `restores` makes them what they were in some commit.
+`shows`: files are named only behind `--`; `restores`: files become what they were in some commit.
 """
 
 SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
@@ -119,20 +90,17 @@ NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--
 """Options whose next word is no file that is shown."""
 
 
-class NamedFile:
+class NamedFile(NamedTuple):
     """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
 
     `removed` tells that it is gone afterwards, with all that is in it, `restored` that it becomes what it once was.
     """
 
-    __slots__ = ("path", "removed", "restored", "word", "written")
-
-    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
-        self.path = path
-        self.restored = restored
-        self.word = word
-        self.written = written
-        self.removed = removed
+    path: str
+    word: Word
+    written: bool
+    removed: bool = False
+    restored: bool = False
 
 
 def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
@@ -144,7 +112,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     if not command.words or program == UNKNOWN or program in NEITHER:
         return
     if program == "git":
-        yield from _of_git(command)
+        yield from _of_git_call(command)
         return
     yield from _within_words(command)
     operands = list(_operands(command))
@@ -204,7 +172,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
 
 def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
     """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
-    short, long = INTO.get(program, ("", ""))
+    short, long = WRITING_OPTIONS.get(program, ("", ""))
     for index, text in enumerate(arguments if short else ()):
         name, equals, value = text.partition("=")
         following = arguments[index + 1 : index + 2]
@@ -229,24 +197,24 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
         yield NamedFile(word.text, word, written=True)
 
 
-def _of_git(command: SimpleCommand) -> Iterator[NamedFile]:
+def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     git = parse_git_call(command)
-    does = OF_GIT.get(git.command) if git is not None else None
-    if git is None or does is None or "--cached" in git.texts:
+    effect = OF_GIT.get(git.command) if git is not None else None
+    if git is None or effect is None or "--cached" in git.texts:
         return
-    for word in _of_words(git, does):
+    for word in _git_operands(git, effect):
         path = word.text.rpartition(":")[2]
-        written = does in {"restores", "writes"}
-        yield NamedFile(path, word, written=written, removed=does == "writes", restored=does == "restores")
+        removed, restored = effect == "writes", effect == "restores"
+        yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
 
 
-def _of_words(git: GitCall, does: str) -> Iterator[Word]:
+def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
     """Yield the words of a command of git that name files, or may do so."""
     texts = git.texts
     cut = texts.index("--") if "--" in texts else len(texts)
-    yield from git.words[cut + 1 :] if does != "shows" or git.command == "grep" or _shows(texts[:cut]) else ()
+    yield from git.words[cut + 1 :] if effect != "shows" or git.command == "grep" or _shows(texts[:cut]) else ()
     before = ""
-    for word in git.words[:cut] if does != "shows" else ():
+    for word in git.words[:cut] if effect != "shows" else ():
         if word.text[:1] != "-" and not GIT_VALUED.fullmatch(before):
             yield word
         before = word.text

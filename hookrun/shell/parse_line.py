@@ -1,12 +1,12 @@
-"""Reads a line: walks its syntax tree as a shell would run it, and notes each simple command."""
+"""Parse a line: walk its syntax tree as a shell would run it, and note each simple command."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from hookrun.shell.command_node import assigned, left_out, parts, redirect
-from hookrun.shell.error_recovery import parts as parts_of, plainer, substitutions
-from hookrun.shell.evaluate import Runner, Streams, TooMuchError
+from hookrun.shell.error_recovery import statements, substitutions, without_oddities
+from hookrun.shell.evaluate import Evaluator, LimitExceededError, Streams
 from hookrun.shell.expand import Expander
 from hookrun.shell.scope import Scope
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     Walk = Callable[[Node, Source, Scope, Streams], Word | None]
 
-LONGEST = 256 * 1024
+MAX_BYTES = 256 * 1024
 """Bytes of a line; a longer one is not read."""
 
-DEEPEST = 40
+MAX_DEPTH = 40
 """Statements within statements, those of lines within the line counted."""
 
-MOST_STEPS = 20_000
-"""Statements that are gone through, those of a loop each time."""
+MAX_STEPS = 20_000
+"""Statements that are walked, those of a loop each time."""
 
-MOST_VALUES = 16
-"""Values of a `for` that are gone through; with more the variable is not known."""
+MAX_VALUES = 16
+"""Values of a `for` that are tried; with more the variable is not known."""
 
 ENDINGS = frozenset({";", "&", "\n", ";;"})
 LOOSE = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number"})
@@ -45,44 +45,46 @@ def parse_line(line: str, *, directory: str | None = None, variables: Mapping[st
     `directory` is where it would be run, `variables` are those of its environment that are known, `HOME` among them.
     Where the line branches, each branch counts as taken. Never raises: see `ParsedLine.problem`.
     """
-    reader = Reader()
+    reader = LineReader()
     data = line.encode("utf-8", "surrogatepass")
-    if len(data) > LONGEST:
-        reader.reading.problem = "too long"
-        return reader.reading
+    if len(data) > MAX_BYTES:
+        reader.parsed.problem = "too long"
+        return reader.parsed
     try:
         reader.line(Source(data, 0), Scope(variables or {}, directory, reader.line_within), Streams())
-    except TooMuchError as error:
-        reader.reading.problem = str(error)
+    except LimitExceededError as error:
+        reader.parsed.problem = str(error)
     except RecursionError:
-        reader.reading.problem = "too deep"
-    return reader.reading
+        reader.parsed.problem = "too deep"
+    return reader.parsed
 
 
-class Reader:
+class LineReader:
     """Walks the tree of one line and of the lines within it."""
 
     def __init__(self) -> None:
-        self.reading = ParsedLine()
+        self.parsed = ParsedLine()
         self._expand = Expander(self._substitute)
-        self._runner = Runner(self.reading, self.line, self._walk)
+        self._evaluator = Evaluator(self.parsed, self.line, self._walk)
         self._deep = 0
         self._steps = 0
         self._walks: dict[str, Walk] = {
-            "c_style_for_statement": self._loop,
-            "case_statement": self._case,
             "command": self._command,
             "declaration_command": self._assignments,
             "file_redirect": self._redirected,
-            "for_statement": self._for,
             "function_definition": self._function,
-            "if_statement": self._branches,
             "list": self._list,
             "pipeline": self._pipeline,
             "redirected_statement": self._redirected,
             "unset_command": self._unset,
             "variable_assignment": self._assignments,
             "variable_assignments": self._assignments,
+        }
+        self._compounds: dict[str, Callable[[Node, Source, Scope, Streams], None]] = {
+            "c_style_for_statement": self._loop,
+            "case_statement": self._case,
+            "for_statement": self._for,
+            "if_statement": self._branches,
             "while_statement": self._branches,
         }
 
@@ -90,7 +92,7 @@ class Reader:
         """Read a whole line, return what it prints where that is known."""
         root = parse(source.data)
         if root.has_error:
-            plain = Source(plainer(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
+            plain = Source(without_oddities(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
             again = parse(plain.data)
             if again.has_error:
                 self._recover(plain.text(0, len(plain.data)), scope, streams)
@@ -100,12 +102,12 @@ class Reader:
 
     def _recover(self, text: str, scope: Scope, streams: Streams) -> None:
         """Read a text in which errors are part by part: what the tree has of it may be anything."""
-        self.reading.problem = "syntax"
-        for part in parts_of(text):
+        self.parsed.problem = "syntax"
+        for part in statements(text):
             source = source_of(part)
             root = parse(source.data)
             if root.has_error:
-                self.reading.unparsed.append(part)
+                self.parsed.unparsed.append(part)
                 for line in substitutions(part):
                     if line.strip() != text.strip():
                         self.line_within(line, scope.copy())
@@ -116,17 +118,19 @@ class Reader:
         return self.line(source_of(line), scope, Streams())
 
     def _walk(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
-        if self._deep >= DEEPEST:
-            raise TooMuchError("too deep")
+        if self._deep >= MAX_DEPTH:
+            raise LimitExceededError("too deep")
         self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise TooMuchError("too long")
+        if self._steps > MAX_STEPS:
+            raise LimitExceededError("too long")
         self._deep += 1
         try:
-            walk = self._walks.get(node.type)
-            if walk is not None:
-                return walk(node, source, scope, streams)
+            if node.type in self._walks:
+                return self._walks[node.type](node, source, scope, streams)
             self._note_redirections(scope, streams)
+            if node.type in self._compounds:
+                self._compounds[node.type](node, source, scope, streams)
+                return None
             if node.type not in SEQUENCES or any(child.type == "((" for child in node.children[:1]):
                 self._expand.run_within(node, source, scope)
                 return Word("")
@@ -137,7 +141,7 @@ class Reader:
 
     def _note_redirections(self, scope: Scope, streams: Streams) -> None:
         if streams.redirections:
-            self._runner.note(SimpleCommand([], redirections=streams.redirections, directory=scope.directory))
+            self._evaluator.note(SimpleCommand([], tuple(streams.redirections), {}, scope.directory))
 
     def _sequence(self, nodes: Iterable[Node], source: Source, scope: Scope, streams: Streams) -> Word | None:
         """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""
@@ -148,7 +152,7 @@ class Reader:
                 loose.extend(self._expand.words(node, source, scope))
                 continue
             if loose and (node.is_named or node.type in ENDINGS):
-                printed.append(self._runner.run(loose, scope, Streams(stdin=streams.stdin)))
+                printed.append(self._evaluator.evaluate(loose, scope, Streams(stdin=streams.stdin)))
                 loose = []
             if node.is_named and node.type != "comment":
                 following = node.next_sibling
@@ -158,8 +162,8 @@ class Reader:
                     inner.beside = True
                 printed.append(self._walk(node, source, inner, Streams(stdin=streams.stdin)))
         if loose:
-            printed.append(self._runner.run(loose, scope, Streams(stdin=streams.stdin)))
-        return _together(printed)
+            printed.append(self._evaluator.evaluate(loose, scope, Streams(stdin=streams.stdin)))
+        return _concatenated(printed)
 
     def _list(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
         """Walk `a && b || c`, which the tree nests to the left, however long it is."""
@@ -180,7 +184,7 @@ class Reader:
             else:
                 before = scope.copy()
                 printed.append(self._walk(each, source, scope, given))
-        return _together(printed)
+        return _concatenated(printed)
 
     def _pipeline(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
         stdin = streams.inherited
@@ -208,12 +212,12 @@ class Reader:
             printed = self._walk(body, source, scope, given)
         elif given.words:
             words, given.words = given.words, []
-            printed = self._runner.run(words, scope, given)
+            printed = self._evaluator.evaluate(words, scope, given)
         else:
             self._note_redirections(scope, given)
             printed = Word("")
         if given.later:
-            self._runner.run(given.later, scope, Streams())
+            self._evaluator.evaluate(given.later, scope, Streams())
         for joins, each in following:
             if joins == "|":
                 printed = self._pipeline(each, source, scope, Streams(stdin=printed))
@@ -226,15 +230,14 @@ class Reader:
         printed: list[Word | None] = []
         for part in parts(node, source, scope, streams, self._expand):
             if part.words or part.streams.words:
-                printed.append(self._runner.run(part.words, scope, part.streams, part.assignments))
+                printed.append(self._evaluator.evaluate(part.words, scope, part.streams, part.assignments))
             else:
                 scope.variables.update(part.assignments)
                 self._note_redirections(scope, part.streams)
-        return _together(printed)
+        return _concatenated(printed)
 
-    def _branches(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _branches(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
         """Walk `if` and `while`: the condition with what follows from it, then each branch as if it were taken."""
-        self._note_redirections(scope, streams)
         apart = [child for child in node.named_children if child.type in {"elif_clause", "else_clause"}]
         taken = scope.copy()
         self._sequence([child for child in node.children if child not in apart], source, taken, streams)
@@ -243,10 +246,8 @@ class Reader:
             branches.append(scope.copy())
             self._sequence(child.children, source, branches[-1], streams)
         scope.merge(*branches)
-        return None
 
-    def _case(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
-        self._note_redirections(scope, streams)
+    def _case(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
         branches = []
         for child in node.named_children:
             if child.type == "case_item":
@@ -258,23 +259,19 @@ class Reader:
             else:
                 self._expand.run_within(child, source, scope)
         scope.merge(*branches)
-        return None
 
-    def _for(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
-        self._note_redirections(scope, streams)
+    def _for(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
         variable, *rest = [child for child in node.named_children if child.type != "comment"]
         *listed, body = rest or [variable]
         values = [word for child in listed for word in self._expand.words(child, source, scope)]
-        if not values or len(values) > MOST_VALUES:
+        if not values or len(values) > MAX_VALUES:
             values = [Word(UNKNOWN)]
         for value in values:
-            scope.variables[source.text(variable.start_byte, variable.end_byte)] = value.text
+            scope.variables[source.of(variable)] = value.text
             self._sequence(body.children, source, scope, streams)
-        return None
 
-    def _loop(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _loop(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
         """Walk `for ((...))`: its sums, then its body once."""
-        self._note_redirections(scope, streams)
         for child in node.named_children:
             if child.type in SEQUENCES:
                 self._walk(child, source, scope, Streams(stdin=streams.stdin))
@@ -282,13 +279,12 @@ class Reader:
                 scope.variables[assigned(child, source, scope, self._expand)[0]] = UNKNOWN
             else:
                 self._expand.run_within(child, source, scope)
-        return None
 
     def _function(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
         """Keep the body; its own redirections count where it stands, be it called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
-            scope.functions[source.text(name.start_byte, name.end_byte)] = (body, source)
+            scope.functions[source.of(name)] = (body, source)
         given = Streams()
         for child in node.children_by_field_name("redirect"):
             redirect(child, source, scope, given, self._expand)
@@ -307,13 +303,13 @@ class Reader:
 
     def _unset(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
         for child in node.named_children:
-            scope.variables[source.text(child.start_byte, child.end_byte)] = ""
+            scope.variables[source.of(child)] = ""
         return Word("")
 
     def _substitute(self, node: Node, source: Source, scope: Scope) -> Word | None:
         """Read `$(...)`, backticks and `<(...)`; return what is printed, where that is known."""
-        if self._deep >= DEEPEST:
-            raise TooMuchError("too deep")
+        if self._deep >= MAX_DEPTH:
+            raise LimitExceededError("too deep")
         self._deep += 1
         inner = scope.copy()
         inner.beside = False
@@ -322,7 +318,7 @@ class Reader:
         return printed
 
 
-def _together(printed: list[Word | None]) -> Word | None:
+def _concatenated(printed: list[Word | None]) -> Word | None:
     """Return what several commands print, where all of it is known."""
     known = [word for word in printed if word is not None]
     if len(known) != len(printed):

@@ -1,4 +1,4 @@
-"""The cheap look at a line before it is parsed: may one of these programs be in it? Each run of a hook has it."""
+"""Tell cheaply that a line runs none of some programs, so that it need not be parsed: most runs of a hook end here."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MADE_UP = ("$", "`", "{")
-"""What a shell makes words of that do not stand in the line."""
+"""Characters from which a shell makes words that are not in the line."""
 
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
-"""Programs that run what they read: it may have been made up by any other."""
+"""Programs that run what they read, which any other may have written."""
 
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))

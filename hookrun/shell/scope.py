@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, normal
+from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,14 +76,8 @@ class Scope:
 
     def enter(self, target: str | None) -> None:
         """Change the directory as `cd` does; None for one that is not known."""
-        came_from = self.directory
-        if target is None or UNKNOWN in target:
-            self.directory = None
-        elif os.path.isabs(target):
-            self.directory = normal(target)
-        elif self.directory is not None:
-            self.directory = normal(os.path.join(self.directory, target))
-        self.previous = came_from
+        directory = None if target is None else absolute(target or ".", self.directory)
+        self.previous, self.directory = self.directory, directory
 
     def become(self, other: Scope) -> None:
         """Take over everything that holds at another place of the same shell."""

@@ -1,8 +1,8 @@
-"""What reading a line gives: its simple commands, each with all that is known about it. Plain data."""
+"""The result of reading a line: its simple commands, each with all that is known about it. Plain data."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.globs import glob
 from hookrun.shell.words import UNKNOWN, Word
@@ -14,15 +14,12 @@ WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 READING = frozenset({"<", "<>"})
 
 
-class Redirection:
-    """One redirection: its operator, the descriptor before it ("" if none), and the file that it names."""
+class Redirection(NamedTuple):
+    """One redirection: its operator, the file that it names, and the descriptor before it ("" if none)."""
 
-    __slots__ = ("descriptor", "operator", "target")
-
-    def __init__(self, operator: str, target: Word, descriptor: str = "") -> None:
-        self.operator = operator
-        self.target = target
-        self.descriptor = descriptor
+    operator: str
+    target: Word
+    descriptor: str = ""
 
     @property
     def writes(self) -> bool:
@@ -35,8 +32,8 @@ class Redirection:
         return self.operator in READING
 
 
-class SimpleCommand:
-    """One simple command: the program and its arguments are `words`, without what wraps it.
+class SimpleCommand(NamedTuple):
+    """One simple command: the program and its arguments are `words`, without the programs that wrap it.
 
     `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
     first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` stand before it. `within` are the
@@ -44,36 +41,19 @@ class SimpleCommand:
     in the background. `stdin` is what it reads, where that is known.
     """
 
-    __slots__ = ("assignments", "beside", "directory", "redirections", "stdin", "within", "words", "wrappers")
-
-    def __init__(
-        self,
-        words: list[Word],
-        *,
-        redirections: Iterable[Redirection] = (),
-        assignments: Mapping[str, str] | None = None,
-        directory: str | None = None,
-        wrappers: tuple[str, ...] = (),
-        within: tuple[str, ...] = (),
-        beside: bool = False,
-        stdin: Word | None = None,
-    ) -> None:
-        self.words = words
-        self.redirections = tuple(redirections)
-        self.assignments = dict(assignments or {})
-        self.directory = directory
-        self.wrappers = wrappers
-        self.within = within
-        self.beside = beside
-        self.stdin = stdin
-
-    def __repr__(self) -> str:
-        return f"Command({' '.join([*self.wrappers, ':', *(word.text for word in self.words)])!r})"
+    words: list[Word]
+    redirections: tuple[Redirection, ...]
+    assignments: Mapping[str, str]
+    directory: str | None
+    wrappers: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    beside: bool = False
+    stdin: Word | None = None
 
     @property
     def program(self) -> str:
         """The name of the program without its directory, in lower case: `RM` is `rm` where names have no case."""
-        return name(self.words[0].text) if self.words else ""
+        return program_name(self.words[0].text) if self.words else ""
 
     @property
     def arguments(self) -> list[str]:
@@ -81,7 +61,7 @@ class SimpleCommand:
         return [word.text for word in self.words[1:]]
 
     def one_of(self, names: Iterable[str]) -> str | None:
-        """Return which of these programs it is, None if none. `/bin/r?` is whichever it may become."""
+        """Return which of these programs it is, None if none. `/bin/r?` is any that it may become."""
         program = self.program
         if self.words and self.words[0].globs:
             return next((each for each in names if glob(program, each)), None)
@@ -91,8 +71,8 @@ class SimpleCommand:
 class ParsedLine:
     """All commands of a line, in the order in which they would run, and why it was not read to its end, if it was not.
 
-    `problem` is `syntax` where some of it is no shell that is understood, `too long`, or `too deep`: then `commands`
-    are those that were found all the same. `unparsed` are the parts of the line that are no shell that is understood.
+    `problem` is `syntax` where some of it is not understood as shell, `too long`, or `too deep`: then `commands` are
+    those that were found all the same. `unparsed` are the parts of the line that are not understood.
     """
 
     __slots__ = ("commands", "problem", "unparsed")
@@ -103,6 +83,6 @@ class ParsedLine:
         self.unparsed: list[str] = []
 
 
-def name(word: str) -> str:
+def program_name(word: str) -> str:
     """Return a program's name from the word that runs it; one that is not known is `UNKNOWN`."""
     return UNKNOWN if UNKNOWN in word else word.rstrip("/").rpartition("/")[2].lower()

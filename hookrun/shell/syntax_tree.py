@@ -1,4 +1,4 @@
-"""The parser: tree-sitter with its grammar for bash, loaded when the first line is parsed."""
+"""Parse shell with tree-sitter and its grammar for bash, which are loaded with the first line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARSER: list[Parser] = []
 
 
 class Source:
-    """A text that is parsed, and where its first byte stands in the line: None if it does not stand there as it is."""
+    """A text that is parsed, and where its first byte stands in the line: None if it is not there verbatim."""
 
     __slots__ = ("at", "data")
 
@@ -24,6 +24,10 @@ class Source:
     def text(self, start: int, end: int) -> str:
         """Return the text between two bytes."""
         return self.data[start:end].decode("utf-8", "replace")
+
+    def of(self, node: Node) -> str:
+        """Return the text of a node."""
+        return self.text(node.start_byte, node.end_byte)
 
     def place(self, start: int) -> int | None:
         """Return where in the line a byte of this text stands."""

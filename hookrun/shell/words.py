@@ -1,4 +1,4 @@
-"""The words of a command as a shell makes them: quotes gone, variables put in, braces spread out, split at spaces."""
+"""Make the words of a command as a shell does: remove quotes, insert variables, expand braces, split at spaces."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
 SPACES = " \t\n"
 CUT = "\x1f"
 
-MOST_WORDS = 64
+MAX_WORDS = 64
 """Words that one word with braces may become; more are one unknown word."""
 
-
-LONGEST = 1 << 16
+MAX_LENGTH = 1 << 16
 """Characters of a word; a longer one, which variables can double up to, is unknown."""
 
 
@@ -61,7 +60,7 @@ class Word:
         return f"Word({self.text!r})"
 
 
-def words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
+def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
     """Return the words that the pieces of one become: none, if all of it is an empty variable, or several.
 
     `separators` are the characters at which a variable's value is cut: `$IFS`.
@@ -71,17 +70,17 @@ def words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word
     made: list[Word] = []
     for spread in _braces(pieces):
         made.extend(_split(spread, dict.fromkeys(map(ord, separators), CUT)))
-        if len(made) > MOST_WORDS:
+        if len(made) > MAX_WORDS:
             return [Word(UNKNOWN)]
     return made
 
 
-def joined(pieces: Iterable[Piece], home: str = "") -> Word:
+def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
     """Return the pieces as one word that is not split: what a variable is set to, what a redirection names."""
     pieces = list(pieces)
     if home and pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
         pieces = [*_tilde(pieces[0], home), *pieces[1:]]
-    if sum(len(piece.text) for piece in pieces) > LONGEST and any(piece.at is None for piece in pieces):
+    if sum(len(piece.text) for piece in pieces) > MAX_LENGTH and any(piece.at is None for piece in pieces):
         return Word(UNKNOWN)
     text = "".join(" " if piece.kind == BREAK else piece.text for piece in pieces)
     while UNKNOWN * 2 in text:
@@ -115,18 +114,18 @@ def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:
         text = CUT if piece.kind == BREAK else piece.text.translate(cuts)
         for index, part in enumerate(text.split(CUT)):
             if index and there:
-                yield joined(word)
+                yield join_pieces(word)
             if index:
                 word, there = [], False
             if part:
                 word.append(Piece(part, EXPANDED))
                 there = True
     if there:
-        yield joined(word)
+        yield join_pieces(word)
 
 
 def _braces(pieces: list[Piece]) -> list[list[Piece]]:
-    """Spread `a{b,c}` out to `ab` and `ac`; what is in quotes is no brace, and `{a}` and `{1..3}` stay as they are."""
+    """Expand `a{b,c}` to `ab` and `ac`; quoted braces, `{a}` and `{1..3}` stay as they are."""
     if not any(piece.kind == PLAIN and "{" in piece.text for piece in pieces):
         return [pieces]
     chars = [Piece(char, piece.kind) for piece in pieces for char in (piece.text or [""])]
@@ -142,7 +141,7 @@ def _spread(chars: list[Piece], made: list[int]) -> list[list[Piece]]:
         if len(cuts) < 2:  # noqa: PLR2004  # an opening brace that nothing closes, or one without a comma
             continue
         made[0] += len(cuts)
-        if made[0] > MOST_WORDS:
+        if made[0] > MAX_WORDS:
             return [[Piece(UNKNOWN)]]
         before, after = chars[:start], chars[cuts[-1] + 1 :]
         tails = _spread(after, made)
@@ -170,15 +169,8 @@ def _cuts(chars: list[Piece], start: int) -> list[int]:
 
 
 def absolute(path: str, directory: str | None) -> str | None:
-    """Return a path from the root, None if a part of it, or the directory it is relative to, is not known."""
-    if UNKNOWN in path or not path:
+    """Return a normalized path from the root, None if a part of it, or the directory it is in, is not known."""
+    if UNKNOWN in path or not path or (directory is None and path[0] != "/"):
         return None
-    if path.startswith("/"):
-        return normal(path)
-    return normal(os.path.join(directory, path)) if directory is not None else None
-
-
-def normal(path: str) -> str:
-    """Return a path without `.`, `..` and double slashes, those at its beginning included."""
-    path = os.path.normpath(path)
-    return path[1:] if path.startswith("//") else path
+    path = os.path.normpath(os.path.join(directory or "/", path))
+    return path[1:] if path.startswith("//") else path  # two slashes are a place of their own to normpath

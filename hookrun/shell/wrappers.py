@@ -1,31 +1,28 @@
-"""Programs that run what they are given: which of their words are the command, or a line for a shell."""
+"""Find what a program runs that is given a command, or a line for a shell, in its words."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Argv = list[Word]
 
 
-class Wrapper:
+class Wrapper(NamedTuple):
     """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
 
     `never` are options with which it runs nothing.
     """
 
-    __slots__ = ("never", "operands", "valued")
-
-    def __init__(self, valued: str = "", operands: int = 0, never: str = "") -> None:
-        self.valued = frozenset(valued.split())
-        self.operands = operands
-        self.never = frozenset(never.split())
+    valued: str = ""
+    operands: int = 0
+    never: str = ""
 
 
 SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -R --chroot -r --role -t --type -T -U"
@@ -96,52 +93,51 @@ ASSIGNING = frozenset({"doas", "env", "sudo"})
 """Wrappers that set variables: `env NAME=value`."""
 
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
-"""What these run sees other directories, perhaps."""
+"""What these run may see other directories."""
 
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
 """Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
+STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+
 SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
 
 
-class Wrapped:
+class Wrapped(NamedTuple):
     """What a wrapper runs: its `words`, and its own `options` and operands before them.
 
     `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
     """
 
-    __slots__ = ("assignments", "directory", "options", "words")
-
-    def __init__(self) -> None:
-        self.words: Argv = []
-        self.options: Argv = []
-        self.directory: Word | None = None
-        self.assignments: dict[str, str] = {}
+    words: list[Word]
+    options: list[Word]
+    directory: Word | None
+    assignments: dict[str, str]
 
 
-def unwrapped(program: str, argv: Argv) -> Wrapped | None:
+def unwrap(program: str, argv: Argv) -> Wrapped | None:
     """Return what a wrapper runs, None where it runs nothing or is none."""
     wrapper = WRAPPERS.get(program)
     if wrapper is None:
         return None
-    found = Wrapped()
-    operands = wrapper.operands
+    words: Argv = []
+    directory, assignments, operands = None, {}, wrapper.operands
     position = 1
     while position < len(argv):
         text = argv[position].text
         name, equals, value = text.partition("=")
-        if text in wrapper.never:
+        if text in wrapper.never.split():
             return None
         if text[:1] == "-" and len(text) > 1:
-            takes = not equals and _takes_next(name, wrapper.valued)
+            takes = not equals and _takes_next(name, frozenset(wrapper.valued.split()))
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
             if name in DIRECTORIES.get(program, ()):
-                found.directory = given
+                directory = given
             elif program == "env" and name in {"-S", "--split-string"}:
-                found.words = [Word(each) for each in given.text.split()]
+                words = [Word(each) for each in given.text.split()]
         elif equals and name.isidentifier() and program in ASSIGNING:
-            found.assignments[name] = value
+            assignments[name] = value
         elif operands:
             operands -= 1
         else:
@@ -149,9 +145,8 @@ def unwrapped(program: str, argv: Argv) -> Wrapped | None:
         position += 1
     if program == "coproc" and [word.text for word in argv[position + 1 : position + 2]] == ["{"]:
         position += 1  # past its name
-    found.options = argv[1:position]
-    found.words += argv[position:]
-    return found if found.words else None
+    words += argv[position:]
+    return Wrapped(words, argv[1:position], directory, assignments) if words else None
 
 
 def _takes_next(option: str, valued: frozenset[str]) -> bool:
@@ -162,28 +157,26 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
     return place > 0 and place == len(option) - 1
 
 
-class Line:
-    """A line for a shell that stands in a program's words, and the words that are its `$0`, and its `$1` and so on."""
+class NestedLine(NamedTuple):
+    """A line for a shell that a program's words hold, None if not known, and the words for its `$1`... and `$0`."""
 
-    __slots__ = ("positional", "text", "zero")
-
-    def __init__(self, text: Word | None, positional: Argv, zero: Argv | None = None) -> None:
-        self.text = text
-        self.zero = zero or []
-        self.positional = positional
+    text: Word | None
+    positional: Sequence[Word] = ()
+    zero: Sequence[Word] = ()
 
 
-def line_of(program: str, argv: Argv, stdin: Word | None) -> Line | None:
+def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:
     """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
     if program in READERS:
         return _of_shell(argv, stdin)
     if program in COMMAND_OPTIONS:
-        return _after_c(argv) or (Line(stdin, []) if program == "su" else None)
-    find = LINES.get(program)
-    return find(argv, stdin) if find is not None else None
+        return _after_c(argv) or (NestedLine(stdin) if program == "su" else None)
+    if program in OWN_LINES:
+        return OWN_LINES[program](argv)
+    return READ_LINES[program](argv, stdin) if program in READ_LINES else None
 
 
-def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
+def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
     wanted = from_stdin = False
     position = 1
     while position < len(argv):
@@ -201,47 +194,44 @@ def _of_shell(argv: Argv, stdin: Word | None) -> Line | None:
         position += 1
     rest = argv[position:]
     if rest and rest[0].output is not None and not wanted:
-        return Line(rest[0].output, rest[1:])
+        return NestedLine(rest[0].output, rest[1:])
     if wanted:
-        return Line(rest[0], rest[2:], rest[1:2]) if rest else None
+        return NestedLine(rest[0], rest[2:], rest[1:2]) if rest else None
     if from_stdin or not rest or rest[0].text in STDIN:
-        return Line(stdin, rest if from_stdin else rest[1:])
+        return NestedLine(stdin, rest if from_stdin else rest[1:])
     return None
 
 
-STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-
-
-def _after_c(argv: Argv) -> Line | None:
+def _after_c(argv: Argv) -> NestedLine | None:
     for index, word in enumerate(argv[1:], 1):
         option, equals, value = word.text.partition("=")
         short = option[:1] == "-" and option[1:2] != "-"
         if option == "--command" and equals:
-            return Line(Word(value), [])
+            return NestedLine(Word(value))
         if (option == "--command" or (short and option[-1] == "c")) and argv[index + 1 :]:
-            return Line(argv[index + 1], [])
+            return NestedLine(argv[index + 1])
         if option[:2] == "-c":
-            return Line(Word(word.text[2:]), [])
+            return NestedLine(Word(word.text[2:]))
     return None
 
 
-def _all(argv: Argv) -> Line:
-    return Line(argv[0] if len(argv) == 1 else Word(" ".join(word.text for word in argv)), [])
+def _joined(argv: Argv) -> NestedLine:
+    return NestedLine(argv[0] if len(argv) == 1 else Word(" ".join(word.text for word in argv)))
 
 
-def _of_eval(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+def _of_eval(argv: Argv) -> NestedLine | None:
     rest = argv[2:] if len(argv) > 1 and argv[1].text == "--" else argv[1:]
-    return _all(rest) if rest else None
+    return _joined(rest) if rest else None
 
 
-def _of_git(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+def _of_git(argv: Argv) -> NestedLine | None:
     """`git submodule foreach LINE`, `git rebase --exec LINE`, `git bisect run COMMAND`, filters, aliases of `-c`."""
     texts = [word.text for word in argv]
     for before, text in pairwise(texts):
         if before == "-c" and text[:6] == "alias." and "=!" in text:
-            return Line(Word(text.partition("=!")[2]), [])
+            return NestedLine(Word(text.partition("=!")[2]))
         if "filter-branch" in texts and before.endswith("-filter"):
-            return Line(Word(text), [])
+            return NestedLine(Word(text))
     for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
         if command in texts and before in texts[texts.index(command) :]:
             rest = argv[texts.index(before) + 1 :]
@@ -251,47 +241,47 @@ def _of_git(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # o
     return None
 
 
-def _line_of_command(argv: Argv, command: str) -> Line:
+def _line_of_command(argv: Argv, command: str) -> NestedLine:
     if command == "rebase" or len(argv) == 1:
-        return Line(argv[0], [])
+        return NestedLine(argv[0])
     quoted = [word.text if not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in argv]
-    return Line(Word(" ".join(quoted)), [])
+    return NestedLine(Word(" ".join(quoted)))
 
 
-def _of_source(argv: Argv, stdin: Word | None) -> Line | None:
+def _of_source(argv: Argv, stdin: Word | None) -> NestedLine | None:
     if len(argv) > 1 and (argv[1].output is not None or argv[1].text in STDIN):
-        return Line(argv[1].output or stdin, argv[2:])
+        return NestedLine(argv[1].output or stdin, argv[2:])
     return None
 
 
-def _of_trap(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+def _of_trap(argv: Argv) -> NestedLine | None:
     rest = [word for word in argv[1:] if word.text != "--"]
-    return Line(rest[0], []) if len(rest) > 1 and rest[0].text[:1] != "-" else None
+    return NestedLine(rest[0]) if len(rest) > 1 and rest[0].text[:1] != "-" else None
 
 
-def _of_watch(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
-    wrapped = unwrapped("watch", argv)
-    return _all(wrapped.words) if wrapped is not None else None
+def _of_watch(argv: Argv) -> NestedLine | None:
+    wrapped = unwrap("watch", argv)
+    return _joined(wrapped.words) if wrapped is not None else None
 
 
-def _of_ssh(argv: Argv, stdin: Word | None) -> Line | None:
+def _of_ssh(argv: Argv, stdin: Word | None) -> NestedLine | None:
     position = 1
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + (argv[position].text[1:] in SSH_VALUED)
     rest = argv[position + 1 :]
     if rest and rest[0].text == "--":
         rest = rest[1:]
-    return _all(rest) if rest else Line(stdin, [])
+    return _joined(rest) if rest else NestedLine(stdin)
 
 
-def _of_sudo(argv: Argv, stdin: Word | None) -> Line | None:
+def _of_sudo(argv: Argv, stdin: Word | None) -> NestedLine | None:
     """`sudo -s` and `sudo -i` without a command are a shell."""
-    if unwrapped("sudo", argv) is None and any(word.text in {"-s", "-i", "--shell", "--login"} for word in argv):
-        return Line(stdin, [])
+    if unwrap("sudo", argv) is None and any(word.text in {"-s", "-i", "--shell", "--login"} for word in argv):
+        return NestedLine(stdin)
     return None
 
 
-def _of_tmux(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # one of a table
+def _of_tmux(argv: Argv) -> NestedLine | None:
     """`tmux new -d LINE` and its like."""
     position = 1
     while position < len(argv) and argv[position].text not in TMUX:
@@ -299,7 +289,7 @@ def _of_tmux(argv: Argv, stdin: Word | None) -> Line | None:  # noqa: ARG001  # 
     position += 1
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + _takes_next(argv[position].text, TMUX_VALUED)
-    return _all(argv[position:]) if argv[position:] else None
+    return _joined(argv[position:]) if argv[position:] else None
 
 
 TMUX = frozenset({
@@ -309,22 +299,26 @@ TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
 """Commands of tmux that run a line, and their options that take the next word."""
 
 
-def _of_stdin(argv: Argv, stdin: Word | None) -> Line | None:
+def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
     """`at now` and `batch` run later what they read now; with `-f` that is a file."""
-    return None if any(word.text[:2] == "-f" for word in argv[1:]) else Line(stdin, [])
+    return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
-LINES: dict[str, Callable[[Argv, Word | None], Line | None]] = {
-    ".": _of_source,
-    "at": _of_stdin,
-    "batch": _of_stdin,
+OWN_LINES: dict[str, Callable[[Argv], NestedLine | None]] = {
     "eval": _of_eval,
     "git": _of_git,
-    "source": _of_source,
-    "ssh": _of_ssh,
-    "sudo": _of_sudo,
     "tmux": _of_tmux,
     "trap": _of_trap,
     "watch": _of_watch,
 }
-"""Programs that make a line of their words, or read one."""
+"""Programs that make a line of their words."""
+
+READ_LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
+    ".": _of_source,
+    "at": _of_stdin,
+    "batch": _of_stdin,
+    "source": _of_source,
+    "ssh": _of_ssh,
+    "sudo": _of_sudo,
+}
+"""Programs that may read a line as well."""

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 import hookrun
-from hookrun.config.plain import FIRES
+from hookrun.config.command_words import FIRES
 from hookrun.edit.file_change import FileError
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.claude.matcher import applies, why_not
-from hookrun.claude.shell_commands import cut
-from hookrun.claude.shell_reader import UnclearError
+from hookrun.claude.split_commands import UnsupportedSyntaxError, split_commands
 
 
 def runs(rule: str, event: str = "PreToolUse", **context: object) -> bool:
@@ -260,8 +259,8 @@ def test_the_reason_names_rule_and_value() -> None:
 def test_any_line_is_cut_or_said_to_be_unclear(line: str) -> None:
     """No line makes hookrun fail, and every word of a command that is found stands in the line."""
     try:
-        commands = cut(line).commands
-    except UnclearError:
+        commands = split_commands(line).commands
+    except UnsupportedSyntaxError:
         return
     letters = [char for words in commands for word in words for char in word if char in "ab"]
     assert set(letters) <= set(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun.shell.parse_line import LONGEST, parse_line
+from hookrun.shell.parse_line import MAX_BYTES, parse_line
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.simple_command import SimpleCommand
 from hookrun.shell.words import UNKNOWN
@@ -159,7 +159,7 @@ def test_a_function_that_calls_itself_is_told_and_ends() -> None:
         ("eval " * 20 + "rm a", "too deep"),
         ("a;" * 2000, "too long"),
         ("for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "b=1;" + " done;" * 8, "too long"),
-        ("rm " + "a" * LONGEST, "too long"),
+        ("rm " + "a" * MAX_BYTES, "too long"),
     ],
 )
 def test_a_line_that_is_not_read_to_its_end_says_why(line: str, problem: str | None) -> None:

@@ -1,7 +1,8 @@
-"""One pass over a shell line that finds its simple commands, and gives up where more would be needed than that.
+"""Split a shell line into the simple commands that an `if` rule is tried on, as Claude Code 2.1.329 does.
 
-Where the cuts are, and what Claude Code does not follow either, was measured with 2.1.329
-(tests/conformance/claude_chosen.json).
+What it splits, and where it gives up, was measured (tests/conformance/claude_chosen.json). This runs in `hookrun fire`,
+therefore it is not done with the parser of `hookrun.shell`: loading tree-sitter, and `re` which it needs, takes 34
+million instructions, and this module with a line 3.5 million (valgrind --tool=callgrind; a bare Python takes 39).
 """
 
 from __future__ import annotations
@@ -27,11 +28,46 @@ QUOTABLE = frozenset({"HOME", "PWD"})
 """Variables that stand for one word wherever they are, and those that do so in quotes."""
 
 GOES_ON = frozenset({"&&", "||", "|", "|&"})
-DEEPEST = 16
+MAX_DEPTH = 16
+MAX_LENGTH = 16_384
 
 
-class UnclearError(ValueError):
-    """A line is more than what is cut here."""
+class UnsupportedSyntaxError(ValueError):
+    """A line has more than is split here."""
+
+
+class SplitLine:
+    """The parts of a line.
+
+    `commands` are its simple commands, each as its words without quotes; those inside of `$()`, backticks and `()` are
+    among them. `has_expansions` tells that the shell makes up an argument that is not in the line.
+    """
+
+    __slots__ = ("commands", "has_expansions")
+
+    def __init__(self, commands: list[list[str]], *, has_expansions: bool) -> None:
+        self.commands = commands
+        self.has_expansions = has_expansions
+
+
+def split_commands(line: str) -> SplitLine:
+    """Return the parts of a line. Raises UnsupportedSyntaxError."""
+    if len(line) > MAX_LENGTH:
+        raise UnsupportedSyntaxError("the line is too long")
+    splitter = CommandSplitter(line, 0)
+    splitter.read("")
+    if splitter.has_expansions and splitter.own > 1:
+        raise UnsupportedSyntaxError("one of several commands has an argument that the shell makes up")
+    return SplitLine(splitter.commands, has_expansions=splitter.has_expansions)
+
+
+def matchable_texts(words: list[str]) -> list[str]:
+    """Return the texts that a pattern is tried on: without assignments before a command, and behind a bare `xargs`."""
+    while words and is_assignment(words[0]):
+        words = words[1:]
+    if len(words) > 1 and words[0] == "xargs" and not words[1].startswith("-"):
+        return [" ".join(words), " ".join(words[1:])]
+    return [" ".join(words)] if words else []
 
 
 def is_assignment(word: str) -> bool:
@@ -40,12 +76,12 @@ def is_assignment(word: str) -> bool:
     return bool(equals) and name.isidentifier() and name.isascii()
 
 
-class Reader:
+class CommandSplitter:
     """One pass over a line. `commands` are those found so far, the innermost first; `own` are not inside of others."""
 
     def __init__(self, text: str, depth: int) -> None:
-        if depth > DEEPEST:
-            raise UnclearError("it is nested too deeply")
+        if depth > MAX_DEPTH:
+            raise UnsupportedSyntaxError("it is nested too deeply")
         self.text = text
         self.depth = depth
         self.at = 0
@@ -53,7 +89,7 @@ class Reader:
         self.own = 0
         self.words: list[str] = []
         self.word: str | None = None
-        self.expanded = self.made_up = False
+        self.has_expansions = self.made_up = False
         self.goes_on = self.in_order = self.prints_text = False
         self.values: dict[str, str | None] = {}
 
@@ -67,7 +103,7 @@ class Reader:
                 return
             self._take(char)
         if close:
-            raise UnclearError(f"{close} is missing")
+            raise UnsupportedSyntaxError(f"{close} is missing")
         self._end_all()
 
     def _take(self, char: str) -> None:
@@ -113,9 +149,9 @@ class Reader:
         while words and words[0] in OPENING:
             words = words[1:]
         if words and words[0] in TOO_HARD:
-            raise UnclearError(f"{words[0]} is not followed here")
+            raise UnsupportedSyntaxError(f"{words[0]} is not supported")
         if len(words) > 1 and all(is_assignment(word) for word in words):
-            raise UnclearError("several variables are set, and nothing is run")
+            raise UnsupportedSyntaxError("several variables are set, and nothing is run")
         self._set(words, made_up=made_up)
         if words and words[0] not in ENDING:
             self.commands.append(words)
@@ -134,7 +170,7 @@ class Reader:
     def _end_all(self) -> None:
         self._end_command()
         if self.goes_on:
-            raise UnclearError("it ends where another command is expected")
+            raise UnsupportedSyntaxError("it ends where another command is expected")
 
     def _begins_command(self) -> bool:
         """Tell whether what stands here is the name of a command."""
@@ -149,7 +185,7 @@ class Reader:
     def _backslash(self) -> None:
         after = self.text[self.at + 1 : self.at + 2]
         if not after or after in " \t{}" or self.text[self.at + 1 :] == "\n":
-            raise UnclearError("what this backslash does is not followed here")
+            raise UnsupportedSyntaxError("what this backslash does is not supported")
         self.at += 1
         if after == "\n":
             self.at += 1
@@ -172,7 +208,7 @@ class Reader:
                 self._expansion(quoted=True)
             else:
                 self._add(char)
-        raise UnclearError("a quote is left open")
+        raise UnsupportedSyntaxError("a quote is left open")
 
     def _expansion(self, *, quoted: bool) -> None:
         """Read what the shell replaces: a variable, commands, or arithmetic."""
@@ -182,7 +218,7 @@ class Reader:
         elif self.text[self.at] == "`" or after == "(":
             self._inner("`" if self.text[self.at] == "`" else ")", quoted=quoted)
         elif after in ("{", "[") or (after in ("'", '"') and not quoted):
-            raise UnclearError(f"${after} is not followed here")
+            raise UnsupportedSyntaxError(f"${after} is not supported")
         elif after and (after in SPECIAL or after.isalpha()):
             self._variable(after, quoted=quoted)
         else:
@@ -198,23 +234,23 @@ class Reader:
         alone = not quoted and self.word is None and (not then or then in " \t\n;&|)")
         value = self.values.get(name)
         if any(word.startswith(f"{name}=") for word in self.words) or (name in self.values and value is None):
-            raise UnclearError(f"what ${name} is by then is not followed here")
+            raise UnsupportedSyntaxError(f"what ${name} is by then is not supported")
         if value is not None:
             self.word = (self.word or "") + value
         elif name in (QUOTABLE if quoted else KNOWN):
             self.word = f"{self.word or ''}${name}"
         elif alone and not self._begins_command() and not (first.isdigit() and then.isdigit()):
-            self.expanded = True
+            self.has_expansions = True
             self.word = f"${name}"
         else:
-            raise UnclearError(f"what ${name} is a part of is not followed here")
+            raise UnsupportedSyntaxError(f"what ${name} is a part of is not supported")
         self.at = end
 
     def _arithmetic(self) -> None:
         end = self.text.find("))", self.at)
         inside = self.text[self.at : end + 2] if end >= 0 else "$(($("
         if "$(" in inside[3:] or "`" in inside:
-            raise UnclearError("arithmetic with commands in it is not followed here")
+            raise UnsupportedSyntaxError("arithmetic with commands in it is not supported")
         self._add(inside)
 
     def _inner(self, close: str, *, quoted: bool) -> None:
@@ -223,22 +259,22 @@ class Reader:
         A part of a text in quotes makes up no argument, nor does a text that is only printed.
         """
         if self._begins_command():
-            raise UnclearError("the name of a command is what another one prints")
+            raise UnsupportedSyntaxError("the name of a command is what another one prints")
         start = self.at
         inside = self._inside(self.at + (1 if close == "`" else 2), close)
         if inside.own > 1:
-            raise UnclearError("several commands print one argument")
+            raise UnsupportedSyntaxError("several commands print one argument")
         part = quoted and (bool(self.word) or not self.text.startswith('"', inside.at))
         if self._is_value():
             self.made_up = True
         elif not part and not inside.prints_text:
-            self.expanded = True
+            self.has_expansions = True
         self.at, after = start, inside.at
         self._add(self.text[start:after])
 
-    def _inside(self, at: int, close: str) -> Reader:
+    def _inside(self, at: int, close: str) -> CommandSplitter:
         """Read what is nested here, up to `close`."""
-        inside = Reader(self.text, self.depth + 1)
+        inside = CommandSplitter(self.text, self.depth + 1)
         inside.at = at
         inside.read(close)
         if not inside.prints_text:
@@ -246,13 +282,13 @@ class Reader:
         return inside
 
     def _parenthesis(self, char: str) -> None:
-        """Read a group of commands; any other parenthesis is part of what is not followed here."""
+        """Read a group of commands; any other parenthesis is part of what is not supported."""
         if char == ")" or not self._begins_command() or self.word is not None or self.text.startswith("((", self.at):
-            raise UnclearError("a parenthesis is not followed here")
+            raise UnsupportedSyntaxError("a parenthesis is not supported")
         inside = self._inside(self.at + 1, ")")
         if inside.in_order:
-            raise UnclearError("a group of commands one after another is not followed here")
-        self.expanded |= inside.expanded
+            raise UnsupportedSyntaxError("a group of commands one after another is not supported")
+        self.has_expansions |= inside.has_expansions
         self.own += inside.own
         self.at, self.goes_on = inside.at, False
 
@@ -261,7 +297,7 @@ class Reader:
         end = self.text.find("}", self.at)
         inside = self.text[self.at + 1 : end] if end >= 0 else ""
         if not any(blank in inside for blank in " \t\n") and ("," in inside or ".." in inside):
-            raise UnclearError("braces are not followed here")
+            raise UnsupportedSyntaxError("braces are not supported")
         self._add("{")
 
     def _redirection(self) -> None:
@@ -270,7 +306,7 @@ class Reader:
             self._here_document()
             return
         if self.text.startswith(("<(", ">("), self.at):
-            raise UnclearError("a command in the place of a file is not followed here")
+            raise UnsupportedSyntaxError("a command in the place of a file is not supported")
         if self.word is not None and self.word.isdigit():
             self.word = None
         self._end_word()
@@ -281,7 +317,7 @@ class Reader:
         words, self.words = self.words, []
         while self.at < len(self.text) and self.text[self.at] not in " \t\n;&|<>()":
             if self.text[self.at] in "$`":
-                raise UnclearError("where it is redirected to is made up by the shell")
+                raise UnsupportedSyntaxError("where it is redirected to is made up by the shell")
             self._take(self.text[self.at])
         self.word, self.words = None, words
 
@@ -291,7 +327,7 @@ class Reader:
         end = line.removeprefix("-").strip()
         bare = end.strip("'\"").removeprefix("\\")
         if bare == end or not bare.isidentifier() or not newline:
-            raise UnclearError("a here-document in which something may be replaced is not followed here")
+            raise UnsupportedSyntaxError("a here-document in which something may be replaced is not supported")
         read = len(self.text) - len(body)
         for text in body.splitlines(keepends=True):
             read += len(text)
@@ -300,7 +336,7 @@ class Reader:
                 self._end_command()
                 self.prints_text = self.commands == [["cat"]]
                 return
-        raise UnclearError("a here-document does not end")
+        raise UnsupportedSyntaxError("a here-document does not end")
 
     def _separator(self) -> None:
         if self.text.startswith("&>", self.at):

@@ -1,4 +1,4 @@
-"""What a command plainly names, read without running it."""
+"""The files that a command names: its program and script where they are sure, and every word that may be a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.config.plain import look_for, relative_words
+from hookrun.config.command_words import file_words, program_and_script, relative_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 def test_what_is_named_plainly(line: str, words: list[str]) -> None:
     """The program's word is found behind assignments and prefixes, the script's behind flags that take no value."""
-    assert look_for("command", line) == words
+    assert program_and_script("command", line) == words
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_is_named_plainly(line: str, words: list[str]) -> None:
 )
 def test_what_is_not_plain_names_nothing(line: str) -> None:
     """Where the shell has something to expand, or goes on without the program, nothing is looked up."""
-    assert look_for("command", line) == []
+    assert program_and_script("command", line) == []
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_is_not_plain_names_nothing(line: str) -> None:
 )
 def test_script_is_named_only_if_it_is_sure(line: str, words: list[str]) -> None:
     """A flag with a value or an unknown one, and what an interpreter resolves by itself, leave only the program."""
-    assert look_for("command", line) == words
+    assert program_and_script("command", line) == words
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_script_is_named_only_if_it_is_sure(line: str, words: list[str]) -> None
 )
 def test_arguments_are_taken_as_they_are(argv: list[str], words: list[str]) -> None:
     """No shell reads `args`: nothing in them is special, and what looks like a variable is not one."""
-    assert look_for("args", argv) == words
+    assert program_and_script("args", argv) == words
 
 
 def test_other_kinds_name_nothing() -> None:
     """A Python function and a URL are no files."""
-    assert look_for("python", "a:b") == look_for("url", "http://x/y") == []
+    assert program_and_script("python", "a:b") == program_and_script("url", "http://x/y") == []
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_relative_words(kind: str, target: str | list[str], words: list[str]) ->
 @given(st.text(st.sampled_from("ab/.~ '\"\\$`|&;<>(){}[]*?#=\n-H"), max_size=14))
 def test_no_line_is_too_strange(line: str) -> None:
     """Any line is read to its end without an error, and gives two words at most."""
-    assert len(look_for("command", line)) <= 2
+    assert len(program_and_script("command", line)) <= 2
     assert len(relative_words("command", line)) <= 2
 
 
@@ -183,7 +183,7 @@ def test_no_line_is_too_strange(line: str) -> None:
 def test_quoted_words_come_back(words: list[str]) -> None:
     """What is quoted for the shell in single quotes is the word itself, or nothing is named."""
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-    assert look_for("command", line) in ([], [words[0]])
+    assert program_and_script("command", line) in ([], [words[0]])
 
 
 @pytest.mark.parametrize(
@@ -203,9 +203,59 @@ def test_quoted_words_come_back(words: list[str]) -> None:
 )
 def test_what_is_named_is_what_a_shell_runs(tmp_path: Path, line: str) -> None:
     """A real shell runs the file that is named, and fails where it is missing."""
-    assert look_for("command", line)[-1] == "./a"
+    assert program_and_script("command", line)[-1] == "./a"
     script = tmp_path / "a"
     script.write_text("#!/bin/sh\necho ran\n")
     script.chmod(0o755)
     done = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, check=True)
     assert done.stdout == b"ran\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("./a.sh", "./a.sh"),
+        ("cd x && ./a.sh --strict", "./a.sh"),
+        ("A=1 exec ./a.sh", "./a.sh"),
+        ("node --require=./early.js main.js", "./early.js"),
+        ("'my hook.sh' x", "my hook.sh"),
+        ('"$HOOKRUN_PROJECT_DIR"/a.sh', "${HOOKRUN_PROJECT_DIR}/a.sh"),
+        ('sh -c "$CLAUDE_PROJECT_DIR/a.sh"', "${CLAUDE_PROJECT_DIR}/a.sh"),
+        ("~/a.sh", "~/a.sh"),
+        ("x=$(./a.sh)", "./a.sh"),
+        ("`./a.sh`", "./a.sh"),
+        ("./never 'closed", "./never"),
+        ("a; b\n./a.sh", "./a.sh"),
+        ("cat <./rules.txt", "./rules.txt"),
+        ("./a.sh 2>&1 >/dev/null | ./b.sh", "./b.sh"),
+        ("bash -c './a.sh && ./b.sh'", "./b.sh"),
+    ],
+)
+def test_a_path_is_found_wherever_it_stands_in_a_line(line: str, word: str) -> None:
+    """As the shell's word, in an option, in quotes, in a line within the line, behind a known variable."""
+    assert word in file_words("command", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [("./a.sh > out.log", "out.log"), ("./a.sh >>'o.log' 2>e.log", "e.log"), ("a &>> o.log", "o.log"), ("a -x", "-x")],
+)
+def test_what_a_line_writes_and_its_options_are_none(line: str, word: str) -> None:
+    """A log that a hook appends to changes with each run: it is no part of the hook."""
+    assert word not in file_words("command", line)
+
+
+def test_an_argument_list_is_read_as_it_is() -> None:
+    """Each argument, and the pieces of those with a space or an equals sign; nothing of other kinds of hooks."""
+    words = file_words("args", ["python3", "-u", "hooks/a b.py", "--rules=r.txt", "sh -c ./x.sh"])
+    assert {"python3", "hooks/a b.py", "r.txt", "./x.sh"} <= set(words)
+    assert file_words("python", "a.b:c") == []
+    assert file_words("url", "http://a/b") == []
+
+
+@given(st.text(max_size=300))
+def test_any_line_is_read_in_time_and_names_only_what_the_system_takes(line: str) -> None:
+    """Whatever a stranger writes: no exception, no NUL, no line break, nothing twice."""
+    words = file_words("command", line)
+    assert len(words) == len(set(words))
+    assert all(word and "\0" not in word and "\n" not in word for word in words)

@@ -1,0 +1,303 @@
+"""Find the files that a hook's command names, without running it: what `look` shows and what an approval covers.
+
+A program and a script are named only where the shell, an option and chance leave no other reading. Any word that may be
+a path is covered by the approval.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrun.shell.syntax_tree import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR")
+"""Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
+
+FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
+"""A line that runs hookrun for an agent, whichever installation it names."""
+
+INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
+"""How a line begins that first goes into the project."""
+
+LONGEST_LINE = 65536
+"""Characters of a shell line that is read here; a longer one names nothing plainly."""
+
+SHELL_LETTERS = "aefuvx"
+SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
+SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+
+
+class Interpreter(NamedTuple):
+    """Flags without a value that leave the next word the script: `letters` may be combined, `flags` stand alone.
+
+    With `suffixes` only a word that ends in one of them is a script: others may be resolved to something else.
+    """
+
+    letters: str = ""
+    flags: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+
+
+PYTHON = Interpreter("uBIsSEObqvP")
+INTERPRETERS = {
+    "bash": Interpreter(SHELL_LETTERS, SHELL_FLAGS),
+    "bun": Interpreter(suffixes=SCRIPT_SUFFIXES),
+    "dash": Interpreter(SHELL_LETTERS),
+    "ksh": Interpreter(SHELL_LETTERS),
+    "lua": Interpreter(),
+    "node": Interpreter(suffixes=SCRIPT_SUFFIXES),
+    "perl": Interpreter("wWXTt"),
+    "php": Interpreter("nq"),
+    "pypy": PYTHON,
+    "python": PYTHON,
+    "Rscript": Interpreter(flags=("--vanilla",)),
+    "ruby": Interpreter("w"),
+    "sh": Interpreter(SHELL_LETTERS),
+    "zsh": Interpreter(SHELL_LETTERS),
+}
+VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
+"""Names with a version at the end: python3, python3.12, ruby3.2, lua5.4, php8."""
+
+SHELL_WORDS = (
+    "if then else elif fi for while until do done case esac select function in { } ! [ [[ time coproc . : "
+    "alias bg break builtin caller cd command complete continue declare dirs disown echo enable eval exec exit "
+    "export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd "
+    "read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit "
+    "umask unalias unset wait "
+)
+BUILTINS = frozenset(SHELL_WORDS.split())
+"""Words that the shell itself understands: they name no program."""
+
+PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
+"""Words that run the command after them."""
+
+PREFIX_PROGRAMS = frozenset({"env", "nohup"})
+"""Those that are programs, and may stand after another one."""
+
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+BLANK = " \t"
+KNOWN = "|".join(VARIABLES)
+BEGINS = re.compile(rf"(\"?)\$(?:\{{({KNOWN})\}}|({KNOWN})(?!\w))", re.ASCII)
+PARTS = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|(\\.|[^'\"\\]+|.)", re.DOTALL)
+IN_QUOTES = frozenset("$`\\")
+IN_THE_OPEN = frozenset("$`\\*?[]{}")
+
+LEAVING = frozenset(
+    ["||", "&", "|&", "&>", "&>>", "(", ")", "((", "))", "<<", "<<-", "<<<", "$(", "$((", "`", "<(", ">("]
+)
+"""Tokens with which the line goes on, or may, whether its first command could be run or not."""
+
+QUOTING = frozenset({"ansi_c_string", "concatenation", "raw_string", "string", "variable_assignment"})
+"""Nodes of the tree in which a line may end without ending a command."""
+
+LONGEST_WORD = 4096
+"""Characters of a path, the system's own limit (PATH_MAX, limits.h)."""
+
+SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^ \t\n;&|<>()'"`\\])+""", re.DOTALL)
+"""A word of a line, or of what is no shell at all."""
+
+RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
+"""A piece of a text without the characters that a shell or an option puts around a path."""
+
+FROM_VARIABLE = re.compile(rf"\$\{{?({KNOWN})\}}?\"?(/[^\s'\"`$(){{}}<>|&;\\,*?\[\]]+)")
+"""A path that begins with one of the variables whose value is known, wherever it stands."""
+
+WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
+"""A redirection into a file: what a hook writes, such as a log, is no part of it."""
+
+
+class ShellWord(NamedTuple):
+    """One word of a shell line: `text` without quotes, `raw` as written; `plain` if the shell has nothing to expand."""
+
+    text: str
+    raw: str
+    plain: bool
+
+
+def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
+    """Return the program's word and, if it is an interpreter, its script's: no, one or two words.
+
+    `kind` is the hook's field (`command` or `args`), `target` its value; `filled` are the beginnings of words in `args`
+    that are filled in before they run. The first word is looked up as a shell does (on the PATH if it has no slash).
+    The second is a path; a shell looks for one without a slash on the PATH as well.
+    """
+    if kind == "args" and not isinstance(target, str):
+        words = [ShellWord(word, word, word.startswith(filled) or not word.startswith(("~/", "${"))) for word in target]
+        return [word for word, _ in _named(words)]
+    if kind != "command" or not isinstance(target, str):
+        return []
+    into = INTO_PROJECT.match(target)
+    words, alone = _first_command(target[into.end() :] if into else target)
+    found = [word for word, _ in _named(_without_prefixes(words))] if alone else []
+    return [_within(f"${{{into[2]}}}", word, index) for index, word in enumerate(found)] if into else found
+
+
+def _within(directory: str, word: str, index: int) -> str:
+    """Return what a word names for a line that has changed to a directory. The first is a program."""
+    begins = word.startswith(("/", "~/", "${")) or (index == 0 and "/" not in word)
+    return word if begins else f"{directory}/{word.removeprefix('./')}"
+
+
+def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
+    """Return the program and script words that are relative paths: what they run depends on the working directory.
+
+    A program without a slash is looked up on the PATH and is not relative; a script without one is.
+    """
+    if kind == "args" and not isinstance(target, str):
+        words = [ShellWord(word, word, plain=True) for word in target]
+    elif kind == "command" and isinstance(target, str):
+        words = _without_prefixes(_first_command(target)[0], sure=False)
+    else:
+        return []
+    anchors = ("/",) if kind == "args" else ("/", "~/", "${")
+    named = _named(words, sure=False)
+    return [word for word, is_program in named if not word.startswith(anchors) and ("/" in word or not is_program)]
+
+
+def _named(words: list[ShellWord], *, sure: bool = True) -> Iterator[tuple[str, bool]]:
+    """Yield the program's word, then the script's if it has one; each with whether it is the program's.
+
+    Unless `sure`, a script is also what the interpreter may resolve to another file name.
+    """
+    if not words or not words[0].plain or not words[0].text or words[0].text.endswith("/"):
+        return
+    program = words[0].text
+    yield program, True
+    interpreter = _interpreter(program.rpartition("/")[2])
+    if interpreter is None:
+        return
+    for word in words[1:]:
+        if not word.plain or not word.text:
+            return
+        if not word.text.startswith(("-", "+")):
+            if word.text.endswith(interpreter.suffixes or ("",)) or (not sure and "/" in word.text):
+                yield word.text, False
+            return
+        if not _is_harmless(word.text, interpreter):
+            return
+
+
+def _interpreter(name: str) -> Interpreter | None:
+    versioned = VERSIONED.fullmatch(name)
+    return INTERPRETERS.get(versioned.group(1) if versioned else name)
+
+
+def _is_harmless(flag: str, interpreter: Interpreter) -> bool:
+    letters = flag.removeprefix("-")
+    return flag in interpreter.flags or (flag[0] == "-" and letters != "" and set(letters) <= set(interpreter.letters))
+
+
+def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[ShellWord]:
+    """Return the words from the program's on; none when it is a word of the shell's own or, if `sure`, in doubt."""
+    path_changes = False
+    prefix = ""
+    for index, word in enumerate(words):
+        assignment = ASSIGNMENT.match(word.raw)
+        if assignment and prefix in {"", "env"}:
+            path_changes |= assignment.group(1) == "PATH"
+        elif word.raw in (PREFIX_PROGRAMS if prefix else PREFIXES):
+            prefix = word.raw
+        elif assignment or word.text in BUILTINS or (prefix and word.text.startswith("-")):
+            return []
+        else:
+            return [] if sure and path_changes and "/" not in word.text else words[index:]
+    return []
+
+
+def _first_command(line: str) -> tuple[list[ShellWord], bool]:
+    """Return the words of a line's first simple command, and whether the line depends on it to its end."""
+    line = line.strip(BLANK + "\n")
+    if len(line) > LONGEST_LINE:
+        return [], False
+    data = line.encode("utf-8", "surrogatepass")
+    root = parse(data)
+    node = root
+    while node.type in {"program", "list", "pipeline", "redirected_statement"} and node.children:
+        node = node.children[0]
+    if node.type != "command" or node.has_error:
+        return [], False
+    words: list[ShellWord] = []
+    for child in node.children:
+        if child.type.endswith(("_redirect", "process_substitution")):
+            break
+        before = child.prev_sibling
+        gap = data[before.end_byte : child.start_byte] if before is not None else b""
+        if b"\\" in gap:  # a line that goes on in the next, within a word where no blank is before
+            words = [*(words if gap[:1].isspace() else words[:-1]), ShellWord("", "\\", plain=False)]
+        words.append(_word(_text(child)))
+    return words, not root.has_error and _is_one_chain(root, data)
+
+
+def _is_one_chain(root: Node, data: bytes) -> bool:
+    """Tell whether a line is one command, or what is run only if that could be: `a && b`, `a | b`."""
+    if any(node.type in LEAVING for node in _nodes(root)):
+        return False
+    end = 0
+    for node in _nodes(root, QUOTING):
+        gap = data[end : node.start_byte].replace(b"\\\n", b"")
+        if b"\n" in gap or (node.type == ";" and node.end_byte < len(data)):
+            return False
+        end = node.end_byte
+    return True
+
+
+def _nodes(root: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """Yield the leaves of the tree, in order; those of `whole` types are not looked into."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in whole or not node.child_count:
+            yield node
+        else:
+            waiting.extend(reversed(node.children))
+
+
+def _text(node: Node) -> str:
+    return node.text.decode("utf-8", "surrogatepass") if node.text else ""
+
+
+def _word(raw: str) -> ShellWord:
+    begins = BEGINS.match(raw)
+    text, plain = "", True
+    for single, double, bare in PARTS.findall(begins[1] + raw[begins.end() :] if begins else raw):
+        text += single or double or bare
+        plain = plain and IN_QUOTES.isdisjoint(double) and IN_THE_OPEN.isdisjoint(bare)
+    if begins:
+        text = f"${{{begins[2] or begins[3]}}}{text}"
+    elif not raw.startswith("~/"):
+        plain = plain and not text.startswith(("~", "${"))
+    return ShellWord(text, raw, plain)
+
+
+def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
+    """Return the words of a hook's command that may name a file, each once and in order; none for another `kind`.
+
+    Besides the words as the shell would see them, these are the pieces of each: `--require=./early.js` has one, and so
+    has `sh -c 'hooks/a.sh && hooks/b.sh'`. They begin with `~/` and `${NAME}` as in `program_and_script`. A word too
+    many costs little: it counts only where a file has that name.
+    """
+    texts: list[str] = []
+    if kind == "command" and isinstance(target, str):
+        line = WRITTEN.sub(" ", target)
+        texts = [*(_word(raw).text for raw in SHELL_WORD.findall(line)), line]
+    elif kind == "args" and not isinstance(target, str):
+        texts = [*target]
+    words = dict.fromkeys(piece for text in texts for piece in _pieces(text))
+    return [word for word in words if _may_be_a_path(word)]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    yield from RUN.findall(text)
+    for name, rest in FROM_VARIABLE.findall(text):
+        yield f"${{{name}}}{rest}"
+
+
+def _may_be_a_path(word: str) -> bool:
+    return 0 < len(word) <= LONGEST_WORD and not word.startswith("-") and "\0" not in word and "\n" not in word
