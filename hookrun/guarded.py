@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun import agents
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import (
     LAYER_FILES,
     LOCAL_FILE,
@@ -48,7 +48,7 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
     found |= {f"{home}/{each}/*": OWN for each in OWN_DIRECTORIES}
     found |= {f"*/{each}": SETTINGS for each in agents.settings_globs()}
     if directory is not None:
-        compiled = cache.load(find(directory, home))
+        compiled = load_compiled(find(directory, home))
         for hook in compiled.hooks() if compiled is not None else ():
             for path in _files(hook, directory):
                 for each in (os.path.normpath(path), os.path.realpath(path)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
@@ -123,7 +123,7 @@ class Project:
     def approve(self, at: Path | None = None) -> None:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
         root, home = str(at or self.root), str(self.home)
-        compiled = cache.load(find(root, home))
+        compiled = load_compiled(find(root, home))
         examiner = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
         strangers = (
             [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, cache_writer
+from hookrun.config import cache_writer, load_compiled
 from hookrun.config.discovery import find
 from hookrun.trust import digest
 from tests.fire.agents import Agent
@@ -36,7 +36,7 @@ hookrun.__main__.main()
 """
 """What scripts/hookrun does, with the modules written down just before the end."""
 
-WITHOUT_HOOKS = {
+WITHOUT_CONFIG = {
     "__future__",
     "_json",
     "gc",
@@ -44,7 +44,6 @@ WITHOUT_HOOKS = {
     "hookrun.__main__",
     "hookrun.audit",
     "hookrun.config",
-    "hookrun.config.cache",
     "hookrun.config.discovery",
     "hookrun.context",
     "hookrun.events",
@@ -52,15 +51,16 @@ WITHOUT_HOOKS = {
     "hookrun.fire",
     "hookrun.fire.command",
     "hookrun.fire.invocation",
-    "hookrun.globs",
-    "hookrun.conditions",
     "hookrun.model",
     "hookrun.state",
     "hookrun.text",
     "hookrun.version",
     "select",
 }
-"""What a fire loads where no hook applies, beyond what a bare Python has loaded."""
+"""What a run loads where there is no configuration, beyond what a bare Python has loaded."""
+
+WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache", "hookrun.globs"}
+"""What a run loads where no hook matches."""
 
 FOR_A_PROCESS = {
     "errno",
@@ -147,7 +147,7 @@ def modules(project: Project, program: str, *arguments: str) -> set[str]:
 def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
     """Return what a fire loads beyond a bare Python, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
-    filled = cache.load(find(str(project.root), str(project.home)))
+    filled = load_compiled(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
     return modules(project, FIRE, "pre_tool_use", *arguments) - modules(project, BARE)
 
@@ -161,7 +161,7 @@ def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
     """Where nothing is declared, exactly these modules are loaded."""
-    assert loaded_by_fire(project) == WITHOUT_HOOKS
+    assert loaded_by_fire(project) == WITHOUT_CONFIG
 
 
 def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Project) -> None:
@@ -223,7 +223,7 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
     """Without a hook that applies exactly these, with one what runs it; and what says the answer, if there is one."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
     bare = modules(project, BARE)
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
+    assert agents_modules(project, agent) - bare == (WITHOUT_CONFIG | own) - bare
     own |= FOR_A_PROCESS | FOR_TRUST
     project.hooks({"command": "true"})
     project.approve()
@@ -236,7 +236,7 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
 def agents_modules(project: Project, name: str) -> set[str]:
     """Return the modules that are loaded at the end of an agent's fire, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)
-    cache.load(find(str(project.root), str(project.home)))
+    load_compiled(find(str(project.root), str(project.home)))
     agent = Agent(name, project)
     done = subprocess.run(
         [sys.executable, "-c", FIRE, "--agent", name, agent.events["pre"], "--home", str(project.home)],

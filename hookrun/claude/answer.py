@@ -171,7 +171,7 @@ class OutputInterpreter:
             return Failure("bad_verdict", f"its output is longer than max_output ({self.hook.max_output} bytes)")
         try:
             return read_output(outcome.stdout, self.native)
-        except UnreadableError as error:
+        except UnreadableOutputError as error:
             return Failure("bad_verdict", f"{error}{verdicts.stderr_tail(outcome)}")
 
     def _veto(self, said: dict[str, object] | str | Failure) -> None:
@@ -335,14 +335,14 @@ DENIES: FieldTypes = {"behavior": ("allow", "deny"), "message": TEXT, "interrupt
 """What the `decision` of PermissionRequest holds."""
 
 
-class UnreadableError(ValueError):
+class UnreadableOutputError(ValueError):
     """A hook's output looks like an answer and is none; the message says what was found and what was expected."""
 
 
 def read_output(stdout: bytes, event: str) -> Answer | str:
     """Return the answer that a hook has printed at an event of Claude's, else its plain text, empty for nothing.
 
-    Raises UnreadableError for what begins and ends like an object and is no answer.
+    Raises UnreadableOutputError for what begins and ends like an object and is no answer.
     """
     text = stdout.decode("utf-8", "replace").strip(BLANK)
     if not (text.startswith("{") and text.endswith("}")):
@@ -352,7 +352,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     except (ValueError, RecursionError) as error:
         if _is_lines_of_others(text):
             return text
-        raise UnreadableError(f"stdout is no JSON: {_excerpt(text)} ({error})") from None
+        raise UnreadableOutputError(f"stdout is no JSON: {_excerpt(text)} ({error})") from None
     if not isinstance(answer, dict):  # cannot be: it begins with {
         return text
     if answer.get("async") is not True:
@@ -371,24 +371,24 @@ def _is_lines_of_others(text: str) -> bool:
 
 
 def _check(answer: Answer, event: str) -> None:
-    """Raise UnreadableError where a field does not hold what it should. Unknown fields are fine."""
+    """Raise UnreadableOutputError where a field does not hold what it should. Unknown fields are fine."""
     _check_fields(answer, TOP, "")
     own = answer.get("hookSpecificOutput")
     if not isinstance(own, dict):
         return
     name, fields = own.get("hookEventName"), rules(event).fields
     if name is None:
-        raise UnreadableError(f'hookSpecificOutput has no hookEventName, expected "{event}"')
+        raise UnreadableOutputError(f'hookSpecificOutput has no hookEventName, expected "{event}"')
     if name != event:
-        raise UnreadableError(f'hookSpecificOutput.hookEventName is {_quoted(name)}, expected "{event}"')
+        raise UnreadableOutputError(f'hookSpecificOutput.hookEventName is {_quoted(name)}, expected "{event}"')
     if fields is None:
-        raise UnreadableError(f"hookSpecificOutput at {event}, expected none: it has none there")
+        raise UnreadableOutputError(f"hookSpecificOutput at {event}, expected none: it has none there")
     _check_fields(own, fields, "hookSpecificOutput.")
     decision = own.get("decision")
     if event == "PermissionRequest" and isinstance(decision, dict):
         where = "hookSpecificOutput.decision."
         if "behavior" not in decision:
-            raise UnreadableError(f'{where}behavior is missing, expected "allow" or "deny"')
+            raise UnreadableOutputError(f'{where}behavior is missing, expected "allow" or "deny"')
         _check_fields(decision, DENIES if decision["behavior"] == "deny" else ALLOWS, where)
 
 
@@ -396,7 +396,7 @@ def _check_fields(given: Mapping[str, object], fields: FieldTypes, where: str) -
     for name, holds in fields.items():
         if name in given and not _holds(given[name], holds):
             expected = " or ".join(map(dumps, holds)) if isinstance(holds, tuple) else holds
-            raise UnreadableError(f"{where}{name} is {_quoted(given[name])}, expected {expected}")
+            raise UnreadableOutputError(f"{where}{name} is {_quoted(given[name])}, expected {expected}")
 
 
 def _holds(value: object, holds: Holds) -> bool:

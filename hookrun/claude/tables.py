@@ -50,6 +50,23 @@ ABSOLUTE = frozenset({"read", "write", "edit", "delete"})
 """The tools whose `file_path` is absolute in Claude's messages, whatever the agent has."""
 
 
+NATIVE_EVENTS = (
+    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit"),
+    *("UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop"),
+    *("PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied"),
+    *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange"),
+    *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded"),
+    "MessageDisplay",
+)
+"""All events of Claude Code."""
+
+HANDLER_TARGETS = {"command": "command", "http": "url"}
+"""Type of handler -> the field that names what it runs."""
+
+UNSUPPORTED_HANDLERS = ("prompt", "agent", "mcp_tool")
+"""Types of handlers that only Claude Code can run."""
+
+
 def native_event(name: str) -> str:
     """Return Claude's name of hookrun's event."""
     return EVENTS.get(name, name)

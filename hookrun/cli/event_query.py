@@ -126,7 +126,7 @@ class ConfigSources:
         self._found = find(cwd, home, config=named, claude=claude)
         self._examined = load_config(self._found)
         self.declarations = self._examined.declarations
-        self.project = self.declarations.root or self._found.repository or cwd
+        self.project = self._examined.project
 
     @property
     def files(self) -> list[tuple[str, str]]:

@@ -70,7 +70,9 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     if probe:
         from hookrun.probe import probe as probed  # rarely asked for
 
-        found += probed([hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.home)
+        found += probed(
+            [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
+        )
     return found
 
 

@@ -1,1 +1,23 @@
-"""Declarations: finding, reading, checking, layering and compiling them."""
+"""Find, read and validate the configuration of every layer; hot paths read it compiled, from a cache."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.config.cache import CompiledConfig
+    from hookrun.config.discovery import ConfigFiles
+
+
+def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
+    """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
+    if not found.files:
+        return None
+    from hookrun.config.cache import CompiledConfig, load_cached
+
+    return load_cached(found, _build) or CompiledConfig(_build(found), found, _build)
+
+
+def _build(found: ConfigFiles) -> str:
+    from hookrun.config.cache_writer import build  # cold: needed only after a file has changed
+
+    return build(found)

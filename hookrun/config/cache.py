@@ -1,7 +1,7 @@
-"""The compiled declarations as `fire` reads them: one file, indexed by event, believed while nothing changed.
+"""Read the compiled configuration from the cache: one file, indexed by event, used while no source has changed.
 
-Line 1 is the header; after it come, for each event, a table of what selects each hook, and the hooks themselves. Only
-the header, one table and the hooks that run are ever parsed. Format: JSON in ASCII, so that offsets are characters.
+Line 1 is the header. It is followed by the hooks and, for each event, a table with the conditions of its hooks. Only
+the header, one table and the hooks that run are parsed. Format: JSON in ASCII, so that offsets count characters.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun.config.discovery import ConfigFiles
+
+    Build = Callable[[ConfigFiles], str]
+    """Compiles configuration files into the text that `CompiledConfig` reads."""
 
     Globs = list[str] | None
     Conditions = dict[str, list[str]] | None
@@ -28,22 +31,23 @@ if TYPE_CHECKING:
 FORMAT = 3
 ROW_LENGTH = 8
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
-"""What a hook's row in the table says of it without parsing the hook."""
+"""Flags of a hook in the table, known without parsing the hook."""
 
 
-class Compiled:
-    """The declarations in force. `problems` are the troubles of whole files, `root` where the project's file lies.
+class CompiledConfig:
+    """The effective configuration. `problems` are errors of whole files, `root` is the directory of the project's file.
 
-    `events` are the host program's own event names; `settings` hold `on_error`, `audit`, `record_context` where set.
-    What turns out to be damaged further down in a cache file is compiled anew from `found`.
+    `events` are the host program's own events; `settings` hold `on_error`, `audit`, `record_context` where set. Damage
+    further down in the text is repaired by `build`, which compiles the files anew.
     """
 
-    def __init__(self, text: str, found: ConfigFiles) -> None:
-        """Take the header of a compiled text. Raises ValueError, KeyError or TypeError for any other text."""
+    def __init__(self, text: str, found: ConfigFiles, build: Build) -> None:
+        """Parse the header. Raises ValueError, KeyError or TypeError if it is not one of this version."""
         header, end = scan(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
             raise ValueError("not a cache file of this version")
         self._found = found
+        self._build = build
         self._text = text
         self._base = end + 1
         self._index: dict[str, int] = dict(header["index"])
@@ -55,14 +59,14 @@ class Compiled:
         self.events: list[str] = header["events"]
         self.root: str | None = header["root"]
 
-    def candidates(self, event: str) -> Declared:
-        """Return the hooks declared for an event, in running order."""
+    def candidates(self, event: str) -> EventHooks:
+        """Return the hooks of an event in running order."""
         try:
             rows = self._table(event)
         except (ValueError, TypeError):
             self._compile_again()
             rows = self._table(event)
-        return Declared(rows, self)
+        return EventHooks(rows, self)
 
     def _table(self, event: str) -> list[Row]:
         if event not in self._index:
@@ -73,16 +77,16 @@ class Compiled:
         return rows
 
     def hooks(self) -> list[Hook]:
-        """Return all hooks, in running order."""
+        """Return all hooks in running order."""
         offsets = {row[7] for event in self._index for row in self._table(event)}
         return [self.hook(offset) for offset in sorted(offsets)]
 
     def hook(self, offset: int) -> Hook:
-        """Return the hook that begins at an offset."""
+        """Return the hook at an offset."""
         try:
             return self._hook(offset)
         except (ValueError, TypeError):
-            self._compile_again()  # the same declarations in the same text: the offset holds
+            self._compile_again()  # the same files compile to the same text: the offset is still right
             return self._hook(offset)
 
     def _hook(self, offset: int) -> Hook:
@@ -92,15 +96,13 @@ class Compiled:
         return Hook.from_dict(data)
 
     def _compile_again(self) -> None:
-        from hookrun.config.cache_writer import build
-
-        self.__init__(build(self._found), self._found)  # type: ignore[misc]
+        self.__init__(self._build(self._found), self._found, self._build)  # type: ignore[misc]
 
 
-class Declared:
-    """The hooks declared for one event: the engine's candidates. A hook is parsed when it is asked for."""
+class EventHooks:
+    """The hooks of one event: the engine's candidates. A hook is parsed when it is first needed."""
 
-    def __init__(self, rows: list[Row], compiled: Compiled) -> None:
+    def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
@@ -112,63 +114,59 @@ class Declared:
         return len(self._rows)
 
     def layer(self, index: int) -> int:
-        """Return the layer's number in LAYERS."""
+        """Return the index of the hook's layer in LAYERS."""
         return self._rows[index][0]
 
     def parallel(self, index: int) -> bool:
-        """Tell whether the hook may run beside its neighbours."""
+        """Return whether the hook may run in parallel with its neighbours."""
         return bool(self._rows[index][1] & PARALLEL)
 
     def always(self, index: int) -> bool:
-        """Tell whether the hook runs even when the chain has ended."""
+        """Return whether the hook runs even after the chain has ended."""
         return bool(self._rows[index][1] & ALWAYS)
 
     def enforcing(self, index: int) -> bool:
-        """Tell whether the hook's word can change what happens."""
+        """Return whether the hook can block or modify the call."""
         return bool(self._rows[index][1] & ENFORCING)
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
-        """Tell whether the hook applies in this context."""
+        """Return whether the hook matches this context."""
         if context is not self._context:
             self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
         layer = self._rows[index][0]
-        if layer not in self._selected:  # a layer at a time: what a project declares keeps no user's guard waiting
+        if layer not in self._selected:  # layer by layer: a project's conditions do not delay the user's guards
             rows = enumerate(self._rows)
             self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:7])}
         return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:
-        """Return the hook itself."""
+        """Return the hook, parsed."""
         if index not in self._hooks:
             self._hooks[index] = self._compiled.hook(self._rows[index][7])
         return self._hooks[index]
 
 
 def path_for(found: ConfigFiles) -> str:
-    """Return the cache file for these declaration files. Two sets of files that share one only take turns in it."""
+    """Return the cache file for these configuration files. Two sets that share one only overwrite each other."""
     named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
     names = "\0".join(named).encode("utf-8", "surrogateescape")
     return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
-def load(found: ConfigFiles) -> Compiled | None:
-    """Return the compiled declarations, from the cache while it can be believed, else compiled; None without any."""
-    if not found.files:
-        return None
+def load_cached(found: ConfigFiles, build: Build) -> CompiledConfig | None:
+    """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
-        compiled = Compiled(read_own(path_for(found)), found)
+        compiled = CompiledConfig(read_own(path_for(found)), found, build)
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):
             return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         pass
-    from hookrun.config.cache_writer import build
-
-    return Compiled(build(found), found)
+    return None
 
 
 def read_own(path: str) -> str:
-    """Return the text of a cache file. Raises OSError, and ValueError when somebody else could have written it."""
+    """Return the text of a cache file. Raises OSError, and ValueError if another account could have written it."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)
@@ -186,7 +184,7 @@ def read_own(path: str) -> str:
     return data.decode("ascii")
 
 
-def _unchanged(compiled: Compiled) -> bool:
+def _unchanged(compiled: CompiledConfig) -> bool:
     for path, state in compiled.also:
         try:
             now: list[int] | None = [*identity(str(path))]

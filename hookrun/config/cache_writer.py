@@ -1,11 +1,11 @@
-"""Compiles the declarations into the text that `cache` reads, and keeps it where the next fire finds it."""
+"""Compile the configuration into the text that `cache` reads, and store it for the next run."""
 
 from __future__ import annotations
 
 import os
 from time import time_ns
 
-from hookrun import state
+from hookrun import files, state
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
 from hookrun.config.discovery import identity
 from hookrun.config.load import compile_declarations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations
 
 YOUNG = 2_000_000_000
-"""Nanoseconds: a file that changed so shortly before can change again without its times showing it (2 s on FAT)."""
+"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
-MOST_FILES = 256
-"""Cache files kept; beyond that the oldest go."""
+MAX_FILES = 256
+"""Limit on cache files; the oldest are removed."""
 
 DEFAULTS = Hook(name="", events=()).to_dict()
 
 
 def build(found: ConfigFiles) -> str:
-    """Compile the declarations, keep the text for the next fire where that can be trusted, and return it.
+    """Return the compiled configuration, and cache it unless a file is too young to be known by its times.
 
-    That it cannot be kept (a full disk, a read-only home) is no failure: the next fire compiles again.
+    A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
     declarations = compile_declarations(found)
     known = {path for _, path, _ in found.files}
@@ -47,7 +47,7 @@ def build(found: ConfigFiles) -> str:
 
 
 def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str, Identity | None]]) -> str:
-    """Return the compiled text of some declarations."""
+    """Return the compiled text of a configuration."""
     parts: list[str] = []
     length = 0
     tables: dict[str, list[object]] = {}
@@ -91,34 +91,14 @@ def _identity(path: str) -> Identity | None:
 
 
 def write(text: str, path: str, where: str) -> None:
-    """Write a file of the cache whole or not at all: two processes may do so at once. Raises OSError."""
+    """Replace a file of the cache in one step, and remove the oldest beyond MAX_FILES. Raises OSError."""
     state.make_private_dir(where)
-    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
-    try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb", buffering=0) as file:
-            data = memoryview(text.encode("ascii"))
-            while data:
-                data = data[file.write(data) :]
-        os.replace(temporary, path)
-    except OSError:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
-        raise
-    _prune(where)
-
-
-def _prune(where: str) -> None:
+    files.remove_if_there(path)  # atomic_write keeps the mode of the file it replaces, and that may be what is wrong
+    files.atomic_write(path, text.encode("ascii"))
     with os.scandir(where) as entries:
-        files = [(each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries if _is_ours(each)]
-    for _, path in sorted(files)[:-MOST_FILES]:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:  # another process was at it
-            continue
-
-
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith((".json", ".tmp")) and entry.is_file(follow_symlinks=False)
+        ours = [
+            each for each in entries if each.name.endswith((".json", ".tmp")) and each.is_file(follow_symlinks=False)
+        ]
+        ages = [(each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in ours]
+    for _, oldest in sorted(ages)[:-MAX_FILES]:
+        files.remove_if_there(oldest)

@@ -1,35 +1,37 @@
-"""Claude Code's form of hooks, a map of events and groups: recognised, and taken apart into handlers."""
+"""Read hooks in Claude Code's form: a map of events to groups of handlers, each handler made a Hook."""
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config.claude_lint import VOID, lint_matcher
+from hookrun.claude import tables
+from hookrun.claude.matcher import TOOL_EVENTS
+from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.config import command_words
+from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
+from hookrun.config.validate import (
+    HEADER_VARIABLE,
+    MILLISECONDS,
+    OF_THE_BODY,
+    ValidatedHook,
+    default_name,
+    reject_relative_paths,
+    unique_name,
+)
+from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.config_file import ConfigFile
-    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
-    from hookrun.config.validate_value import Location
-    from hookrun.model import Hook
-
-NATIVE = (
-    *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit"),
-    *("UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop"),
-    *("PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied"),
-    *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange"),
-    *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded"),
-    "MessageDisplay",
-)
-"""Every event that Claude Code has, by its own name."""
+    from hookrun.config.validate import Scope
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys that people write beside `matcher` and `hooks`, where Claude Code does not look at them."""
@@ -38,6 +40,41 @@ OF_A_GROUP = ("matcher", "hooks")
 
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
+
+OURS = names(HOOK_FIELDS)
+
+FIELDS = names(
+    (
+        Field("command", OURS["command"].shape, "A shell command line, or with `args` a program."),
+        Field("args", ListOf(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
+        Field("url", OURS["url"].shape, "An address that the input is posted to."),
+        Field("headers", OURS["headers"].shape, "Headers of the request."),
+        Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
+        Field("timeout", Number(0), "Seconds."),
+        Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
+        Field("async", Bool(), "Whether it is started and not waited for."),
+        Field("asyncRewake", Bool(), "The same, and its exit status 2 wakes Claude."),
+        Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
+    )
+)
+"""Claude Code's fields of a handler that mean something here."""
+
+CANONICAL_EVENTS = {theirs: ours for ours, theirs in tables.EVENTS.items()}
+"""Claude Code's name of an event -> hookrun's, as far as others have it, too."""
+
+KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
+ORDINARY, SESSION_END, LONGEST_END, A_DAY = 600.0, 1.5, 60.0, 86_400.0
+TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch": 30.0, "MessageDisplay": 10.0}
+"""Seconds of a handler without a timeout, where they are not ORDINARY."""
+
+NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
+"""Events on which `onFailure` is ignored."""
+
+FILLED = ("${CLAUDE_PROJECT_DIR}/",)
+"""What may begin a word of `args` and is filled in when the hook is run."""
+
+FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
+"""The `defaults` of a file that also hold for hooks in Claude Code's form: what that form says nothing of."""
 
 
 class HandlerEntry(NamedTuple):
@@ -57,7 +94,7 @@ def is_map(hooks: object) -> bool:
     """Tell whether `hooks` are in Claude Code's form: a map of events, or of what are groups with hooks."""
     if not isinstance(hooks, dict):
         return False
-    return any(key in NATIVE for key in hooks) or any(
+    return any(key in NATIVE_EVENTS for key in hooks) or any(
         key in EVENTS or any(isinstance(group, dict) and "hooks" in group for group in groups)
         for key, groups in hooks.items()
         if isinstance(groups, list)
@@ -96,12 +133,12 @@ def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[Han
 def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterator[HandlerEntry]:
     for event, groups in hooks.items():
         here = at.at(event)
-        if event not in NATIVE:
+        if event not in NATIVE_EVENTS:
             tell = here.report if strict else here.warn
             expected = (
                 "an event of Claude Code, by its name" if strict else "an event of Claude Code (it ignores others)"
             )
-            tell(f"the unknown event {quote(event)}", expected, "correct it", nearest=closest(event, NATIVE))
+            tell(f"the unknown event {quote(event)}", expected, "correct it", nearest=closest(event, NATIVE_EVENTS))
         elif not isinstance(groups, list):
             here.type_error(groups, "a list of groups", 'write [{"hooks": [...]}]')
         else:
@@ -152,121 +189,193 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
     raise FileDroppedError
 
 
-MANAGED = "managed-settings.json"
-MORE_MANAGED = "managed-settings.d"
-PLUGINS = "plugins/installed_plugins.json"
-PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
-
-
-def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's settings that are there; every path that matters is noted in `looked_for`."""
-    base = found.claude_managed
-    more = f"{base}/{MORE_MANAGED}"
-    looked_for.append(more)
-    try:
-        names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
-    except OSError:
-        names = []
-    return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for, own=True)
-
-
-def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the person's own settings and the hooks of the plugins that these enable."""
-    base = found.claude[0]
-    files = _there([f"{base}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
-    enabled = {name for file in files for name in _enabled(file)}
-    if enabled:
-        looked_for.append(f"{base}/{PLUGINS}")
-        for name, root in _installed(f"{base}/{PLUGINS}"):
-            if name in enabled:
-                files += _there([f"{root}/hooks/hooks.json"], "user", looked_for, own=True, plugin=root)
-    return files
-
-
-def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the settings of the project at `root`: its own, and the person's in it."""
-    base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"
-    return [
-        file
-        for name, layer in PROJECT_LAYERS.items()
-        for file in _there([f"{base}/{name}"], layer, looked_for, own=root)
+def session_end(entries: list[HandlerEntry]) -> float:
+    """Return the seconds that the hooks of the end of a session share: as the longest of their timeouts says."""
+    given = [
+        entry.handler.get("timeout")
+        for entry in entries
+        if entry.event == "SessionEnd" and isinstance(entry.handler, dict)
     ]
+    return min(LONGEST_END, max([SESSION_END, *(float(each) for each in given if isinstance(each, int | float))]))
 
 
-def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
-    """Note that Claude Code reads the person's and the administrator's settings everywhere, also where one is named."""
-    everywhere = {os.path.realpath(path) for path in (f"{found.claude[0]}/{CLAUDE_FILES[0]}", found.claude_managed)}
-    for file in files:
-        real = os.path.realpath(file.path)
-        if file.claudes and not everywhere.isdisjoint((real, os.path.dirname(real))):
-            file.own = True
+def validate_handler(
+    document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
+) -> ValidatedHook:
+    """Check a handler and make its hook. `ends_in` is the time at the end of a session, `plugin` the plugin's root."""
+    checked = ValidatedHook()
+    at = Location(document, entry.path, checked.problems)
+    event = CANONICAL_EVENTS.get(entry.event)
+    if event is None:
+        expected = (
+            "an event that other agents have, too (this one only Claude Code itself fires: the hook never runs here)"
+        )
+        at.warn(entry.event, expected, "leave it to Claude Code")
+        return checked
+    if not isinstance(entry.handler, dict):
+        at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
+        checked.for_file = [*checked.problems]
+        return checked
+    if command_words.FIRES.search(str(entry.handler.get("command"))):
+        return checked  # hookrun's own wiring: what it would run is all that is declared here
+    given = _given(entry.handler, at)
+    type_ = entry.handler.get("type")
+    error = _unsupported(type_, given, entry, at)
+    kind, target = _target(given, str(type_), plugin)
+    if scope.layer in TRUSTED_LAYERS:
+        reject_relative_paths({kind: target}, at)
+    _doubtful(entry, given, at)
+    errors = [str(problem) for problem in checked.problems if problem.severity == "error"]
+    fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
+    fields |= _meaning(entry, given, ends_in, default=fields.get("on_failure"))
+    claude: dict[str, object] = {"event": entry.event}
+    claude |= {key: value for key, value in (("matcher", entry.matcher), ("if", given.get("if"))) if value is not None}
+    if plugin is not None:
+        claude["plugin_root"] = plugin
+    checked.hook = Hook.from_dict(
+        {
+            **fields,
+            "name": unique_name(_name(kind, target) if target else str(type_ or "hook"), scope),
+            "events": [event],
+            "kind": kind,
+            "target": target,
+            "layer": scope.layer,
+            "source": document.path,
+            "line": document.position(entry.path)[0],
+            "dialect": "claude",
+            "cwd": "event",
+            "parallel": True,
+            "look": command_words.program_and_script(kind, target, filled=FILLED),
+            "words": command_words.file_words(kind, target),
+            "error": "; ".join([*errors, *([error] if error else [])]) or None,
+            "claude": claude,
+        }
+    )
+    return checked
 
 
-def _there(
-    paths: list[str], layer: str, looked_for: list[str], *, own: bool | str, plugin: str | None = None
-) -> list[ConfigFile]:
-    looked_for += [path for path in paths if path not in looked_for]
-    from hookrun.config.config_file import load_file  # which imports this module
-
-    files = [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
-    for file in files:
-        file.own = own
-        file.plugin = plugin
-    return files
-
-
-def _enabled(file: ConfigFile) -> list[str]:
-    data = file.document.data if file.document is not None else None
-    plugins = data.get("enabledPlugins") if isinstance(data, dict) else None
-    return [name for name, on in plugins.items() if on is True] if isinstance(plugins, dict) else []
+def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
+    """Return the fields that fit; report the others, and warn of keys that look like a mistake."""
+    given: dict[str, object] = {}
+    for key, value in handler.items():
+        if key in FIELDS:
+            validate_into(given, FIELDS[key], value, at)
+        elif key not in KNOWN and (near := _near(key)):
+            at.at(key).warn(
+                f"the unknown key {quote(key)}", "a field that Claude Code knows", "correct it", nearest=near
+            )
+    return given
 
 
-def _installed(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the installed plugins and where they are: each is an object, or in newer files a list of them."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return
-    plugins = data.get("plugins") if isinstance(data, dict) else None
-    for name, given in plugins.items() if isinstance(plugins, dict) else ():
-        for each in given if isinstance(given, list) else [given]:
-            root = each.get("installPath") if isinstance(each, dict) else None
-            if isinstance(root, str) and os.path.isabs(root):
-                yield name, root.rstrip("/")
+def _near(key: str) -> str | None:
+    return closest(key.partition("_")[0], KNOWN) if "_" in key else closest(key, KNOWN)
 
 
-def switch_off(files: list[ConfigFile]) -> None:
-    """Let `disableAllHooks` and `allowManagedHooksOnly` of Claude Code's settings hold for the hooks in them.
+def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, at: Location) -> str | None:
+    """Return why a handler that Claude Code takes is not run here; report one that it does not take."""
+    if type_ in UNSUPPORTED_HANDLERS:
+        found = f"a handler of type {quote(type_)}"
+        at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
+        return f"{at.document.path}: {found}, which only Claude Code can run"
+    if type_ not in HANDLER_TARGETS:
+        expected = '"command" or "http", or "prompt", "agent" or "mcp_tool" for Claude Code alone'
+        where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
+        near = closest(type_, [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]) if isinstance(type_, str) else None
+        found = f"type {quote(type_)}" if type_ is not None else "no type"
+        where.report(found, f"{expected} {VOID}", "correct it", nearest=near)
+        return None
+    needed = HANDLER_TARGETS[str(type_)]
+    if needed not in given and isinstance(entry.handler, dict) and needed not in entry.handler:
+        at.report(f"no {needed}", f'a handler of type "{type_}" to have one {VOID}', f'add "{needed}"')
+    if given.get("shell") == "powershell" and "args" not in given:
+        found = 'shell "powershell"'
+        at.at("shell").warn(found, "bash, or args (hookrun runs no PowerShell)", "call pwsh with args")
+        return f"{at.document.path}: {found}, which hookrun does not run"
+    return None
 
-    The nearest file that says something counts, but managed hooks only obey managed files, and a person's hooks no
-    project that switches them off.
-    """
-    theirs = [file for file in files if file.claudes]
-    managed = [file for file in theirs if file.layer == "managed"]
-    all_off = any(file.says("disableAllHooks") is True for file in managed)
-    only_managed = any(file.says("allowManagedHooksOnly") is True for file in managed)
-    said = {layer: _said(theirs, layer) for layer in ("user", "project", "local")}
-    nearest = next((said[layer] for layer in ("local", "project", "user") if said[layer] is not None), False)
-    for file in theirs:
-        own_word = said["user"] is True if file.layer == "user" else True
-        file.off = all_off or (file.layer != "managed" and (only_managed or bool(nearest and own_word)))
+
+def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[str, str | list[str]]:
+    """Return the kind of hook and what it runs."""
+    if type_ == "http":
+        return "url", str(given.get("url", ""))
+    command = _in_plugin(str(given.get("command", "")), plugin)
+    arguments = given.get("args")
+    if type_ == "command" and isinstance(arguments, list):
+        return "args", [command, *(_in_plugin(str(each), plugin) for each in arguments)]
+    return "command", command if type_ == "command" else ""
 
 
-def _said(files: list[ConfigFile], layer: str) -> bool | None:
-    values = [file.says("disableAllHooks") for file in files if file.layer == layer]
-    return next((value for value in values if isinstance(value, bool)), None)
+def _name(kind: str, target: str | list[str]) -> str:
+    if isinstance(target, list):  # a script is one wherever the project is
+        target = [word.removeprefix(FILLED[0]) for word in target]
+    return default_name(kind, target)
 
 
-def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:
-    """Give a hook what its file makes of it: who runs it besides, whether it is off, where paths in its `if` begin."""
-    claude = dict(hook.claude or {})
-    rule = str(claude.get("if", ""))
-    if file.own:
-        claude["own"] = file.own
-    if "(/" in rule and "(//" not in rule:
-        claude["base"] = root if hook.layer in UNTRUSTED_LAYERS and root is not None else os.path.dirname(file.path)
-    if "(~/" in rule:
-        claude["home"] = home
-    hook.claude = claude
-    hook.mode = "off" if file.off else hook.mode
+def _in_plugin(text: str, plugin: str | None) -> str:
+    """Put the plugin's root in the place of its variable: it is known here, and no shell has to be asked."""
+    return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
+
+
+def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
+    """Return what the handler's fields come to as fields of a hook."""
+    handler = entry.handler if isinstance(entry.handler, dict) else {}
+    background = given.get("async") is True or given.get("asyncRewake") is True
+    wanted = handler.get("onFailure", default or "continue")
+    blocks = wanted != "continue" and not background and entry.event not in NEVER_BLOCKS
+    timeout = given.get("timeout", ends_in if entry.event == "SessionEnd" else TIMEOUTS.get(entry.event, ORDINARY))
+    seconds = float(timeout) if isinstance(timeout, int | float) else ORDINARY
+    if entry.event == "SessionEnd":
+        seconds = min(seconds, ends_in)
+    if given.get("async") is True and given.get("asyncRewake") is not True:
+        seconds = A_DAY  # Claude Code does not hold such a hook to its timeout
+    meaning: dict[str, object] = {
+        "background": background,
+        "on_failure": "block" if blocks else "continue",
+        "timeout": seconds,
+    }
+    allowed = [str(each) for each in _list(given.get("allowedEnvVars"))]
+    headers = given.get("headers")
+    if isinstance(headers, dict):
+        meaning["headers"] = {
+            name: _only(allowed, str(value)) for name, value in headers.items() if name.lower() not in OF_THE_BODY
+        }
+    if allowed:
+        meaning["allowed_env"] = allowed
+    return meaning
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _only(allowed: list[str], text: str) -> str:
+    """Return a header's value without the variables that it may not use: they are empty."""
+    return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
+
+
+def _doubtful(entry: HandlerEntry, given: dict[str, object], at: Location) -> None:
+    """Warn about what Claude Code takes and what is seldom meant."""
+    timeout = given.get("timeout")
+    if isinstance(timeout, float) and timeout >= MILLISECONDS:
+        found = f"{timeout:g} seconds"
+        at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
+    if "if" in given and entry.event in TOOL_EVENTS:
+        lint_rule(str(given["if"]), at.at("if"))
+    elif "if" in given:
+        expected = f"if only on {', '.join(sorted(TOOL_EVENTS))} (here the hook never runs)"
+        at.at("if").warn(f"if on {entry.event}", expected, "remove it")
+    handler = entry.handler if isinstance(entry.handler, dict) else {}
+    if handler.get("onFailure", "continue") not in ("continue", "block"):
+        at.at("onFailure").warn(
+            quote(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
+        )
+    for name in headers if isinstance(headers := given.get("headers"), dict) else ():
+        if name.lower() in OF_THE_BODY:
+            expected = "no header that says where the body ends (it is ignored)"
+            at.at("headers", name).warn(f"the header {quote(name)}", expected, "remove it")
+    if handler.get("once") is True:
+        at.at("once").warn("once", "nothing (Claude Code obeys it in skills only)", "remove it")
+    if given.get("asyncRewake") is True:
+        at.at("asyncRewake").warn(
+            "asyncRewake", "nothing to wake: here it is the same as async", "expect no more of it"
+        )

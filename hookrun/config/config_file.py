@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, closest, quote
-from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.document import Document, SourceError, read
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.version import __version__
@@ -128,7 +129,7 @@ def _load(file: ConfigFile) -> None:
     _check_top(file, data)
     if "hooks" in data:
         _take_hooks(file, file.document, data["hooks"])
-    elif file.claudes and (events := [key for key in data if key in claude_settings.NATIVE]):
+    elif file.claudes and (events := [key for key in data if key in NATIVE_EVENTS]):
         at = Location(file.document, (events[0],), file.problems)
         expected = 'events within "hooks" (Claude Code runs nothing of what stands beside it)'
         at.report(f"{events[0]} at the top", expected, 'write {"hooks": {...}} around them')

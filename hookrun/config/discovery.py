@@ -53,12 +53,13 @@ class ConfigFiles:
             self.files.append((layer, path, (0, 0, 0, 0, 0)))
 
 
-def identity(path: str) -> Identity:
-    """Return what tells one state of a file from another: device, inode, size, mtime and ctime in nanoseconds.
+def identity(path: str | int) -> Identity:
+    """Return what changes with a file (a path or a descriptor). Raises OSError if it cannot be examined."""
+    return identity_of(os.stat(path))
 
-    Raises OSError when the file cannot be looked at.
-    """
-    status = os.stat(path)
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Return device, inode, size, mtime and ctime (in nanoseconds) of a file."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.config.claude_handler import NEEDED, NOT_RUN
-from hookrun.config.claude_settings import NATIVE
+from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
@@ -64,14 +63,18 @@ def _claude() -> Schema:
     """Claude Code's form: a map of its events."""
     return {
         "type": "object",
-        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE},
+        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE_EVENTS},
         "additionalProperties": False,
         "minProperties": 1,
     }
 
 
 def _claude_groups() -> Schema:
-    handler = {"type": "object", "properties": {"type": {"enum": [*NEEDED, *NOT_RUN]}}, "required": ["type"]}
+    handler = {
+        "type": "object",
+        "properties": {"type": {"enum": [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]}},
+        "required": ["type"],
+    }
     group = {
         "type": "object",
         "properties": {"matcher": {"type": ["string", "null"]}, "hooks": {"type": "array", "items": handler}},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.config import claude_settings
-from hookrun.config.claude_handler import session_end, validate_handler
+from hookrun.config import claude_files, claude_settings
+from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 
@@ -51,22 +52,26 @@ MAX_FILES = 16
 
 
 class LoadedConfig:
-    """The declarations, every problem and warning behind them in the order of the files, and the files with a say.
+    """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
-    `written` is where each hook of the declarations is written: its file, and the way to it there. `included` is the
-    file that includes another: the other's id -> the file.
+    `written` is where each hook is written: its file, and the path to it in the file. `included` maps the id of an
+    included file to the file that includes it.
     """
 
-    __slots__ = ("declarations", "files", "home", "included", "problems", "written")
+    __slots__ = ("declarations", "files", "found", "included", "problems", "written")
 
-    def __init__(self, home: str) -> None:
-        """Begin with nothing examined; `home` is what `~/` in an include stands for."""
-        self.home = home
+    def __init__(self, found: ConfigFiles) -> None:
+        self.found = found
         self.declarations = Declarations()
         self.problems: list[Diagnostic] = []
         self.files: list[ConfigFile] = []
         self.included: dict[int, ConfigFile] = {}
         self.written: list[tuple[Hook, ConfigFile, KeyPath]] = []
+
+    @property
+    def project(self) -> str:
+        """The project's root: where its configuration is, else the repository, else the working directory."""
+        return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
 def compile_declarations(found: ConfigFiles) -> Declarations:
@@ -76,7 +81,7 @@ def compile_declarations(found: ConfigFiles) -> Declarations:
 
 def load_config(found: ConfigFiles) -> LoadedConfig:
     """Read, check and layer the found files; return the declarations and everything there is to say about them."""
-    examined = LoadedConfig(found.home)
+    examined = LoadedConfig(found)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
         paths = [path for each, path, _ in found.files if each == layer]
@@ -85,7 +90,7 @@ def load_config(found: ConfigFiles) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_settings.managed_files(found, looked_for), *claude_settings.user_files(found, looked_for)],
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)],
             examined,
         )
     files = _project_files(found, examined, claudes=everywhere)
@@ -93,8 +98,8 @@ def load_config(found: ConfigFiles) -> LoadedConfig:
         _load_layer([file for file in files if file.layer == layer], examined)
     root = examined.declarations.root
     if root is not None and _includes_claude(examined):
-        _take_claudes(claude_settings.project_files(root, looked_for), examined)
-    claude_settings.mark_native(examined.files, found)
+        _take_claudes(claude_files.project_files(root, looked_for), examined)
+    claude_files.mark_native(examined.files, found)
     _combine(examined)
     return examined
 
@@ -165,7 +170,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     seen.add(real)
     examined.files.append(file)
     for index, text in enumerate(_texts(file.settings.get("include"))):
-        path = included_path(file.path, text, examined.home)
+        path = included_path(file.path, text, examined.found.home)
         where = ("hookrun", "include", index)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
@@ -213,7 +218,7 @@ def _combine(examined: LoadedConfig) -> None:
         for name in _texts(file.settings.get("events")):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
-    claude_settings.switch_off(examined.files)
+    claude_files.switch_off(examined.files)
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
@@ -243,7 +248,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
         file.defaults,
         reserved=explicit_names(file.entries),
     )
-    for checked in _checked(file, file.document, scope, declarations.root, examined.home):
+    for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
@@ -263,7 +268,7 @@ def _checked(
     for handler in file.handlers:
         checked = validate_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
         if checked.hook is not None:
-            claude_settings.set_directories(checked.hook, file, root, home)
+            claude_files.set_directories(checked.hook, file, root, home)
         yield checked
 
 

@@ -1,36 +1,28 @@
-"""What a parser hands over: plain data, where each key and value stands, and the error of a text it cannot read."""
+"""Parse JSON strictly, recording where each key and value stands; define what every parser returns and raises."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
-from bisect import bisect_right
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but not in the stubs
 from math import isfinite
-from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, key_text, quote
-
-if TYPE_CHECKING:
-    pass
+from hookrun.config.diagnostics import quote
 
 KeyPath = tuple[str | int, ...]
-"""The way from the top of a document to a value: keys of objects and indexes of lists."""
+"""Keys and list indexes that lead from the top of a document to a value."""
 
 MAX_DEPTH = 64
-"""How deep lists and objects may be nested."""
+"""Limit on nested lists and objects."""
 
 MAX_VALUES = 50_000
-"""How many values a document may hold, aliases written out: declarations never come near, and a fire must not wait."""
+"""Limit on values in a document, aliases expanded, so that no file delays a run."""
 
 
 class ParseError(Exception):
-    """The text cannot be parsed: at `offset` (in characters) stands what was `found` instead of what was `expected`."""
+    """A text that cannot be parsed: at `offset` (in characters) is what was `found` instead of what was `expected`."""
 
     def __init__(self, offset: int, found: str, expected: str, advice: str) -> None:
-        """Keep the four parts of the message; `advice` says what to do."""
         super().__init__(f"found {found}, expected {expected}; {advice}")
         self.offset = offset
         self.found = found
@@ -39,18 +31,17 @@ class ParseError(Exception):
 
 
 class PositionedData:
-    """Plain data (what JSON can hold) and the offsets, in characters, at which its keys and values begin."""
+    """Plain JSON data and the offsets, in characters, of its keys and values."""
 
     __slots__ = ("data", "keys", "values")
 
     def __init__(self) -> None:
-        """Begin with nothing parsed."""
         self.data: object = None
         self.keys: dict[KeyPath, int] = {}
         self.values: dict[KeyPath, int] = {}
 
     def record_position(self, path: KeyPath, offset: int, key_offset: int | None = None) -> None:
-        """Note where the value at `path` begins, and its key if it has one. Raises ParseError for one too many."""
+        """Record the offsets of the value at `path` and of its key. Raises ParseError beyond MAX_VALUES."""
         if len(self.values) == MAX_VALUES:
             raise too_many(offset)
         self.values[path] = offset
@@ -58,7 +49,7 @@ class PositionedData:
             self.keys[path] = key_offset
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` begins (or its key), or the nearest value around it that is there."""
+        """Return the offset of the value at `path` (or of its key), or of the nearest enclosing value."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
@@ -67,12 +58,12 @@ class PositionedData:
 
 
 def too_deep(offset: int) -> ParseError:
-    """Return the error for a list or object at `offset` that is nested deeper than MAX_DEPTH."""
+    """Return the error for a value nested deeper than MAX_DEPTH."""
     return ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
 
 
 def too_many(offset: int) -> ParseError:
-    """Return the error for a value at `offset` that is beyond MAX_VALUES."""
+    """Return the error for a document with more than MAX_VALUES values."""
     found = f"more than {MAX_VALUES} values"
     return ParseError(offset, found, "a file of sensible size", "move what is not for hookrun to another file")
 
@@ -94,11 +85,11 @@ MISTAKEN = {
     "#": "JSON has no comments: remove it, or use YAML",
     "/": "JSON has no comments: remove it, or use YAML",
 }
-"""What people write where a value belongs -> what to do about it."""
+"""Common mistakes for a value -> advice."""
 
 
 def parse_json(text: str) -> PositionedData:
-    """Return what the JSON text holds. Raises ParseError when it is not exactly one JSON value."""
+    """Return the data of a JSON text. Raises ParseError unless it is exactly one JSON value."""
     parser = JsonParser(text)
     start = parser.skip(0)
     parser.parsed.data, end = parser.value(start, (), 0)
@@ -109,23 +100,19 @@ def parse_json(text: str) -> PositionedData:
 
 
 class JsonParser:
-    """One text and what is noted of it so far. A method takes an offset and returns the one after what it read.
-
-    All of them raise ParseError for what does not belong there.
-    """
+    """A recursive-descent parser. Methods take an offset, return the one after what they read, or raise ParseError."""
 
     def __init__(self, text: str) -> None:
-        """Begin with nothing parsed."""
         self.text = text
         self.parsed = PositionedData()
 
     def skip(self, offset: int) -> int:
-        """Pass over space."""
+        """Return the offset of the next character that is not white space."""
         match = SPACE.match(self.text, offset)
         return match.end() if match else offset
 
     def refuse(self, offset: int, expected: str, advice: str) -> None:
-        """Raise the error for something at `offset` that does not belong there."""
+        """Raise ParseError for the unexpected word at `offset`."""
         word = WORD.match(self.text, offset)
         if word is None:
             raise ParseError(
@@ -138,7 +125,7 @@ class JsonParser:
         raise ParseError(offset, quote(found), expected, MISTAKEN.get(found, advice))
 
     def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
-        """Read any value."""
+        """Return the value at `offset`."""
         self.parsed.record_position(path, offset, key_offset)
         char = self.text[offset : offset + 1]
         if char == '"':
@@ -159,7 +146,7 @@ class JsonParser:
         return LITERALS[word.group()], word.end()
 
     def string(self, offset: int) -> tuple[str, int]:
-        """Read a string."""
+        """Return the string at `offset`."""
         try:
             text, end = scanstring(self.text, offset + 1, True)  # noqa: FBT003  # strict: json.decoder has no keyword
         except json.JSONDecodeError as error:
@@ -170,7 +157,7 @@ class JsonParser:
         return text, end
 
     def number(self, match: re.Match[str]) -> int | float:
-        """Return what a match of NUMBER says."""
+        """Return the number of a match of NUMBER."""
         text = match.group()
         try:
             value = float(text) if match.group(1) or match.group(2) else int(text)
@@ -181,7 +168,7 @@ class JsonParser:
         return value
 
     def elements(self, offset: int, path: KeyPath, depth: int) -> tuple[list[object], int]:
-        """Read a list."""
+        """Return the list at `offset`."""
         items: list[object] = []
         offset = self.skip(offset + 1)
         while self.text[offset : offset + 1] != "]":
@@ -191,7 +178,7 @@ class JsonParser:
         return items, offset + 1
 
     def members(self, offset: int, path: KeyPath, depth: int) -> tuple[dict[str, object], int]:
-        """Read an object."""
+        """Return the object at `offset`."""
         items: dict[str, object] = {}
         offset = self.skip(offset + 1)
         while self.text[offset : offset + 1] != "}":
@@ -210,7 +197,7 @@ class JsonParser:
         return items, offset + 1
 
     def separator(self, offset: int, close: str) -> int:
-        """Return the offset of the next item, or of the closing bracket, after an item that ended at `offset`."""
+        """Return the offset of the next item, or of the closing bracket."""
         offset = self.skip(offset)
         char = self.text[offset : offset + 1]
         if char == close:
@@ -233,134 +220,3 @@ def _string_error(text: str, offset: int, error: json.JSONDecodeError) -> ParseE
         )
     found = f"the escape {quote(text[error.pos : error.pos + 2])}"
     return ParseError(error.pos, found, "an escape that JSON knows", "write \\\\ for a backslash")
-
-
-MAX_BYTES = 16 << 20
-"""The largest file that is read, in bytes."""
-
-YAML_SUFFIXES = (".yaml", ".yml")
-BLANK = re.compile(r"[\s\ufeff]*")
-WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-
-class SourceError(Exception):
-    """The file cannot be read as declarations: its `problem` says where and why."""
-
-    def __init__(self, problem: Diagnostic) -> None:
-        """Keep the problem; its one-line text is the message."""
-        super().__init__(str(problem))
-        self.problem = problem
-
-
-class Document:
-    """One file that was read: its `path`, its plain `data`, and where each part of it stands."""
-
-    __slots__ = ("_lines", "_parsed", "data", "path")
-
-    def __init__(self, path: str, text: str, parsed: PositionedData) -> None:
-        """Keep the data, and where each line of the text begins."""
-        self.path = path
-        self.data = parsed.data
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._parsed = parsed
-
-    def position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return line and column, from 1, of the value at `key_path`, or of the nearest value around it."""
-        return self._place(self._parsed.offset(key_path))
-
-    def key_position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return line and column, from 1, of the key that leads to the value at `key_path`."""
-        return self._place(self._parsed.offset(key_path, key=True))
-
-    def _place(self, offset: int) -> tuple[int, int]:
-        line = bisect_right(self._lines, offset)
-        return line, offset - self._lines[line - 1] + 1
-
-    def problem(  # the parts of a message; the rare ones are keywords
-        self,
-        key_path: KeyPath,
-        found: str,
-        expected: str,
-        advice: str,
-        *,
-        at_key: bool = False,
-        nearest: str | None = None,
-        severity: str = "error",
-    ) -> Diagnostic:
-        """Return a problem with the value (or, `at_key`, with the key) at `key_path`."""
-        line, column = self.key_position(key_path) if at_key else self.position(key_path)
-        return Diagnostic(self.path, line, column, key_text(key_path), found, expected, advice, nearest, severity)
-
-
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column, from 1, of a character of the text."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-
-
-def read(path: str) -> Document:
-    """Return what the file holds: YAML if its name ends like that, JSON otherwise. Raises SourceError."""
-    text = decode(path, _bytes(path))
-    blank = BLANK.match(text)
-    if blank and blank.end() == len(text):
-        raise _trouble(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
-    is_yaml = path.endswith(YAML_SUFFIXES)
-    try:
-        parsed = _parse_yaml(text) if is_yaml else parse_json(text)
-    except ParseError as error:
-        line, column = line_and_column(text, error.offset)
-        raise SourceError(Diagnostic(path, line, column, "", error.found, error.expected, error.advice)) from error
-    if is_yaml and parsed.data is None:
-        raise _trouble(path, "a file without data", "a mapping with hooks", 'write "hooks: []", or remove the file')
-    return Document(path, text, parsed)
-
-
-def _parse_yaml(text: str) -> PositionedData:
-    from hookrun.config import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
-
-    return parse_yaml.parse_yaml(text)
-
-
-def _trouble(path: str, found: str, expected: str, advice: str) -> SourceError:
-    return SourceError(Diagnostic(path, 1, 1, "", found, expected, advice))
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        raise _trouble(path, "no such file", "a file with hooks", "create it, or correct the path") from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
-            raise _trouble(path, found, "a regular file", "name a JSON or YAML file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    finally:
-        os.close(descriptor)
-    if len(data) > MAX_BYTES:
-        raise _trouble(path, f"more than {MAX_BYTES >> 20} MiB", "a smaller file", "split it with hookrun.include")
-    return data
-
-
-def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return _trouble(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
-
-
-def decode(path: str, data: bytes) -> str:
-    """Return the bytes of a file as text, without a byte-order mark. Raises SourceError for what is not UTF-8."""
-    advice = "save the file as UTF-8"
-    if data.startswith(WIDE_MARKS):
-        raise _trouble(path, "UTF-16 text", "UTF-8 text", advice)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        line, column = line_and_column(before, len(before))
-        found = f"the byte 0x{data[error.start]:02x}"
-        raise SourceError(Diagnostic(path, line, column, "", found, "UTF-8 text", advice)) from error
-    return text.removeprefix("\ufeff")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun import agents
+from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"
@@ -240,6 +241,9 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
     return defaults
 
 
+KNOWN_AGENTS = (*AGENTS, *OTHERS)
+"""Agents that a hook can be limited to without a warning; Cursor runs hooks of Claude's settings."""
+
 FIELDS = names(HOOK_FIELDS)
 MILLISECONDS = 1000
 """A timeout of this many seconds or more was probably meant in milliseconds."""
@@ -342,11 +346,12 @@ def warn_suspicious(
         found = f"{timeout:g} seconds"
         at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
     _doubtful_matcher(values, events, at, scope)
-    known = (*agents.AGENTS, *agents.OTHERS)
     for agent in texts(values, "agents") if "agents" in entry else ():
-        if agent not in known:
+        if agent not in KNOWN_AGENTS:
             found = f"the unknown agent {quote(agent)}"
-            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=closest(agent, known))
+            at.at("agents").warn(
+                found, "an agent that hookrun knows", "correct it", nearest=closest(agent, KNOWN_AGENTS)
+            )
     for name in ("when", "unless"):
         conditions = values.get(name)
         for path in conditions if isinstance(conditions, dict) else ():

@@ -26,7 +26,8 @@ from hookrun.config.schema import (
 )
 
 if TYPE_CHECKING:
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
 
 
 class Invalid(Exception):  # noqa: N818  # it is caught by whoever collects problems, never seen

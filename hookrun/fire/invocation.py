@@ -10,7 +10,7 @@ import sys
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Interrupted, Verdict
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.cache import Compiled, Declared
+    from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
@@ -57,7 +57,7 @@ class FireInvocation:
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
-        self.compiled: Compiled | None = None
+        self.compiled: CompiledConfig | None = None
         self.interrupted = 0
         self.waited = 0.0
 
@@ -78,7 +78,7 @@ class FireInvocation:
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
-        self.compiled = cache.load(found)
+        self.compiled = load_compiled(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
@@ -127,7 +127,7 @@ class EventFire:
         self.event = event
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
-        self.candidates: Declared | None = None
+        self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
 
@@ -143,7 +143,7 @@ class EventFire:
             return Verdict()
         return self._run_hooks(self.candidates)
 
-    def _run_hooks(self, candidates: Declared) -> Verdict:
+    def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook

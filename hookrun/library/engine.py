@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import given, handlers
 from hookrun.library.bounded import FOREVER
@@ -148,7 +148,7 @@ class Engine:
             config = os.path.normpath(os.path.join(services.directory, config))
         home = services.home or "/"
         found = find(services.directory, home, config=config, claude=claude_directory(home))
-        compiled = cache.load(found)
+        compiled = load_compiled(found)
         problems = compiled.problems if compiled is not None else []
         if problems and strict:
             raise DeclarationError("\n".join(problems))

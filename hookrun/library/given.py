@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from hookrun.config import parse
-from hookrun.config.parse import Document
+from hookrun.config.document import Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.library.handlers import RegistrationError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.globs import glob
 from hookrun.process.prepare import expand
@@ -170,7 +170,7 @@ class Watch:
     def _hook_files(self) -> set[str]:
         """Return the scripts and files of all hooks in force, as named and where links lead."""
         if self._files is None:
-            compiled = cache.load(find(self._root, self._home))
+            compiled = load_compiled(find(self._root, self._home))
             self._files = {
                 path
                 for hook in (compiled.hooks() if compiled is not None else [])

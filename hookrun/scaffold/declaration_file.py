@@ -10,8 +10,8 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.diagnostics import quote
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, config_directory, find
+from hookrun.config.document import YAML_SUFFIXES, Document
 from hookrun.config.load import load_config
-from hookrun.config.parse import YAML_SUFFIXES, Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
@@ -142,11 +142,9 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
     directory itself if there is no repository. Raises ScaffoldError and FileError.
     """
-    found = find(directory, home)
-    declared = load_config(found).declarations
-    root = declared.root or found.repository or directory
-    paths = [os.path.join(root, name) for name in PROJECT_FILES]
-    return DeclarationFile(_chosen(paths, "project", form), "project", declared.events)
+    loaded = load_config(find(directory, home))
+    paths = [os.path.join(loaded.project, name) for name in PROJECT_FILES]
+    return DeclarationFile(_chosen(paths, "project", form), "project", loaded.declarations.events)
 
 
 def user_file(home: str, form: str | None = None) -> DeclarationFile:

@@ -14,8 +14,8 @@ from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.config import parse
 from hookrun.config.discovery import NoHomeError, find, home_directory
-from hookrun.config.load import compile_declarations
-from hookrun.config.parse import Document
+from hookrun.config.document import Document
+from hookrun.config.load import load_config
 from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
@@ -68,7 +68,8 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
         home = "/"
     found = find(directory, home, config=config)
     found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
-    declarations = compile_declarations(found)
+    loaded = load_config(found)
+    declarations = loaded.declarations
     problems = list(declarations.problems)
     if not problems and declarations.root is None:
         upper = f" or above it up to {found.repository}" if found.repository is not None else ""
@@ -76,10 +77,9 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
             f"{directory}: found no declaration file here{upper}, expected coder.json or hookrun.yaml with hooks; "
             "create one, or name one with config"
         )
-    root = declarations.root or found.repository or directory
     files = [path for _, path, _ in found.files] + declarations.files
     return CaseConfig(
-        os.path.normpath(root),
+        os.path.normpath(loaded.project),
         declarations.hooks,
         declarations.events,
         problems,

@@ -7,6 +7,7 @@ from stat import S_ISREG
 from time import time_ns
 
 from hookrun.config import cache
+from hookrun.config.discovery import identity
 from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
 from hookrun.state import cache_dir
@@ -65,7 +66,7 @@ LABELS = frozenset({"base", "home", "own", "twins"})
 DEFAULTS = Hook(name="", events=()).to_dict()
 
 
-class UnreadableError(Exception):
+class UnreadableFileError(Exception):
     """A file that belongs to a hook cannot be hashed; the message says why."""
 
 
@@ -105,7 +106,7 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
     """Return the digest of a hook: `sha256:` and 64 hexadecimal digits.
 
     `declared` is what `declaration` returned. Files of the system that lie outside the project are not in it; a link
-    of the project that leads to one is, by where it leads. Raises UnreadableError.
+    of the project that leads to one is, by where it leads. Raises UnreadableFileError.
     """
     real_root = owners.resolve_and_check(root)[0]
     contents: list[list[str]] = []
@@ -124,28 +125,23 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
 
 
 def sum_of(file: LocalFile) -> str:
-    """Return the SHA-256 of a file that is still what it was when it was found. Raises UnreadableError."""
+    """Return the SHA-256 of a file that is still what it was when it was found. Raises UnreadableFileError."""
     made = sha256()
     try:
         fd = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             if not S_ISREG(os.fstat(fd).st_mode) or file.identity[2] > LARGEST:
-                raise UnreadableError(f"{file.path} is no file of at most {LARGEST >> 20} MiB")
-            before = _identity(fd)
+                raise UnreadableFileError(f"{file.path} is no file of at most {LARGEST >> 20} MiB")
+            before = identity(fd)
             while chunk := os.read(fd, CHUNK):
                 made.update(chunk)
-            if (before, _identity(fd)) != (file.identity, file.identity):
-                raise UnreadableError(f"{file.path} changed while it was read")
+            if (before, identity(fd)) != (file.identity, file.identity):
+                raise UnreadableFileError(f"{file.path} changed while it was read")
         finally:
             os.close(fd)
     except OSError as error:
-        raise UnreadableError(f"{file.path} cannot be read ({error.strerror})") from None
+        raise UnreadableFileError(f"{file.path} cannot be read ({error.strerror})") from None
     return made.hexdigest()
-
-
-def _identity(fd: int) -> tuple[int, int, int, int, int]:
-    status = os.fstat(fd)
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _sha256() -> Callable[[], Hash]:
@@ -269,7 +265,7 @@ class HookInspector:
         if digest is None:
             try:
                 digest = digest_of(declared, files, self.root, owners)
-            except UnreadableError as error:
+            except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._identities.remember(declared, files, digest)
         return Inspection(digest, files)

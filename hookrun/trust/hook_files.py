@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
+from hookrun.config.discovery import identity_of
 from hookrun.globs import glob
 from hookrun.process.prepare import expand
 
@@ -71,8 +72,7 @@ def _look(label: str, path: str, found: dict[str, LocalFile]) -> int:
         return 0
     kind = S_IFMT(status.st_mode)
     if kind == REGULAR:
-        identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        found[label] = LocalFile(label, path, identity)
+        found[label] = LocalFile(label, path, identity_of(status))
     return kind
 
 

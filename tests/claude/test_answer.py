@@ -41,7 +41,7 @@ def test_any_bytes_are_an_answer_or_text_or_unreadable(stdout: bytes) -> None:
     """Nothing else is raised."""
     try:
         said: object = answer.read_output(stdout, "PreToolUse")
-    except answer.UnreadableError as error:
+    except answer.UnreadableOutputError as error:
         said = str(error)
     assert isinstance(said, (dict, str))
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, cache_writer
+from hookrun.config import cache, cache_writer, load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import compile_declarations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.config.cache import Compiled
+    from hookrun.config.cache import CompiledConfig
     from hookrun.config.discovery import ConfigFiles
     from tests.conftest import Project
 
@@ -41,14 +41,14 @@ def found(project: Project, cwd: Path | None = None) -> ConfigFiles:
     return find(str(cwd or project.root), str(project.home), managed=str(project.home / "none"))
 
 
-def load(project: Project, cwd: Path | None = None) -> Compiled:
+def load(project: Project, cwd: Path | None = None) -> CompiledConfig:
     """Return the compiled declarations as a fire would load them."""
-    compiled = cache.load(found(project, cwd))
+    compiled = load_compiled(found(project, cwd))
     assert compiled is not None
     return compiled
 
 
-def commands(compiled: Compiled, event: str = "pre_tool_use") -> list[str]:
+def commands(compiled: CompiledConfig, event: str = "pre_tool_use") -> list[str]:
     """Return what the hooks of an event run, in order."""
     hooks = compiled.candidates(event)
     return [str(hooks.hook(index).target) for index in range(len(hooks))]
@@ -605,7 +605,7 @@ def test_two_projects_and_two_homes_do_not_share_a_cache_file(project: Project) 
     for _ in range(2):
         assert (said(project), said(project, other)) == ([DECLARED], ["other"])
     assert len(cache_files(project)) == 2
-    cache.load(find(str(project.root), str(project.home / "another"), managed=str(project.home / "none")))
+    load_compiled(find(str(project.root), str(project.home / "another"), managed=str(project.home / "none")))
     assert len(list((project.home / "another" / ".cache" / "hookrun").iterdir())) == 1
 
 
@@ -616,7 +616,7 @@ def test_a_named_file_is_kept_apart_from_the_projects_own(project: Project) -> N
     named.write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("named")}]}))
     project.hooks(says(DECLARED))
     for _ in range(2):
-        with_config = cache.load(find(str(project.root), str(project.home), config=str(named), managed="/none"))
+        with_config = load_compiled(find(str(project.root), str(project.home), config=str(named), managed="/none"))
         assert with_config is not None
         assert [command.split()[1] for command in commands(with_config)] == ["named"]
         assert said(project) == [DECLARED]
@@ -629,13 +629,13 @@ def test_old_cache_files_are_pruned(project: Project) -> None:
     load(project)
     own = cache_file(project)
     own.unlink()
-    for number in range(cache_writer.MOST_FILES + 20):
+    for number in range(cache_writer.MAX_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
     left = cache_files(project)
-    assert len(left) == cache_writer.MOST_FILES
+    assert len(left) == cache_writer.MAX_FILES
     assert own in left
     assert min(path.name for path in left if path != own) == f"{21:032x}.json"
 
@@ -650,9 +650,9 @@ def test_a_directory_among_the_cache_files_does_not_stop_the_pruning(project: Pr
     strange = own.with_name("strange")
     strange.mkdir()
     os.utime(strange, (1, 1))
-    for number in range(cache_writer.MOST_FILES + 20):
+    for number in range(cache_writer.MAX_FILES + 20):
         path = own.with_name(f"{number:032x}.json")
         path.write_text("{}")
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     load(project)
-    assert len(cache_files(project)) <= cache_writer.MOST_FILES + 1
+    assert len(cache_files(project)) <= cache_writer.MAX_FILES + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hookrun.conditions import applies
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 
@@ -23,7 +23,7 @@ def chosen_by_hookrun(project: Project, kind: str) -> dict[str, list[str]]:
     """Compile the settings, and ask of each hook which calls it is for."""
     settings(project.root, project.home / "log", kind)
     declared = project.root / ".claude" / "settings.json"
-    compiled = cache.load(find(str(project.root), str(project.home), config=str(declared)))
+    compiled = load_compiled(find(str(project.root), str(project.home), config=str(declared)))
     assert compiled is not None
     found: dict[str, list[str]] = {}
     for hook in compiled.hooks():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 
@@ -475,7 +475,7 @@ def test_the_cache_sees_every_file_that_matters(house: House) -> None:
     ]
     for step in steps:
         step()
-        compiled = cache.load(find(str(house.root), str(house.home), managed=str(house.managed)))
+        compiled = load_compiled(find(str(house.root), str(house.home), managed=str(house.managed)))
         assert compiled is not None
         seen.append([hook.name for hook in compiled.hooks()])
     assert seen == [
@@ -496,6 +496,6 @@ def test_two_projects_do_not_share_what_is_compiled(house: House, tmp_path: Path
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
     for cwd, expected in ((house.root, ["shared"]), (other, []), (house.root, ["shared"])):
-        compiled = cache.load(find(str(cwd), str(house.home), managed=str(house.managed)))
+        compiled = load_compiled(find(str(cwd), str(house.home), managed=str(house.managed)))
         assert compiled is not None
         assert [hook.name for hook in compiled.hooks()] == expected

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache
+from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust import digest as digests
@@ -57,7 +57,7 @@ def remember(project: Project, digest: str) -> Path:
     This is what a fire does two seconds after the files have changed.
     """
     root, home = str(project.root), str(project.home)
-    compiled = cache.load(find(root, home))
+    compiled = load_compiled(find(root, home))
     assert compiled is not None
     [hook] = compiled.hooks()
     around = HookEnvironment({}, project=root, request_id="", home=home)

@@ -20,11 +20,11 @@ from tests.torture.strangers import Stranger, remember
 
 APPROVE = """
 import sys
-from hookrun.trust.store_writer import change
+from hookrun.trust.store_writer import locked_store
 
 home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, first + count):
-    with change(home) as store:
+    with locked_store(home) as store:
         store.approved[f"sha256:{number:064x}"] = {"name": "n", "source": "s", "root": "/r", "time": float(number)}
     print(number, flush=True)
 """
