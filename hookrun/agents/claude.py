@@ -18,7 +18,7 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from hookrun.agents.types import InstallSpec
 
@@ -132,11 +132,8 @@ RESPONSE_FORMATS = {
 }
 
 
-def dropped_if(data: object, _raw: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield what makes Claude Code drop its settings: a matcher that is no text, a handler without type, a flat entry.
-
-    Measured with 2.1.197 and 2.1.329.
-    """
+def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: ARG001, FBT001  # see InstallSpec
+    """Measured with 2.1.197 and 2.1.329: a matcher that is no string, a handler without a type, a flat entry."""
     events = data.get("hooks") if isinstance(data, dict) else None
     for event, groups in events.items() if isinstance(events, dict) else ():
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -151,7 +148,7 @@ def dropped_if(data: object, _raw: bytes) -> Iterator[tuple[tuple[str | int, ...
                     yield (*path, "hooks", each), "an object with a type"
 
 
-def is_copilots(payload: dict[str, object]) -> bool:
+def _is_copilots(payload: dict[str, object]) -> bool:
     """Return whether Copilot CLI sent the message, which runs the hooks in a project's .claude/settings.json, too.
 
     It gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only to some,
@@ -176,6 +173,6 @@ INSTALL: InstallSpec = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
-    "dropped_if": dropped_if,
-    "read_by": {"copilot": is_copilots},
+    "dropped_if": _dropped_if,
+    "read_by": {"copilot": _is_copilots},
 }

@@ -21,7 +21,7 @@ from hookrun.agents.formats import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
@@ -108,16 +108,14 @@ RESPONSE_FORMATS = {
     "PostCompact": ResponseFormat("user_message", _person),
 }
 
-FILE_KEYS = ("hooks", "description")
 
-
-def dropped_if(data: object, raw: bytes) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield what makes Codex drop hooks.json: another key at the top (measured), a byte-order mark (reported)."""
-    if raw.startswith(b"\xef\xbb\xbf"):
+def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: FBT001  # see InstallSpec
+    """Another key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
+    if has_bom:
         yield (), "no byte-order mark before it"
     for key in data if isinstance(data, dict) else ():
-        if key not in FILE_KEYS:
-            yield (key,), f"no other key than {' and '.join(FILE_KEYS)}"
+        if key not in {"hooks", "description"}:
+            yield (key,), "no other key than hooks and description"
 
 
 INSTALL: InstallSpec = {
@@ -131,7 +129,7 @@ INSTALL: InstallSpec = {
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
     "settings": (".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
-    "dropped_if": dropped_if,
-    "trust": "digests",
+    "dropped_if": _dropped_if,
+    "hook_trust": "hookrun.agents.codex_trust",
     "shell": "login",
 }

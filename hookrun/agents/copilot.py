@@ -250,5 +250,11 @@ INSTALL: InstallSpec = {
     ),
     "off": {"disableAllHooks": True},
     "own_hooks": ("{home}/.copilot/hooks", "{project}/.github/hooks"),
-    "trust": "listed folders",
+    "folder_trust": {
+        "file": "config.json",
+        "lists": ("trusted_folders", "trustedFolders"),
+        "project_hooks_only": True,
+        "cause": "Copilot CLI skips a project's hooks in silence then",
+        "remedy": "trust the folder in Copilot, or start it with --trust-folder",
+    },
 }

@@ -146,5 +146,12 @@ INSTALL: InstallSpec = {
     "elsewhere": ("/etc/gemini-cli/settings.json",),
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
-    "trust": "folders",
+    "folder_trust": {
+        "file": "trustedFolders.json",
+        "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},
+        "switch": ("security.folderTrust.enabled", True),
+        "project_hooks_only": False,
+        "cause": "without a terminal Gemini CLI does not start there, and it leaves out a project's hooks",
+        "remedy": "start gemini in it once and trust the folder",
+    },
 }

@@ -130,5 +130,12 @@ INSTALL: InstallSpec = {
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
     "settings": (".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
-    "trust": "folders if asked",
+    "folder_trust": {
+        "file": "trustedFolders.json",
+        "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},
+        "switch": ("security.folderTrust.enabled", False),
+        "project_hooks_only": False,
+        "cause": "without a terminal Qwen Code does not start there, and it leaves out a project's hooks",
+        "remedy": "start qwen in it once and trust the folder",
+    },
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
@@ -85,6 +85,54 @@ class Agent(Protocol):
         """Return what its message says. `event` is the one in its wiring, "" for none. Raises UnreadableError."""
 
 
+class TrustFormat(Protocol):
+    """How an agent keeps the trust of each hook in a TOML file: what the module in `hook_trust` has."""
+
+    @property
+    def CONFIG(self) -> str:
+        """The file in its directory that holds the trust, for hooks of the user and of projects alike."""
+
+    @property
+    def DIGEST(self) -> str:
+        """The key of the digest in a hook's table."""
+
+    @property
+    def ENABLED(self) -> str:
+        """The key that switches a hook off with false."""
+
+    @property
+    def REMEDY(self) -> str:
+        """Where users decide about hooks."""
+
+    def hook_table(self, path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
+        """Return the key of the table of one hook in the file at `path`."""
+
+    def project_trust(self, project: str) -> tuple[tuple[str, ...], str]:
+        """Return the key of the trust of a project, and the value that grants it."""
+
+    def definition_digest(self, event: str, group: object, handler: Mapping[str, object]) -> str:
+        """Return the digest of one hook's definition."""
+
+
+class FolderTrust(TypedDict):
+    """How an agent keeps which folders it trusts, with all below them, in a JSON file of its directory."""
+
+    file: str
+    """The file: an object."""
+    levels: NotRequired[Mapping[str, str]]
+    """The object maps folders to these levels; what each trusts: `folder`, its `parent`, or `none`."""
+    lists: NotRequired[tuple[str, ...]]
+    """The object has lists of trusted folders under these keys."""
+    switch: NotRequired[tuple[str, bool]]
+    """The setting, as a path with dots, that asks for trust, and whether it does so if unset; always if left out."""
+    project_hooks_only: bool
+    """Whether the user's own hooks run in a folder without trust."""
+    cause: str
+    """What happens without trust."""
+    remedy: str
+    """How to give it."""
+
+
 class InstallSpec(TypedDict):
     """Where an agent reads its hooks, and how one is written there: the constant WIRING of its module."""
 
@@ -99,7 +147,7 @@ class InstallSpec(TypedDict):
     project: str
     """The file with a project's hooks, from its root."""
     form: str
-    """How such a file is written: one of hookrun.wiring.targets.RESPONSE_FORMATS."""
+    """How such a file is written: one of json, jsonc, script, plugin."""
     handler: NotRequired[dict[str, object]]
     """In settings: one handler, with `{command}` where the command line stands, `{limit}` where its time limit does."""
     per_second: NotRequired[int]
@@ -120,11 +168,14 @@ class InstallSpec(TypedDict):
     """The files with its settings, the one that counts most first; written as those in `elsewhere`."""
     off: NotRequired[dict[str, object]]
     """A setting, as a path with dots -> the value that switches its hooks off."""
-    dropped_if: NotRequired[Callable[[object, bytes], Iterator[tuple[tuple[str | int, ...], str]]]]
-    """Yields, for a file's data and bytes, what makes it drop the whole file: where it is, and what is expected."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
     """Agents that run the hooks in these files, too -> whether a message is theirs."""
     own_hooks: NotRequired[tuple[str, ...]]
     """Directories of `{home}` or `{project}` with its own hooks, of an agent that also runs those of another."""
-    trust: NotRequired[str]
-    """What it wants trusted before it runs hooks: one of hookrun.doctor.checks.KINDS."""
+    dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
+    """Finds why it drops a whole file with hooks, from the data and whether a byte-order mark precedes it: where, and
+    what is expected there."""
+    hook_trust: NotRequired[str]
+    """The module, a TrustFormat, that knows how it keeps the trust that it asks for each hook."""
+    folder_trust: NotRequired[FolderTrust]
+    """How it keeps the trust that it asks for a folder."""

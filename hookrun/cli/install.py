@@ -30,7 +30,7 @@ from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.text import escape
 from hookrun.trust.store import StoreError
-from hookrun.wiring import hook_trust, plan
+from hookrun.wiring import plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -169,8 +169,9 @@ class Installation:
         """Show what would change."""
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger)
-        if self.agent.NAME == hook_trust.AGENT:
-            changes.append(plan.plan_trust(self.wish, changes[0], ledger))
+        trust = plan.plan_trust(self.wish, changes[0], ledger)
+        if trust is not None:
+            changes.append(trust)
         self.report.show_diff(changes, f"{self.agent.NAME}: nothing to change")
         return True
 
@@ -182,8 +183,6 @@ class Installation:
             for each in changes:
                 _write(each, ledger)
             self._report(changes)
-            if self.agent.NAME != hook_trust.AGENT:
-                return True
             return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _report(self, changes: list[InstallChange]) -> None:
@@ -198,19 +197,20 @@ class Installation:
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
-    def _trust(self, needed: InstallChange, ledger: Ledger, *, given: bool) -> bool:
-        """Record Codex's trust if the user agrees; return whether it is recorded."""
-        if not needed.has_effect:
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> bool:
+        """Record the agent's trust if the user agrees; return whether it is recorded, or the agent asks for none."""
+        if needed is None or not needed.has_effect:
             return True
-        question = f"codex skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
+        name = self.agent.NAME
+        question = f"{name} skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
         if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
             _write(needed, ledger)
             self.report.add_files([needed])
-            self.report.note(f"codex: its hooks are trusted: {needed.path}")
+            self.report.note(f"{name}: its hooks are trusted: {needed.path}")
             return True
         self.report.warn(
-            "codex: skips these hooks in silence until they are trusted: "
-            "run `hookrun install codex --trust`, or say so in Codex with /hooks"
+            f"{name}: skips these hooks in silence until they are trusted: "
+            f"run `hookrun install {name} --trust`, or use /hooks in {name}"
         )
         return False
 
@@ -249,24 +249,17 @@ def uninstall_command(
 def _uninstall(wish: InstallRequest, report: CommandReport, *, dry_run: bool) -> None:
     name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
     if dry_run:
-        report.show_diff(_plan_uninstall(wish, ledger), f"{name}: nothing to change")
+        report.show_diff(plan.plan_uninstall(wish, ledger), f"{name}: nothing to change")
         return
     changed = []
     with ledger.locked():
-        for each in reversed(_plan_uninstall(wish, ledger)):  # last file first: then a directory of ours is empty
+        for each in reversed(plan.plan_uninstall(wish, ledger)):  # last file first: then a directory of ours is empty
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
     files = ", ".join(each.path for each in changed)
     report.add_files(changed)
     report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
-
-
-def _plan_uninstall(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
-    changes = plan.plan_uninstall(wish, ledger)
-    if wish.agent.NAME == hook_trust.AGENT:
-        changes.append(plan.plan_distrust(wish, changes[0], ledger))
-    return changes
 
 
 # --- hookrun agents

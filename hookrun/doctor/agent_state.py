@@ -1,4 +1,4 @@
-"""What the checks of one agent look at: its wiring, its program, what is declared, and what it has fired."""
+"""Gather what the checks look at: an agent's program and settings, the hooks declared for it, and what it has fired."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hookrun.wiring.targets import SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.agents.types import Agent
+    from hookrun.agents.types import Agent, InstallSpec
     from hookrun.wiring.presence import InstalledAgent
     from hookrun.wiring.targets import InstallLocation, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"
-"""How a finding counts: hooks will not run as declared; worth knowing; all is well."""
+"""Levels of a finding: hooks will not run as declared; worth knowing; all is well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check has found: how it counts, what is so, why that matters, and what to do (nothing if all is well)."""
+    """The result of a check: its level, the fact, why that matters, and what to do (nothing if all is well)."""
 
     check: str
     level: str
@@ -38,12 +38,12 @@ class Finding:
 
 @dataclass(slots=True)
 class AgentState:
-    """One agent here. `wired` is by scope; `unreadable` has what is wrong with the settings of a scope.
+    """One agent on this machine.
 
-    `declared` are the events, by hookrun's names, with hooks that this agent fires; `problems` is what is wrong with
-    the declarations; `fired` is when each of hookrun's events was last fired by the agent. `unapproved` are hooks
-    of the project that do not run for want of approval, and why, `undecided` why it cannot be known what is approved;
-    `unprotected` tells that no hook guards the hooks.
+    By scope: `wired` is where hookrun is installed, `unreadable` the error of settings that cannot be read. By
+    hookrun's names of events: `declared` are those with hooks for this agent, `fired` is when the agent last fired
+    each. `problems` are the errors of the declarations. `unapproved` are the project's hooks that lack approval, with
+    their state; `undecided` is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
     """
 
     agent: Agent
@@ -60,32 +60,42 @@ class AgentState:
     unprotected: bool = False
 
     @property
+    def title(self) -> str:
+        """The agent's name for people."""
+        return self.agent.DISPLAY_NAME
+
+    @property
+    def spec(self) -> InstallSpec:
+        """Where the agent reads its hooks, and how they are written there."""
+        return self.agent.INSTALL
+
+    @property
     def all_wired(self) -> list[WiredEvent]:
-        """The wiring of both scopes."""
+        """The events of both scopes."""
         return [each for wired in self.wired.values() for each in wired]
 
     @property
     def is_here(self) -> bool:
-        """Whether there is anything of the agent on this machine: its program, its wiring, or settings of its own."""
+        """Whether its program is on this machine, or hookrun in its settings, or settings that cannot be read."""
         return self.installed is not None or bool(self.all_wired) or bool(self.unreadable)
 
-    def wish(self, scope: str) -> InstallRequest:
-        """Return what `hookrun install` would work with."""
+    def request(self, scope: str) -> InstallRequest:
+        """Return what `hookrun install` would be asked for."""
         return InstallRequest(self.agent, scope, self.spot, self.program)
 
 
 def inspect_agent(
     agent: Agent, spot: InstallLocation, program: HookrunProgram, declared: list[str], problems: list[str]
 ) -> AgentState:
-    """Return the case of an agent; nothing of its own is run but, where nothing else tells its version, `--version`."""
-    case = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.INSTALL["program"]))
+    """Return the state of an agent. Of its programs only `--version` is run, where nothing else tells the version."""
+    state = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.INSTALL["program"]))
     for scope in SCOPES:
         try:
-            case.wired[scope] = plan.wired_events(case.wish(scope))
+            state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
-            case.unreadable[scope] = str(error)
-    case.fired = last_fired(spot.home, agent.NAME)
-    return case
+            state.unreadable[scope] = str(error)
+    state.fired = last_fired(spot.home, agent.NAME)
+    return state
 
 
 def last_fired(home: str, agent: str) -> dict[str, str]:
@@ -100,7 +110,7 @@ def last_fired(home: str, agent: str) -> dict[str, str]:
 
 
 def _fires(path: str) -> Iterable[dict[str, object]]:
-    """Give the records of fires in one file of the audit; a line that is torn or foreign is passed over."""
+    """Yield the records of fires in one file of the audit, without lines that are torn or foreign."""
     if not os.path.isfile(path):
         return
     with open(path, "rb") as file:

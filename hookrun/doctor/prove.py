@@ -53,16 +53,16 @@ PATIENCE = 60.0
 """Seconds that a wired command may take at most, whatever limit its agent gives it."""
 
 
-def prove(case: AgentState) -> Iterable[Finding]:
+def prove(state: AgentState) -> Iterable[Finding]:
     """Send what was recorded of each wired event through its command, and tell what the agent would have done."""
-    payloads = recorded(case.agent.NAME)
+    payloads = recorded(state.agent.NAME)
     unproven = []
-    for each in case.all_wired:
+    for each in state.all_wired:
         if each.only:
             found = f"not tried: {each.event} through {each.path}:{each.line}"
             yield Finding("proof", NOTE, found, f"{each.only} keeps a part of it away", "run the other checks")
         elif each.event in payloads:
-            yield _proof(case, each, payloads[each.event])
+            yield _proof(state, each, payloads[each.event])
         else:
             unproven.append(each.event)
     if unproven:
@@ -86,16 +86,16 @@ class ProbeResult:
     hooks: list[str]
 
 
-def _proof(case: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
+def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
     with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as directory:
         home, work = os.path.join(directory, "home"), os.path.join(directory, "work")
         os.makedirs(os.path.join(home, ".config", "hookrun"))
         os.mkdir(work)
         with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
             json.dump(PROBED, file)
-        message = _filled(payload, cwd=work, home=case.spot.home)
-        ran = _run(case, wired, json.dumps(message).encode(), home=home, work=work)
-        return _judged(case.agent, wired, message, ran)
+        message = _filled(payload, cwd=work, home=state.spot.home)
+        ran = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
+        return _judged(state.agent, wired, message, ran)
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
@@ -107,13 +107,13 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
     return filled
 
 
-def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
+def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
     """Run the wired command in the agent's way: its shell, its variables, its working directory."""
-    shell = os.environ.get("SHELL", "/bin/sh") if case.agent.INSTALL.get("shell") == "login" else "/bin/sh"
+    shell = os.environ.get("SHELL", "/bin/sh") if state.spec.get("shell") == "login" else "/bin/sh"
     command = _probing(wired.text, home)
     if parse(wired.text)[1].event is None:  # who runs it adds the event
         command = f"{command} {wired.event}"
-    environment = {**os.environ, **dict.fromkeys(case.agent.PROJECT_ENV_VARS, work)}
+    environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
     try:
         done = subprocess.run(
             [shell, "-c", command],
@@ -121,7 +121,7 @@ def _run(case: AgentState, wired: WiredEvent, message: bytes, *, home: str, work
             capture_output=True,
             cwd=work,
             env=environment,
-            timeout=min(PATIENCE, wired.limit or plan.timeout_for(case.agent, wired.event)),
+            timeout=min(PATIENCE, wired.limit or plan.timeout_for(state.agent, wired.event)),
             check=False,
         )
     except subprocess.TimeoutExpired as late:

@@ -21,24 +21,24 @@ BOM = b"\xef\xbb\xbf"
 
 
 class FileError(Exception):
-    """Something of an agent's cannot be read or written; the message says where, what was found, and what to do."""
+    """A file cannot be read, edited or written; the message says where, what was found, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExistingFile:
-    """A file as it is now: the place it really lies at, and its bytes, None if there is no file."""
+    """A file as it is now: its path with links resolved, and its bytes, None if there is no file."""
 
     path: str
     data: bytes | None
 
     def text(self) -> str:
-        """Return what it holds without a byte-order mark; nothing if there is no file. Raises FileError."""
+        """Return its text without a byte-order mark; an empty one if there is no file. Raises FileError."""
         try:
             return decode(self.path, self.data or b"")
         except SourceError as error:
             raise FileError(str(error)) from error
 
-    def of(self, data: bytes) -> ExistingFile:
+    def of(self, data: bytes | None) -> ExistingFile:
         """Return the same file with other bytes."""
         return ExistingFile(self.path, data)
 
@@ -48,9 +48,9 @@ class ExistingFile:
 
 
 def existing(path: str, within: str | None = None) -> ExistingFile:
-    """Return the file that is written when `path` is: where it is a symbolic link, what that leads to.
+    """Return the file at `path`, links resolved.
 
-    Raises FileError for what is no file or cannot be read, and where it lies outside of the directory `within`.
+    Raises FileError where that is no regular file, cannot be read, or lies outside of the directory `within`.
     """
     real = os.path.realpath(path)
     if within is not None and not files.is_within(real, os.path.realpath(within)):
@@ -111,7 +111,7 @@ class FileChange:
 def apply(change: FileChange) -> None:
     """Write the file, or remove it with the directories that are empty then.
 
-    Raises FileError, also where somebody has changed the file since it was read: what they wrote is not lost.
+    Raises FileError, also where the file has changed since it was read, so that nobody's edit is lost.
     """
     if not change.has_effect:
         return
@@ -140,7 +140,7 @@ def apply_all(changes: Iterable[FileChange]) -> None:
 
 
 def _revert(each: FileChange, directories: list[str]) -> bool:
-    """Bring a file back to what it was, unless it is somebody else's by now; tell whether that was possible."""
+    """Bring a file back to what it was, unless others have changed it since; return whether that was possible."""
     try:
         now = existing(each.path)
         if each.now.data is None:

@@ -1,4 +1,4 @@
-"""hookrun's entries in a JSON file with hooks: found, put in, brought up to date, taken out, all others left alone."""
+"""Find, add, update and remove hookrun's handlers in JSON settings; all other handlers are left alone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 TOP: KeyPath = ("hooks",)
 
 MATCH_ALL = ("", "*", ".*")
-"""Matchers that keep nothing away from their hooks."""
+"""Matchers that exclude nothing."""
 
 
 class LayoutError(Exception):
-    """What stands at `path` has not the form that the agent reads: `found` instead of `expected`."""
+    """The value at `path` does not have the form that the agent reads: `found` instead of `expected`."""
 
     def __init__(self, path: KeyPath, found: object, expected: str) -> None:
         """Keep the three."""
@@ -32,9 +32,9 @@ class LayoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EntryLayout:
-    """How a file holds hooks: under `hooks`, for each event a list, of groups with `hooks` (nested) or of handlers.
+    """The form of a file: under `hooks` each event has a list, of groups with `hooks` (nested) or of handlers.
 
-    `command` is the handler's key for the command line, `first` what a new file begins with.
+    `command` is the handler's key for the command line, `first` the members that a new file begins with.
     """
 
     command: str = "command"
@@ -44,40 +44,40 @@ class EntryLayout:
 
 @dataclass(frozen=True, slots=True)
 class WiredEntry:
-    """One handler that fires hookrun: its event, its path in the file, and what it says."""
+    """One handler that fires hookrun: its event, its path in the file, and its data."""
 
     event: str
     path: KeyPath
     handler: dict[str, object]
 
 
-def find_own(json: Json, form: EntryLayout, agent: str) -> list[WiredEntry]:
+def find_own(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
     """Return the handlers that fire hookrun for this agent, in the order of the file."""
     found = []
     events = json.at(TOP)
     for event in events if isinstance(events, dict) else ():
-        for path in _handlers(json, (*TOP, event), form):
+        for path in _handlers(json, (*TOP, event), layout):
             handler = json.at(path)
-            if isinstance(handler, dict) and is_ours(handler.get(form.command), agent):
+            if isinstance(handler, dict) and is_ours(handler.get(layout.command), agent):
                 found.append(WiredEntry(event, path, handler))
     return found
 
 
-def _handlers(json: Json, path: KeyPath, form: EntryLayout) -> list[KeyPath]:
-    """Return the paths of all handlers of an event, also of those that stand in groups where that is only tolerated."""
+def _handlers(json: Json, path: KeyPath, layout: EntryLayout) -> list[KeyPath]:
+    """Return the paths of all handlers of an event, also of those in groups where the agent only tolerates these."""
     items = json.at(path)
     paths: list[KeyPath] = []
     for number, item in enumerate(items if isinstance(items, list) else ()):
         group = item.get("hooks") if isinstance(item, dict) else None
         if isinstance(group, list):
             paths += [(*path, number, "hooks", each) for each in range(len(group))]
-        elif not form.nested:
+        elif not layout.nested:
             paths.append((*path, number))
     return paths
 
 
 def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
-    """Return what keeps a handler from a part of its event, and where it stands: a matcher, or Claude Code's `if`."""
+    """Return the path and value of what excludes a part of a handler's event: a matcher, or Claude Code's `if`."""
     matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
     for path in (matcher, condition):
         value = json.at(path)
@@ -86,7 +86,7 @@ def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
     return None
 
 
-def add_handlers(json: Json, form: EntryLayout, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
+def add_handlers(json: Json, layout: EntryLayout, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
     """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
 
     A matcher keeps none of ours from its event: it is taken out, or ours goes out of a group that others are in.
@@ -96,33 +96,33 @@ def add_handlers(json: Json, form: EntryLayout, agent: str, wanted: Mapping[str,
     if not isinstance(json.data, dict):
         raise LayoutError((), json.data, "an object with the agent's settings")
     if json.blank or not json.data:
-        for key, value in form.first:
+        for key, value in layout.first:
             json = json.add((), value, key)
     for event, handler in wanted.items():
-        present = [each for each in find_own(json, form, agent) if each.event == event]
+        present = [each for each in find_own(json, layout, agent) if each.event == event]
         for surplus in reversed(present[1:]):
-            json = _without(json, surplus.path, form, None)
+            json = _without(json, surplus.path, layout, None)
         if not present:
-            json = _added(json, form, event, handler)
+            json = _added(json, layout, event, handler)
             continue
         if present[0].handler != handler:
             json = json.set(present[0].path, handler)
         narrowed = narrowing(json, present[0])
         if narrowed is not None:
-            json = _widened(json, form, present[0], narrowed[0], handler)
+            json = _widened(json, layout, present[0], narrowed[0], handler)
     return json
 
 
-def _widened(json: Json, form: EntryLayout, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
+def _widened(json: Json, layout: EntryLayout, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
     group = json.at(matcher[:-1])
     handlers = group.get("hooks") if isinstance(group, dict) else None
     if isinstance(handlers, list) and len(handlers) > 1:
-        return _added(json.remove(ours.path), form, ours.event, handler)
+        return _added(json.remove(ours.path), layout, ours.event, handler)
     return json.remove(matcher)
 
 
-def _added(json: Json, form: EntryLayout, event: str, handler: dict[str, object]) -> Json:
-    entry = {"hooks": [handler]} if form.nested else handler
+def _added(json: Json, layout: EntryLayout, event: str, handler: dict[str, object]) -> Json:
+    entry = {"hooks": [handler]} if layout.nested else handler
     events = json.at(TOP)
     if "hooks" not in _object(json.data):
         return json.add((), {event: [entry]}, "hooks")
@@ -135,20 +135,20 @@ def _added(json: Json, form: EntryLayout, event: str, handler: dict[str, object]
     return json.add((*TOP, event), entry)
 
 
-def remove_handlers(json: Json, form: EntryLayout, agent: str, before: Json | None) -> Json:
-    """Return the file without our handlers, and without what is empty then, unless it stood in the file `before`."""
-    for found in reversed(find_own(json, form, agent)):
-        json = _without(json, found.path, form, before)
-    if before is None and json.data == dict(form.first):
-        for key, _ in reversed(form.first):
+def remove_handlers(json: Json, layout: EntryLayout, agent: str, before: Json | None) -> Json:
+    """Return the file without our handlers, and without what is then empty, unless that was in the file `before`."""
+    for found in reversed(find_own(json, layout, agent)):
+        json = _without(json, found.path, layout, before)
+    if before is None and json.data == dict(layout.first):
+        for key, _ in reversed(layout.first):
             json = json.remove((key,))
     return json
 
 
-def _without(json: Json, path: KeyPath, form: EntryLayout, before: Json | None) -> Json:
-    """Return the file without one handler, its group if that is empty then, its event, and `hooks`."""
+def _without(json: Json, path: KeyPath, layout: EntryLayout, before: Json | None) -> Json:
+    """Return the file without one handler, and without its group, its event and `hooks` if they are then empty."""
     json = json.remove(path)
-    if form.nested or len(path) > len(TOP) + 2:
+    if layout.nested or len(path) > len(TOP) + 2:
         if json.at(path[:-1]):
             return json
         json = json.remove(path[:-2])

@@ -1,4 +1,4 @@
-"""What install has written where, and the bytes that it found there: uninstall gives them back."""
+"""Keep what install wrote to each file, and the bytes that it found there, which uninstall gives back."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""What this hookrun writes, and the newest that it reads."""
+"""The version of the manifest that this hookrun writes, and the newest that it reads."""
 
 
 @dataclass(slots=True)
 class LedgerEntry:
-    """One file that install wrote: for whom, the digest of what it wrote and of what it found (None: no file).
+    """One file that install wrote, with the digests of what it wrote and of what it found (None: no file).
 
-    `scopes` are who has something in it: "user", or "project" and its root. `directories` are those that it made, the
-    uppermost first.
+    `scopes` are those with a part in it: "user", or "project" and its root. `directories` are those that install
+    created, the uppermost first.
     """
 
     agent: str
@@ -36,7 +36,7 @@ class LedgerEntry:
 
 
 def digest(data: bytes) -> str:
-    """Return what names some bytes: their SHA-256 in hexadecimal."""
+    """Return the SHA-256 of some bytes in hexadecimal."""
     return sha256(data).hexdigest()
 
 

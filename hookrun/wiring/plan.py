@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.edit.file_change import FileChange, existing, missing_directories
-from hookrun.wiring import hook_trust, wired_command
-from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
-from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets, read_json
+from hookrun.wiring import wired_command
+from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
+from hookrun.wiring.ledger import LedgerEntry, digest
+from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
 from hookrun.wiring.wired_command import FallbackResponse, FireFlags
 
 if TYPE_CHECKING:
@@ -18,133 +19,42 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.edit.file_change import ExistingFile
     from hookrun.wiring.ledger import Ledger
-    from hookrun.wiring.targets import InstallLocation, Target, WiredEvent, WiredLine
+    from hookrun.wiring.targets import InstallLocation, Target, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
 
-UNKNOWN_ORIGINAL = "{}"
-"""What is taken to have stood in a file of which the ledger knows nothing: something, so that a file stays."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstallChange(FileChange):
-    """The change of a file in which the `scope` of an agent has a part.
-
-    `original` is what uninstall is to give back one day, None for no file.
-    """
-
-    agent: str = ""
-    scope: str = ""
-    original: bytes | None = None
-
-
-def plan_add(
-    target: Target, lines: Mapping[str, WiredLine], ledger: Ledger, *, agent: str, scope: str, within: str | None
-) -> InstallChange:
-    """Return what puts hookrun into a file. `within` is the project that a project's file may not lead out of.
-
-    Raises FileError where the file is not what the agent reads; nothing is written in any case.
-    """
-    now = existing(target.path, within)
-    after = now.encoded(target.put_in(now, lines))
-    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
-    directories = known.directories if known is not None else missing_directories(now.path)
-    if entry is not None:
-        original = ledger.original(entry)
-    else:
-        original = _uninstalled(target, now, ledger) if now.data is not None and target.wired(now) else now.data
-    return InstallChange(now.path, now, after, target.mode, directories, agent, scope, original)
-
-
-def _uninstalled(target: Target, now: ExistingFile, ledger: Ledger) -> bytes | None:
-    """Return a file that others have changed since install without hookrun; None if nothing is left of it."""
-    known = ledger.entries.get(now.path)
-    if known is None:
-        before: str | None = UNKNOWN_ORIGINAL
-    else:
-        original = ledger.original(known)
-        before = None if original is None else original.decode("utf-8-sig", "replace")
-    text = target.take_out(now, before)
-    return None if text is None else now.encoded(text)
-
-
-def plan_remove(target: Target, ledger: Ledger, *, agent: str, scope: str, within: str | None) -> InstallChange:
-    """Return what takes hookrun out of a file.
-
-    That is the bytes before install, if nobody has changed the file since and they say what is left of it: a file that
-    another project has something in says more. Raises FileError.
-    """
-    now = existing(target.path, within)
-    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
-    after = None if now.data is None else _uninstalled(target, now, ledger)
-    if entry is not None:
-        original = ledger.original(entry)
-        if original is not None and after is not None and target.says(now.of(original)) == target.says(now.of(after)):
-            after = original
-    directories = known.directories if known is not None else []
-    return InstallChange(now.path, now, after, directories=directories, agent=agent, scope=scope)
-
-
-def record_original(change: InstallChange, ledger: Ledger) -> None:
-    """Keep what was there, before install writes the file. Raises FileError.
-
-    A process that is killed in between leaves a note that no file matches: that says no more than that nothing was
-    written.
-    """
-    original = None if change.original is None else digest(change.original)
-    known = ledger.entries.get(change.path)
-    scopes = list(dict.fromkeys([*(known.scopes if known is not None else ()), change.scope]))
-    entry = LedgerEntry(change.agent, scopes, digest(change.after or b""), original, change.directories)
-    if known != entry:
-        ledger.keep(change.path, entry, change.original)
-
-
-def forget_original(change: InstallChange, ledger: Ledger) -> None:
-    """Bring the ledger up to date after uninstall has written a file. Raises FileError.
-
-    Of a file that others have something in, what was there before all of them is kept until the last has gone.
-    """
-    known = ledger.entries.get(change.path)
-    if known is None or change.scope not in known.scopes:
-        return
-    known.scopes.remove(change.scope)
-    if change.after is None or not known.scopes:
-        ledger.forget(change.path)
-        return
-    original = ledger.original(known)
-    known.written = digest(change.after)
-    ledger.keep(change.path, known, original)
-
-
 MAX_TIMEOUT = 600.0
-"""Seconds that an agent is told to wait for hookrun: the hooks' own timeouts decide before that, or the deadline."""
+"""Seconds that an agent is told to wait for hookrun: the hooks' own timeouts or the deadline end them sooner."""
 
 MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
-"""From so many seconds of the agent's limit on -> how many seconds sooner hookrun's deadline is."""
+"""An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
+
+UNKNOWN_ORIGINAL = "{}"
+"""Taken for the original of a file that the ledger does not know: not missing, so that uninstall leaves the file."""
 
 
 def timeout_for(agent: Agent, event: str) -> float:
-    """Return the seconds that an agent is told to wait at an event: as many as it can be told, up to LONGEST."""
+    """Return the seconds that an agent is told to wait at an event: its maximum, up to MAX_TIMEOUT."""
     return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
 
 
 def deadline_for(seconds: float) -> float:
-    """Return hookrun's deadline in seconds for an agent's limit: by that it has answered and ended its hooks."""
+    """Return hookrun's deadline in seconds, by which it has answered and ended its hooks, for an agent's timeout."""
     return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return the agent's events, by its names, that have to be wired for hookrun's events `declared`."""
+    """Return the agent's events, by its names, that hookrun's events `declared` need."""
     wanted = set(declared)
-    made = {native for event, natives in agent.SYNTHESIZED_FROM.items() if event in wanted for native in natives}
+    sources = {native for event, natives in agent.SYNTHESIZED_FROM.items() if event in wanted for native in natives}
     return [
         native
         for native, event in agent.EVENTS.items()
-        if native in made or (event in wanted and event not in agent.SYNTHESIZED_FROM)
+        if native in sources or (event in wanted and event not in agent.SYNTHESIZED_FROM)
     ]
 
 
 def all_events(agent: Agent) -> list[str]:
-    """Return all events of the agent that can be wired."""
+    """Return all events of the agent that hookrun can be installed for."""
     return events_for(agent, set(agent.EVENTS.values()))
 
 
@@ -156,7 +66,7 @@ def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """What is to be wired: an agent, in a scope of a home and project, by a program."""
+    """What to install hookrun into, an agent in a scope of a home and project, and the program that runs it."""
 
     agent: Agent
     scope: str
@@ -174,73 +84,154 @@ class InstallRequest:
         return self.spot.project if self.scope == "project" else None
 
     def line(self, event: str) -> WiredLine:
-        """Return what is wired for an event."""
+        """Return the command line for an event."""
         seconds = timeout_for(self.agent, event)
-        fires = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, self.spot.named_home)
-        text = wired_command.shell_line(self.program, fires, fallback_when_removed(self.agent, event, self.program))
-        return WiredLine(text, wired_command.argv(self.program, fires), seconds)
+        flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, self.spot.named_home)
+        text = wired_command.shell_line(self.program, flags, fallback_when_removed(self.agent, event, self.program))
+        return WiredLine(text, wired_command.argv(self.program, flags), seconds)
 
     def targets(self, events: Iterable[str]) -> list[Target]:
-        """Return the files that these events are wired in."""
+        """Return the files that hold these events."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
 
 
 def fallback_when_removed(agent: Agent, event: str, program: HookrunProgram) -> FallbackResponse:
-    """Return what an agent is told at an event when hookrun is not where it was: go on, and tell the person."""
+    """Return the answer to an agent's event once hookrun has been moved or removed: continue, and warn the user."""
     from hookrun.agents.base import placeholder_message
     from hookrun.agents.formats import Reply
     from hookrun.agents.reply import build_response
 
     mend = f"put it back, or run `hookrun install {agent.NAME}`"
     text = f"hookrun is not at {program.main} any more, no hook has run: {mend}"
-    told = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
-    return FallbackResponse(told) if told else FallbackResponse(stderr=text)
+    answer = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
+    return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
 
 
-def wired_events(wish: InstallRequest) -> list[WiredEvent]:
-    """Return what of hookrun an agent has in a scope. Raises FileError where its settings cannot be read."""
-    return [each for target in wish.targets(all_events(wish.agent)) for each in target.wired(existing(target.path))]
+@dataclass(frozen=True, slots=True)
+class InstallChange(FileChange):
+    """The change of a file in which the `scope` of an agent has a part.
+
+    `original` is what uninstall gives back one day, None for no file.
+    """
+
+    agent: str = ""
+    scope: str = ""
+    original: bytes | None = None
 
 
-def plan_install(wish: InstallRequest, events: Iterable[str], ledger: Ledger) -> list[InstallChange]:
-    """Return the changes that wire these events, and bring up to date what is wired already. Raises FileError."""
-    already = [each.event for each in wired_events(wish)]
-    every = [event for event in wish.agent.EVENTS if event in {*events, *already}]
-    lines = {event: wish.line(event) for event in every}
-    return [
-        plan_add(target, lines, ledger, agent=wish.agent.NAME, scope=wish.place, within=wish.within)
-        for target in wish.targets(every)
-    ]
+def wired_events(request: InstallRequest) -> list[WiredEvent]:
+    """Return the events that hookrun is installed for. Raises FileError where the agent's settings cannot be read."""
+    targets = request.targets(all_events(request.agent))
+    return [each for target in targets for each in target.wired(existing(target.path))]
 
 
-def plan_uninstall(wish: InstallRequest, ledger: Ledger) -> list[InstallChange]:
-    """Return the changes that take all wiring of an agent in a scope away. Raises FileError."""
-    return [
-        plan_remove(target, ledger, agent=wish.agent.NAME, scope=wish.place, within=wish.within)
-        for target in wish.targets(all_events(wish.agent))
-    ]
+def plan_install(request: InstallRequest, events: Iterable[str], ledger: Ledger) -> list[InstallChange]:
+    """Return the changes that install these events and update those installed before. Raises FileError."""
+    already = [each.event for each in wired_events(request)]
+    every = [event for event in request.agent.EVENTS if event in {*events, *already}]
+    lines = {event: request.line(event) for event in every}
+    return [_plan_add(request, target, lines, ledger, request.within) for target in request.targets(every)]
 
 
-def codex_config(wish: InstallRequest, hooks: InstallChange) -> hook_trust.TrustConfig:
-    """Return Codex's config.toml with what trust our hooks need after a change of their file, and needed before it."""
-    target = next(each for each in wish.targets([]) if isinstance(each, SettingsFile))
+def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange | None:
+    """Return the change after which the agent trusts hookrun's hooks as `hooks` leaves them. Raises FileError.
+
+    None for an agent that asks for no such trust.
+    """
+    config = _trust_config(request, hooks)
+    return None if config is None else _plan_add(request, config, {}, ledger, None)
+
+
+def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChange]:
+    """Return the changes that remove hookrun, and the trust in it, from an agent in a scope. Raises FileError."""
+    targets = request.targets(all_events(request.agent))
+    changes = [_plan_remove(request, target, ledger, request.within) for target in targets]
+    config = _trust_config(request, changes[0])
+    return changes if config is None else [*changes, _plan_remove(request, config, ledger, None)]
+
+
+def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
+    """Return the agent's configuration with the trust that its hooks need after a change, and needed before it."""
+    kept = trust_format(request.agent)
+    target = next((each for each in request.targets([]) if isinstance(each, SettingsFile)), None)
+    if kept is None or target is None:
+        return None
     before, after = (
-        hook_trust.required_trust_by_any_path(target.path, read_json(target.path, _text(data), "json"), target.form)
+        required_trust_by_any_path(target.path, target.read(hooks.now.of(data)), target.layout, request.agent)
         for data in (hooks.now.data, hooks.after)
     )
-    where = os.path.join(agent_directory(wish.agent.INSTALL, wish.spot), hook_trust.CONFIG)
-    return hook_trust.TrustConfig(where, after, before)
+    return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), kept.CONFIG), after, before)
 
 
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8-sig")
+def _plan_add(
+    request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger, within: str | None
+) -> InstallChange:
+    """Return what puts hookrun into a file, which may not lead out of the directory `within`."""
+    now = existing(target.path, within)
+    after = now.encoded(target.add(now, lines))
+    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
+    directories = known.directories if known is not None else missing_directories(now.path)
+    if entry is not None:
+        original = ledger.original(entry)
+    else:
+        original = _without_hookrun(target, now, ledger) if now.data is not None and target.wired(now) else now.data
+    return InstallChange(now.path, now, after, target.mode, directories, request.agent.NAME, request.place, original)
 
 
-def plan_trust(wish: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange:
-    """Return the change of config.toml that lets Codex run what its hooks are then. Raises FileError."""
-    return plan_add(codex_config(wish, hooks), {}, ledger, agent=wish.agent.NAME, scope=wish.place, within=None)
+def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger, within: str | None) -> InstallChange:
+    """Return what removes hookrun from a file.
+
+    The file gets its bytes from before install back if it has not changed since and they hold the same data as what is
+    left of it: there is more where another project has a part in it.
+    """
+    now = existing(target.path, within)
+    known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
+    after = None if now.data is None else _without_hookrun(target, now, ledger)
+    original = ledger.original(entry) if entry is not None else None
+    if original is not None and after is not None:
+        same = target.describe(now.of(original)) == target.describe(now.of(after))
+        after = original if same else after
+    directories = known.directories if known is not None else []
+    return InstallChange(now.path, now, after, target.mode, directories, request.agent.NAME, request.place)
 
 
-def plan_distrust(wish: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange:
-    """Return the change of config.toml that takes the trust of our hooks away. Raises FileError."""
-    return plan_remove(codex_config(wish, hooks), ledger, agent=wish.agent.NAME, scope=wish.place, within=None)
+def _without_hookrun(target: Target, now: ExistingFile, ledger: Ledger) -> bytes | None:
+    """Return a file without hookrun's part; None if nothing is left of it."""
+    known = ledger.entries.get(now.path)
+    if known is None:
+        before: str | None = UNKNOWN_ORIGINAL
+    else:
+        original = ledger.original(known)
+        before = None if original is None else original.decode("utf-8-sig", "replace")
+    text = target.remove(now, before)
+    return None if text is None else now.encoded(text)
+
+
+def record_original(change: InstallChange, ledger: Ledger) -> None:
+    """Keep a file's original before install writes the file. Raises FileError.
+
+    If the process is killed in between, the ledger has an entry that no file matches, which does no harm.
+    """
+    original = None if change.original is None else digest(change.original)
+    known = ledger.entries.get(change.path)
+    scopes = list(dict.fromkeys([*(known.scopes if known is not None else ()), change.scope]))
+    entry = LedgerEntry(change.agent, scopes, digest(change.after or b""), original, change.directories)
+    if known != entry:
+        ledger.keep(change.path, entry, change.original)
+
+
+def forget_original(change: InstallChange, ledger: Ledger) -> None:
+    """Update the ledger after uninstall has written a file. Raises FileError.
+
+    The original of a file in which several scopes have a part is kept until the last of them is removed.
+    """
+    known = ledger.entries.get(change.path)
+    if known is None or change.scope not in known.scopes:
+        return
+    known.scopes.remove(change.scope)
+    if change.after is None or not known.scopes:
+        ledger.forget(change.path)
+        return
+    original = ledger.original(known)
+    known.written = digest(change.after)
+    ledger.keep(change.path, known, original)

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
-    """Tell whether the person's own wiring answers the agent at this event (the agent's name of it).
+    """Return whether hookrun in the user's own settings answers the agent at this event (by the agent's name of it).
 
-    Nothing of the environment is believed: where it names the agent's directory elsewhere, both wirings answer. So do
-    they where this one's program is gone, or Codex does not trust it: twice is better than not at all.
+    The environment is not believed: where it names the agent's directory elsewhere, both settings answer. So do they
+    where the user's command is gone or not trusted by the agent: twice is better than not at all.
     """
     return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
 
 
-def _may_be_there(wiring: InstallSpec, event: str, home: str) -> bool:
-    """Look into the file for our name only: mostly it is not there, and to read it properly takes many imports."""
-    path = f"{home}/{wiring['directory']}/{wiring['user'].replace('{event}', event)}"
+def _may_be_there(spec: InstallSpec, event: str, home: str) -> bool:
+    """Look for our name only: mostly it is not in the file, and to parse it takes many imports."""
+    path = f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"
     try:
         with open(path, "rb") as file:
             return b"hookrun" in file.read()
@@ -56,18 +56,18 @@ def _runs(wired: WiredEvent) -> bool:
 
 def _is_trusted(agent: Agent, spot: InstallLocation, target: Target, event: str) -> bool:
     from hookrun.edit.file_change import existing
-    from hookrun.wiring import hook_trust
+    from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import SettingsFile, agent_directory
 
-    if agent.NAME != hook_trust.AGENT or not isinstance(target, SettingsFile):
+    kept = trust_format(agent)
+    if kept is None or not isinstance(target, SettingsFile):
         return True
-    path = f"{agent_directory(agent.INSTALL, spot)}/{hook_trust.CONFIG}"
-    config = hook_trust.TrustConfig(path, []).read(existing(path))
-    hooks = target.read(existing(target.path))
+    path = f"{agent_directory(agent.INSTALL, spot)}/{kept.CONFIG}"
+    config = TrustConfig(path, []).read(existing(path))
     return all(
-        trust.given(config) and not trust.switched_off(config)
-        for found, trust in hook_trust.required_trust(target.path, hooks, target.form)
-        if found.event == event
+        trust.is_granted(config) and not trust.is_disabled(config)
+        for trust in required_trust(target.path, target.read(existing(target.path)), target.layout, agent)
+        if trust.event == event
     )
 
 

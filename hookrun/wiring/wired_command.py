@@ -1,4 +1,4 @@
-"""The shell line that an agent runs: hookrun by absolute paths, and what is said instead when it is gone."""
+"""Write and read the shell line that an agent runs: hookrun by absolute paths, and the answer when it is gone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class HookrunProgram:
-    """Where hookrun is: the interpreter and the file that it runs, both absolute paths."""
+    """The interpreter and the file that it runs, both absolute paths."""
 
     python: str
     main: str
 
     def missing(self) -> str | None:
-        """Return the one of the two that is not there any more, or cannot be used; None if all is well."""
+        """Return the one of the two that is gone or cannot be used; None if neither is."""
         if not os.access(self.python, os.X_OK):
             return self.python
         return None if os.path.isfile(self.main) else self.main
@@ -31,9 +31,9 @@ class HookrunProgram:
 
 @dataclass(frozen=True, slots=True)
 class FireFlags:
-    """What a wired line says: for which agent, which event (None: the payload names it), and how.
+    """The arguments of `hookrun fire` in a line: the agent, the event (None: the payload names it) and options.
 
-    `deadline` is seconds. `scope` is "project" in a project's wiring, `home` is named where it is not the account's.
+    `deadline` is seconds. `scope` is "project" in a project's settings, `home` is given where it is not the account's.
     """
 
     agent: str
@@ -58,17 +58,16 @@ class FireFlags:
 
 @dataclass(frozen=True, slots=True)
 class FallbackResponse:
-    """What a program says to an agent: two texts and an exit status."""
+    """What the line prints, with exit status 0, if hookrun has been moved or removed."""
 
     stdout: str = ""
     stderr: str = ""
-    status: int = 0
 
 
 def this_program() -> HookrunProgram:
-    """Return where the running hookrun is. Raises FileError where its path cannot be written into settings.
+    """Return the running hookrun. Raises FileError where its path cannot be written into settings.
 
-    The interpreter's link is not followed: it is what makes a virtual environment.
+    The interpreter's link is not followed: a virtual environment is made by it.
     """
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
@@ -93,36 +92,33 @@ def _writable(path: str) -> None:
         raise FileError(f"{path!r}: found a control character in a path, expected none; move it elsewhere")
 
 
-def argv(program: HookrunProgram, fires: FireFlags) -> list[str]:
+def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
     """Return the command as words. `-I`: nothing of the working directory or the environment is imported."""
-    return [program.python, "-I", program.main, *fires.arguments()]
+    return [program.python, "-I", program.main, *flags.arguments()]
 
 
-def shell_line(program: HookrunProgram, fires: FireFlags, gone: FallbackResponse) -> str:
-    """Return the command for a shell: sh, bash, zsh and fish read it alike.
-
-    Where interpreter or program is gone, the line says `gone` in the agent's own way.
-    """
-    if fires.home is not None:
-        _writable(fires.home)
+def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse) -> str:
+    """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
+    if flags.home is not None:
+        _writable(flags.home)
     quoted = shlex.quote
     words = [f"test -x {quoted(program.python)} && test -f {quoted(program.main)} && "]
-    words += ["exec ", shlex.join(argv(program, fires))]
+    words += ["exec ", shlex.join(argv(program, flags))]
     for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
         if text:
             words.append(f"; printf '%s\\n' {quoted(text.rstrip())}{channel}")
-    words.append(f"; exit {gone.status}")
+    words.append("; exit 0")
     return "".join(words)
 
 
 def is_ours(text: object, agent: str) -> bool:
-    """Tell whether a command fires hookrun for this agent, whichever hookrun and wherever it was."""
+    """Return whether a command fires hookrun for this agent, whichever hookrun and wherever it was."""
     match = FIRES.search(text) if isinstance(text, str) else None
     return match is not None and match.group(1) == agent
 
 
 def parse(text: str) -> tuple[HookrunProgram | None, FireFlags]:
-    """Return what a line that is ours runs, and what it says; no program where the line is not as `line` writes it."""
+    """Return the program and the flags of a line of hookrun's; no program where `shell_line` would not write it so."""
     match = FIRES.search(text)
     if match is None:
         raise ValueError(f"{text!r} does not fire hookrun")
@@ -134,7 +130,7 @@ def parse(text: str) -> tuple[HookrunProgram | None, FireFlags]:
     words = words[: words.index(";")] if ";" in words else words
     fire = words.index("fire") if "fire" in words else len(words)
     program = HookrunProgram(words[0], words[2]) if words[1:2] == ["-I"] and words[3:4] == ["fire"] else None
-    return program, _fires(match.group(1), words[fire + 1 :])
+    return program, _flags(match.group(1), words[fire + 1 :])
 
 
 def _words(text: str) -> list[str]:
@@ -145,7 +141,7 @@ def _words(text: str) -> list[str]:
     return list(lexer)
 
 
-def _fires(agent: str, words: list[str]) -> FireFlags:
+def _flags(agent: str, words: list[str]) -> FireFlags:
     values: dict[str, str] = {}
     event = None
     rest = iter(words)

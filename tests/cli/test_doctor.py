@@ -332,7 +332,7 @@ def test_folder_trust_that_is_switched(project: Project, agent: str, asked: bool
 def test_copilots_folder_trust(project: Project) -> None:
     """A project's hooks are skipped in silence in a folder that Copilot does not trust; a person's are not."""
     hookrun(project, "install", "copilot", "--scope", "project")
-    assert "is not among the trusted folders of" in _found(project, "copilot", "trust")["found"]
+    assert "is not yet trusted in" in _found(project, "copilot", "trust")["found"]
     _edit(
         project.home / ".copilot" / "config.json", lambda _: json.dumps({"trusted_folders": [str(project.root.parent)]})
     )
@@ -390,7 +390,7 @@ def test_when_it_last_fired(project: Project) -> None:
     """Before the first event, after it, and after a change of the wiring: all three are told apart."""
     project.user_hooks({"name": "u", "command": "true"})
     hookrun(project, "install", "claude")
-    assert _found(project, "claude", "fired", "note")["remedy"] == "begin a new session"
+    assert _found(project, "claude", "fired", "note")["remedy"] == "start a new session"
     run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
     fired = _found(project, "claude", "fired", "ok")["found"]
     assert fired == f"last: pre_tool_use {project.audit()[-1]['time']}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrun.agents import codex, codex_trust
 from hookrun.edit.file_change import ExistingFile
 from hookrun.edit.json_edit import Json
-from hookrun.wiring import hook_trust
-from hookrun.wiring.entries import EntryLayout, WiredEntry
-from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path
+from hookrun.wiring.entries import EntryLayout
+from hookrun.wiring.hook_trust import HookTrust, TrustConfig, required_trust_by_any_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,20 +20,22 @@ HOOKS = """{"hooks": {
 }}"""
 
 
+def _required(path: str, hooks: Json) -> list[HookTrust]:
+    return required_trust_by_any_path(path, hooks, EntryLayout(), codex)
+
+
 def test_the_digest_is_the_one_that_codex_reports() -> None:
     """The check value was read off Codex CLI 0.169.0: PreToolUse, no matcher, /bin/true, no timeout."""
     handler: dict[str, object] = {"type": "command", "command": "/bin/true"}
-    hooks = Json('{"hooks": {"PreToolUse": [{"hooks": []}]}}', "json").add(("hooks", "PreToolUse", 0, "hooks"), handler)
-    found = WiredEntry("PreToolUse", ("hooks", "PreToolUse", 0, "hooks", 0), handler)
-    assert hook_trust.definition_digest(hooks, found) == (
+    assert codex_trust.definition_digest("PreToolUse", {"hooks": [handler]}, handler) == (
         "sha256:8f7a965a0a9eaa9814cc7d1b5b13a5bec78abd403b73e7e3818b88280da42377"
     )
 
 
 def test_what_is_trusted_is_named_by_its_place() -> None:
     """The key has the file, the event in snake case, and the places of group and handler; foreign hooks have none."""
-    trusts = required_trust_by_any_path("/h/.codex/hooks.json", Json(HOOKS, "json"), EntryLayout())
-    assert [trust.key[-1] for trust in trusts] == [
+    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
+    assert [trust.table[-1] for trust in trusts] == [
         "/h/.codex/hooks.json:stop:1:0",
         "/h/.codex/hooks.json:session_end:0:0",
     ]
@@ -43,34 +45,29 @@ def test_what_is_trusted_is_named_by_its_place() -> None:
 def test_trust_is_put_in_and_taken_out_alone() -> None:
     """Foreign trust, comments and settings keep their place."""
     text = '# mine\nmodel = "m"\n\n[hooks.state."/h/.codex/hooks.json:stop:0:0"]\ntrusted_hash = "sha256:theirs"\n'
-    trusts = required_trust_by_any_path("/h/.codex/hooks.json", Json(HOOKS, "json"), EntryLayout())
+    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
     config = TrustConfig("/h/.codex/config.toml", trusts)
     now = ExistingFile("/h/.codex/config.toml", text.encode())
-    put = config.put_in(now, {})
+    put = config.add(now, {})
     assert put.startswith(text)
     assert put.count("trusted_hash") == 3
     later = ExistingFile("/h/.codex/config.toml", put.encode())
-    assert {each.event for each in config.wired(later)} == {trust.key[-1] for trust in trusts}
-    assert config.take_out(later, text) == text
+    assert {each.event for each in config.wired(later)} == {trust.table[-1] for trust in trusts}
+    assert config.remove(later, text) == text
 
 
 def test_trust_that_the_person_has_given_otherwise_is_kept() -> None:
     """A digest that is not ours, because somebody has changed it, is not taken out."""
-    trusts = required_trust_by_any_path("/h/.codex/hooks.json", Json(HOOKS, "json"), EntryLayout())
+    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
     config = TrustConfig("/h/.codex/config.toml", trusts)
     text = '[hooks.state."/h/.codex/hooks.json:stop:1:0"]\ntrusted_hash = "sha256:another"\n'
-    assert config.take_out(ExistingFile("", text.encode()), text) == text
+    assert config.remove(ExistingFile("", text.encode()), text) == text
 
 
 def test_a_linked_directory_goes_by_both_names(tmp_path: Path) -> None:
     """Where Codex's directory is reached through a link, the trust is noted under both paths."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    keys = [
-        trust.key[-1]
-        for trust in required_trust_by_any_path(
-            str(tmp_path / "link" / "hooks.json"), Json(HOOKS, "json"), EntryLayout()
-        )
-    ]
+    keys = [trust.table[-1] for trust in _required(str(tmp_path / "link" / "hooks.json"), Json(HOOKS, "json"))]
     assert len(keys) == 4
     assert {key.rpartition("hooks.json")[0] for key in keys} == {f"{tmp_path}/link/", f"{tmp_path}/real/"}

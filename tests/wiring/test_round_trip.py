@@ -40,9 +40,10 @@ class Machine:
             changes = plan.plan_install(self.wish, events, ledger)
             for each in changes:
                 self._write(each, ledger)
-            if self.wish.agent.NAME == "codex":
-                changes.append(plan.plan_trust(self.wish, changes[0], ledger))
-                self._write(changes[1], ledger)
+            trust = plan.plan_trust(self.wish, changes[0], ledger)
+            if trust is not None:
+                changes.append(trust)
+                self._write(trust, ledger)
         return changes
 
     @staticmethod
@@ -54,10 +55,7 @@ class Machine:
         """Take hookrun out."""
         ledger = Ledger(str(self.home))
         with ledger.locked():
-            changes = plan.plan_uninstall(self.wish, ledger)
-            if self.wish.agent.NAME == "codex":
-                changes.append(plan.plan_distrust(self.wish, changes[0], ledger))
-            for each in reversed(changes):
+            for each in reversed(plan.plan_uninstall(self.wish, ledger)):
                 file_change.apply(each)
                 plan.forget_original(each, ledger)
 

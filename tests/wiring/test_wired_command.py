@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATHS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1).map(lambda text: f"/{text}")
-GONE = FallbackResponse('{"systemMessage": "it\'s gone"}', "gone\n", 0)
+GONE = FallbackResponse('{"systemMessage": "it\'s gone"}', "gone\n")
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
 
 

@@ -1,0 +1,58 @@
+"""How Codex CLI trusts hooks: by a digest of each definition, kept in its config.toml.
+
+Measured with Codex CLI 0.169.0: a hook of the user or a project runs only if `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`
+in the user's config.toml has its digest as `trusted_hash`; all others are skipped in silence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONFIG = "config.toml"
+"""The file in Codex's directory that holds its trust, for hooks of the user and of projects alike."""
+
+DIGEST = "trusted_hash"
+ENABLED = "enabled"
+
+REMEDY = "use /hooks in Codex"
+
+DEFAULT_TIMEOUT = 600
+SESSION_END_TIMEOUT = 1
+"""Seconds that Codex takes for a hook without a `timeout`."""
+
+
+def hook_table(path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
+    """Return the key of the table with the trust of one hook in the file at `path`."""
+    return ("hooks", "state", f"{path}:{_snake(event)}:{group}:{handler}")
+
+
+def project_trust(project: str) -> tuple[tuple[str, ...], str]:
+    """Return the key of the trust of a project, without which its hooks are skipped, and the value that grants it."""
+    return ("projects", project, "trust_level"), "trusted"
+
+
+def definition_digest(event: str, group: object, handler: Mapping[str, object]) -> str:
+    """Return the digest that Codex makes of one hook: of its definition, not of its file or its script."""
+    definition: dict[str, object] = {
+        "async": handler.get("async", False),
+        "command": handler.get("command"),
+        "timeout": handler.get("timeout", SESSION_END_TIMEOUT if event == "SessionEnd" else DEFAULT_TIMEOUT),
+        "type": handler.get("type"),
+    }
+    if "statusMessage" in handler:
+        definition["statusMessage"] = handler["statusMessage"]
+    data: dict[str, object] = {"event_name": _snake(event), "hooks": [definition]}
+    if isinstance(group, dict) and "matcher" in group:
+        data["matcher"] = group["matcher"]
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + sha256(text.encode()).hexdigest()
+
+
+def _snake(event: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
