@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -34,13 +35,13 @@ COMMANDS = {
     "install": ("install", "Connect hookrun to your coding agents."),
     "list": ("show_config", "List every hook in the order in which they run."),
     "log": ("log", "Show recent events and what each hook did."),
-    "metrics": ("metrics", "Show what hooks have learned about the work: sessions, times, costs, errors."),
     "migrate": ("migrate", "Convert hooks in Claude Code's settings into hookrun's own form."),
     "new": ("new", "Create one more hook from a template, with its tests."),
     "pause": ("decisions", "Pause hooks temporarily."),
     "recipes": ("recipes", "List, show, add, update and remove ready-made hooks."),
     "resume": ("decisions", "End a pause."),
     "schema": ("show_config", "Print the JSON Schema of config files."),
+    "stats": ("stats", "Show how often each hook ran and failed, how long it took, and recorded metrics."),
     "test": ("test", "Run hook tests and report failures."),
     "trust": ("trust", "Show what a project's hooks run, and approve them."),
     "uninstall": ("install", "Remove hookrun from your coding agents."),
@@ -58,6 +59,29 @@ Examples:
   echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
 """
 
+USER_ERRORS = frozenset(
+    {
+        "hookrun.agents.base.UnreadableMessageError",
+        "hookrun.config.discovery.NoHomeError",
+        "hookrun.context.ContextError",
+        "hookrun.edit.file_change.FileError",
+        "hookrun.events.UnknownEventError",
+        "hookrun.fire.invocation.FireError",
+        "hookrun.observe.database.StoreError",
+        "hookrun.recipes.catalog.UnknownRecipeError",
+        "hookrun.scaffold.declaration_file.ScaffoldError",
+        "hookrun.testing.cases.NoCaseFileError",
+        "hookrun.testing.update.NoCaseError",
+        "hookrun.trust.project.NotAllowedError",
+        "hookrun.trust.project.UnknownHookError",
+        "hookrun.trust.store.StoreError",
+    }
+)
+"""Exceptions whose message tells the user what to do, by name: none of their modules is imported for it."""
+
+OLD_NAMES = {"metrics": "stats"}
+"""Former names of commands, which still work and are not listed."""
+
 
 def load_command(name: str) -> click.Command:
     """Import a command and return it. Raises KeyError for an unknown name."""
@@ -74,6 +98,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         """Import a command and return it; None for an unknown name."""
+        cmd_name = OLD_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         command = load_command(cmd_name)
@@ -96,7 +121,7 @@ class Commands(click.Group):
         args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; the error for an unknown one suggests the closest."""
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+        if args[0] not in COMMANDS and args[0] not in OLD_NAMES and not ctx.resilient_parsing:
             near = closest(args[0], COMMANDS)
             ctx.fail(f"There is no command {escape(args[0])}.{f' Did you mean {near}?' if near else ''}")
         return super().resolve_command(ctx, args)
@@ -147,9 +172,15 @@ def _error_message(error: Exception) -> str:
     if isinstance(error, OSError):
         _discard_buffered(sys.stdout)
         return f"{error.filename or 'the output'}: {error.strerror or error}"
-    if isinstance(error, _user_errors()):
+    if any(f"{kind.__module__}.{kind.__name__}" in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
-    return f"internal error, please report it: {type(error).__name__}: {error}"
+    from hookrun.config.discovery import NoHomeError, home_directory  # only for an internal error
+    from hookrun.crash import report
+
+    home = None
+    with suppress(NoHomeError):
+        home = home_directory()
+    return report(error, home, debug=True)
 
 
 def _run(argv: list[str]) -> int:
@@ -167,29 +198,6 @@ def _run(argv: list[str]) -> int:
             raise BrokenPipeError from end
         raise
     return status if isinstance(status, int) else 0
-
-
-def _user_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions whose message tells the user what to do. Imported here: most commands raise none."""
-    from hookrun.agents.base import UnreadableMessageError
-    from hookrun.config.discovery import NoHomeError
-    from hookrun.context import ContextError
-    from hookrun.edit.file_change import FileError
-    from hookrun.events import UnknownEventError
-    from hookrun.fire.invocation import FireError
-    from hookrun.observe.database import StoreError as MetricsError
-    from hookrun.recipes.catalog import UnknownRecipeError
-    from hookrun.scaffold.declaration_file import ScaffoldError
-    from hookrun.testing.cases import NoCaseFileError
-    from hookrun.testing.update import NoCaseError
-    from hookrun.trust.project import NotAllowedError, UnknownHookError
-    from hookrun.trust.store import StoreError
-
-    return (
-        *(ContextError, MetricsError, NoCaseError, NoHomeError, NoCaseFileError, NotAllowedError, ScaffoldError),
-        *(StoreError, FireError, UnknownEventError, UnknownHookError, UnknownRecipeError, UnreadableMessageError),
-        FileError,
-    )
 
 
 def _print_error(message: str) -> int:

@@ -117,7 +117,7 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
 
 BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
-    **dict.fromkeys((("explain", "name"), ("log", "name"), ("stats", "name")), HOOK),
+    **dict.fromkeys((("explain", "name"), ("log", "name")), HOOK),
     **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
     **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
     **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),

@@ -32,7 +32,7 @@ from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
-from hookrun.explain import attributes
+from hookrun.fire.explanation import attributes
 from hookrun.model import HookResult, Outcome
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import Approvals, UserDecisions

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.cli.common import BOLD, ERROR, WARNING
-from hookrun.explain import arguments, explain, runs_in_background, shown_lines, was_started
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
+from hookrun.fire.explanation import arguments, explain, runs_in_background, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except Exception as error:
         contexts.drain_stdin()
         unknown = isinstance(error, agents.UnknownAgentError)
-        print_error(trouble or (str(error) if unknown else internal_error(error)))
+        print_error(trouble or (str(error) if unknown else internal_error(error, options.home, for_agent=True)))
         return GO_ON if _caller_needs_zero() else TROUBLE
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
@@ -48,7 +48,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except KeyboardInterrupt:
         return GO_ON if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # nothing of ours ever refuses
-        print_error(internal_error(error))
+        print_error(internal_error(error, options.home, for_agent=True))
         return GO_ON
 
 
@@ -98,7 +98,7 @@ class AgentFire:
         except RecursionError:
             self.trouble.append("the message is nested too deeply to be worked on")
         except Exception as error:
-            self.trouble.append(internal_error(error))
+            self.trouble.append(self._internal_error(error))
         return self._answer()
 
     def _open(self) -> None:
@@ -107,6 +107,10 @@ class AgentFire:
         home = named_home(named) if named else account_home()
         self.invocation = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.invocation.trusted = options.trust
+
+    def _internal_error(self, error: Exception) -> str:
+        home = self.invocation.home if self.invocation is not None else self.options.home
+        return internal_error(error, home, for_agent=True)
 
     def _limit(self) -> float:
         """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
@@ -242,7 +246,7 @@ class AgentFire:
             answer = self._made()
             return answer, answer.stdout()
         except Exception as error:
-            self.trouble.append(internal_error(error))
+            self.trouble.append(self._internal_error(error))
         from hookrun.agents.formats import ALLOWING_ACTIONS, Reply
         from hookrun.agents.reply import build_response as of
 
@@ -324,10 +328,10 @@ class AgentFire:
         try:
             self._load(command)
         except Exception as error:
-            self.trouble.append(internal_error(error))
+            self.trouble.append(self._internal_error(error))
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
-        from hookrun.explain import explain_answer
+        from hookrun.fire.explanation import explain_answer
         from hookrun.text import write_stderr
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
@@ -356,7 +360,7 @@ class AgentFire:
             if records:
                 command.write_audit(records)
         except Exception as failed:
-            command.warnings.append(internal_error(failed))
+            command.warnings.append(self._internal_error(failed))
 
     def _unfired(self, command: FireInvocation) -> EventFire:
         """Return a fire that did not come to pass, for the record."""

@@ -210,7 +210,7 @@ class ProgramFire:
                 print_error(f"hook {run.hook.name}: {note}")
 
     def _explain(self, verdict: Verdict) -> None:
-        from hookrun.explain import explain
+        from hookrun.fire.explanation import explain
 
         write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
 
@@ -227,7 +227,7 @@ class ProgramFire:
         try:
             self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
         except Exception as error:
-            print_error(f"the audit could not be written: {internal_error(error)}")
+            print_error(f"the audit could not be written: {self.invocation.internal_error(error)}")
         for warning in self.invocation.warnings:
             print_error(warning)
 
@@ -253,7 +253,7 @@ def main(argv: list[str]) -> int:
     except (FireError, NoHomeError) as error:
         trouble = str(error)
     except Exception as error:  # no traceback ever reaches an agent
-        trouble = internal_error(error)
+        trouble = internal_error(error, None, for_agent=agent_named(argv) is not None)
     agent = agent_named(argv)
     if agent is not None:
         from hookrun.fire.agent import run

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
@@ -108,6 +107,10 @@ class FireInvocation:
             return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
 
+    def internal_error(self, error: Exception) -> str:
+        """Return the message for a bug of ours and write its traceback to crash.log."""
+        return internal_error(error, self.home, for_agent=self.agent is not None)
+
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit. Nothing that goes wrong here changes an answer."""
         error = audit.write(self.home, records, self.settings.get("audit"))
@@ -200,14 +203,14 @@ class EventFire:
         except ValueError as error:
             command.problems.append(f"the context cannot be given to a hook: {error}")
         except Exception as error:
-            command.problems.append(internal_error(error))
+            command.problems.append(command.internal_error(error))
         finally:
             release_signals()
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
             except Exception as error:
-                command.problems.append(internal_error(error))
+                command.problems.append(command.internal_error(error))
         self._tell_what_is_lost(self.chain)
         return self.chain.combine()  # what has been refused so far stays refused
 
@@ -317,8 +320,15 @@ def named_home(path: str) -> str:
     return path
 
 
-def internal_error(error: Exception) -> str:
-    """Return what to say of a mistake of ours; HOOKRUN_DEBUG shows where it was made."""
-    if os.environ.get("HOOKRUN_DEBUG"):
-        sys.excepthook(type(error), error, error.__traceback__)
-    return f"internal error, please report it: {type(error).__name__}: {error}"
+def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> str:
+    """Return the message for a bug of ours and write its traceback to crash.log; raises nothing.
+
+    For an agent HOOKRUN_DEBUG does not count: the environment may be a project's, and the agent reads stderr.
+    """
+    try:
+        from hookrun.config.discovery import account_home, home_directory
+        from hookrun.crash import report
+
+        return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
+    except Exception:  # hookrun is not whole
+        return f"internal error, please report it: {type(error).__name__}: {error}"

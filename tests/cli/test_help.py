@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun.cli import COMMANDS, cli
+from hookrun.cli import COMMANDS, USER_ERRORS, cli
 from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed
@@ -114,3 +115,11 @@ def test_what_is_piped_does_not_depend_on_a_width(project: Project) -> None:
         narrow = hookrun(project, *command, COLUMNS="20").stdout
         assert narrow == hookrun(project, *command, COLUMNS="300").stdout
         assert "n" * 150 in narrow
+
+
+@pytest.mark.parametrize("name", sorted(USER_ERRORS))
+def test_errors_for_users_exist(name: str) -> None:
+    """Each name is that of an exception, which a renaming would have missed."""
+    module, _, exception = name.rpartition(".")
+    assert issubclass(pkgutil.resolve_name(f"{module}:{exception}"), Exception)
+    assert pkgutil.resolve_name(f"{module}:{exception}").__module__ == module

@@ -1,4 +1,4 @@
-"""`hookrun metrics`: what hooks have learned, for people and for programs."""
+"""`hookrun stats`: hook runs from the audit, recorded metrics; `hookrun metrics` is its former name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrun.cli.stats import percentile
 from hookrun.library.event_contexts import (
     AfterInference,
     PostCheckpoint,
@@ -82,7 +83,7 @@ def test_nothing_is_there_yet(project: Project) -> None:
     done = hookrun(project, "metrics")
     assert (done.status, done.stderr) == (0, "")
     path = f"{project.home}/.local/state/hookrun/observe.db"
-    assert done.stdout.startswith(f"nothing is there yet: {path}\n")
+    assert done.stdout.startswith(f"nothing is there yet: no hook runs in {project.audit_path}, no metrics in {path}\n")
     program = re.sub(r"(?m)^  ", "", done.stdout.split("\n\n", 2)[2].replace("\n\n", "\n"))
     compile(program, "help", "exec")
     namespace: dict[str, Any] = {}
@@ -249,8 +250,39 @@ def test_a_database_that_cannot_be_read(project: Project, filled: Store, how: st
 
 
 def test_help(project: Project) -> None:
-    """The command is in the list, and its help has examples."""
-    assert re.search(r"\n  metrics +Show what hooks have learned", hookrun(project, "--help").stdout)
+    """`metrics` is its former name, which still works and is not listed."""
+    assert "metrics " not in hookrun(project, "--help").stdout.replace("recorded metrics", "")
     done = hookrun(project, "metrics", "--help")
     assert done.status == 0
-    assert "Examples:\n    hookrun metrics\n" in done.stdout
+    assert "Examples:\n    hookrun stats\n" in done.stdout
+
+
+def test_hooks_from_the_audit(project: Project) -> None:
+    """Runs, failures, and percentiles that are times of actual runs; hookrun's own time besides."""
+    project.hooks({"name": "fast", "command": "true"}, {"name": "bad", "command": "exit 3"})
+    for session in ("s1", "s1", "s2"):
+        project.fire({"session_id": session, "tool_name": "bash", "tool_args": {"command": "ls"}})
+    times = sorted(record["ms"] for record in project.audit() if record.get("hook") == "fast")  # type: ignore[type-var]
+    report = hookrun(project, "stats", "--json").json
+    hooks = {each["name"]: each for each in report["hooks"]}  # type: ignore[attr-defined]
+    assert hooks["fast"] == {
+        "name": "fast",
+        "source": f"{project.root}/coder.json",
+        "runs": 3,
+        "failures": {},
+        "p50_ms": times[1],
+        "p95_ms": times[2],
+        "max_ms": times[2],
+    }
+    assert hooks["bad"]["failures"] == {"exit_code": 3}
+    assert report["hookrun"]["runs"] == 3  # type: ignore[index]
+    rows = {row[0]: row for row in cells(hookrun(project, "stats", "--session", "s2").stdout)["HOOKS"]}
+    assert rows["bad"][1:3] == ["1", "1 exit_code"]
+    assert rows["fast"][-1] == f"{project.root}/coder.json"
+    assert hookrun(project, "stats", "--days", "0.5").stdout.startswith("HOOKS\n")
+
+
+def test_percentiles_are_nearest_rank() -> None:
+    """Of twenty values the tenth and the nineteenth."""
+    assert [percentile(range(1, 21), share) for share in (0.5, 0.95)] == [10, 19]
+    assert (percentile([7], 0.5), percentile([], 0.5)) == (7, None)

@@ -1,0 +1,70 @@
+"""Report internal errors: keep the traceback in the account's crash.log. Loaded only where something crashed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from traceback import TracebackException
+
+from hookrun.audit import timestamp
+from hookrun.credentials import redact
+from hookrun.state import open_private, state_dir
+from hookrun.text import describe_exception, escape, write_stderr
+from hookrun.version import __version__
+
+MAX_BYTES = 1 << 20
+"""Bytes of crash.log after which it is rotated to crash.log.1."""
+
+MAX_ENTRY = 64 << 10
+"""Characters of one traceback that are kept."""
+
+MAX_CAUSES = 8
+"""Exceptions of a chain (`raise ... from`) that a traceback shows."""
+
+
+def log_path(home: str) -> str:
+    """Return the path of an account's crash log."""
+    return state_dir(home) + "/crash.log"
+
+
+def report(error: BaseException, home: str | None, *, debug: bool) -> str:
+    """Write the traceback to crash.log and return the message for the user, which names the log; raises nothing.
+
+    With `debug` the traceback is also printed on stderr if HOOKRUN_DEBUG is set. The text has no variables' values and
+    no context of an event, and credentials are redacted. Without a home, and where the log cannot be written, the
+    message alone has to do.
+    """
+    message = f"internal error, please report it: {redact(describe_exception(error))}"
+    try:
+        text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]
+        if debug and os.environ.get("HOOKRUN_DEBUG"):
+            write_stderr(text.rstrip("\n"))
+        if home is None or not os.path.isdir(home):
+            return message
+        python = sys.version.partition(" ")[0]
+        _append(log_path(home), f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
+    except Exception:  # whatever is wrong with the log, the first error is the one to report
+        return message
+    return f"{message} (see {log_path(home)})"
+
+
+def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
+    """Return the frames of the error and of its explicit causes; what was being handled at the time is left out."""
+    lines: list[str] = []
+    if error.__cause__ is not None and causes > 1:
+        lines = [*_traceback(error.__cause__, causes - 1), "\nwhich caused:\n\n"]
+    return [*lines, *TracebackException.from_exception(error, capture_locals=False).format(chain=False)]
+
+
+def _append(path: str, text: str) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO in its place would wait for a reader
+    fd = open_private(path, flags)
+    if os.fstat(fd).st_size > MAX_BYTES:
+        os.close(fd)
+        os.replace(path, f"{path}.1")
+        fd = open_private(path, flags)
+    try:
+        os.fchmod(fd, 0o600)  # also of a file that was there
+        os.write(fd, text.encode("utf-8", "backslashreplace"))
+    finally:
+        os.close(fd)

@@ -1,0 +1,180 @@
+"""Internal errors: the traceback is in crash.log, private and without secrets, and no verdict depends on that."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun import crash
+from hookrun.cli import log
+from tests.cli.command import hookrun
+from tests.fire.agents import Agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+TOKEN = "ghp_" + "a1B2c3D4" * 5
+FIRE = """
+import sys
+from hookrun.fire import command, invocation
+
+def fail(self, data):
+    value_of_a_variable = "never-shown"
+    raise ZeroDivisionError("an error of ours")
+
+invocation.EventFire.run = fail
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+
+def failed(text: str) -> Exception:
+    """Return an error that was raised while another was handled."""
+    value_of_a_variable = "never-shown"
+    try:
+        try:
+            raise KeyError(value_of_a_variable[:5])  # noqa: TRY301  # the context is what is tested
+        except KeyError:
+            raise ZeroDivisionError(text)  # noqa: B904  # the context is what is tested
+    except ZeroDivisionError as error:
+        return error
+
+
+def crash_log(home: Path) -> Path:
+    """Return the crash log of a home."""
+    return home / ".local" / "state" / "hookrun" / "crash.log"
+
+
+def fire(project: Project, *arguments: str, stdin: str = "{}", **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a `hookrun fire` that has a bug."""
+    return subprocess.run(
+        [sys.executable, "-c", FIRE, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(**env),
+        check=False,
+    )
+
+
+def test_the_log_has_the_frames_and_is_private(tmp_path: Path) -> None:
+    """It is appended to, has mode 0600, and the message names it."""
+    for _ in range(2):
+        message = crash.report(failed("division by zero"), str(tmp_path), debug=False)
+    path = crash_log(tmp_path)
+    assert message == f"internal error, please report it: ZeroDivisionError: division by zero (see {path})"
+    text = path.read_text()
+    assert text.count("Traceback (most recent call last):") == 2
+    assert "raise ZeroDivisionError(text)" in text
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_older_log_becomes_private(tmp_path: Path) -> None:
+    """Whatever mode the file had."""
+    path = crash_log(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.touch(0o644)
+    crash.report(failed("x"), str(tmp_path), debug=False)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_neither_secrets_nor_variables_nor_the_error_being_handled_are_kept(tmp_path: Path) -> None:
+    """Credentials are redacted in the log and in the message; explicit causes are shown."""
+    error = failed(f"token={TOKEN}")
+    error.__cause__ = ValueError(f"the cause, with {TOKEN}")
+    message = crash.report(error, str(tmp_path), debug=False)
+    text = crash_log(tmp_path).read_text()
+    assert TOKEN not in message + text
+    assert "[redacted]" in message
+    assert "ValueError: the cause, with [redacted]" in text
+    assert "never-shown" not in text
+    assert "KeyError" not in text
+
+
+def test_the_log_is_rotated(tmp_path: Path) -> None:
+    """At 1 MiB; one older file is kept."""
+    path = crash_log(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text("x" * (crash.MAX_BYTES + 1))
+    crash.report(failed("division by zero"), str(tmp_path), debug=False)
+    assert path.with_name("crash.log.1").stat().st_size == crash.MAX_BYTES + 1
+    assert path.read_text().count("ZeroDivisionError: division by zero") == 1
+
+
+def test_an_exception_that_cannot_be_shown(tmp_path: Path) -> None:
+    """Even then nothing is raised, and control characters reach no terminal."""
+
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    assert "OddError" in crash.report(OddError(), str(tmp_path), debug=False)
+    assert "\x1b" not in crash.report(failed("\x1b[2J"), str(tmp_path), debug=False) + crash_log(tmp_path).read_text()
+
+
+def test_every_command_prints_the_traceback_for_debugging(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With HOOKRUN_DEBUG=1; the log has it without, too. Status and the line on stderr are the same."""
+
+    def fail(home: str | None) -> str:
+        raise ZeroDivisionError("an error of ours")
+
+    monkeypatch.setattr(log, "resolve_home", fail)
+    plain = hookrun(project, "log")
+    line = "hookrun: internal error, please report it: ZeroDivisionError: an error of ours"
+    assert (plain.status, plain.stdout) == (1, "")
+    assert plain.stderr == f"{line} (see {crash_log(project.home)})\n"
+    assert "Traceback" in crash_log(project.home).read_text()
+    debugged = hookrun(project, "log", HOOKRUN_DEBUG="1")
+    assert debugged.status == 1
+    assert debugged.stderr.startswith("Traceback (most recent call last):\n")
+    assert debugged.stderr.endswith(plain.stderr)
+
+
+def test_a_fire_prints_the_traceback_for_debugging(project: Project) -> None:
+    """As other commands do."""
+    plain = fire(project, "pre_tool_use")
+    assert (plain.returncode, plain.stdout, plain.stderr.count("\n")) == (1, "", 1)
+    assert f"an error of ours (see {crash_log(project.home)})" in plain.stderr
+    assert "never-shown" not in crash_log(project.home).read_text()
+    assert "Traceback" in fire(project, "pre_tool_use", HOOKRUN_DEBUG="1").stderr
+
+
+def test_an_agent_never_reads_a_traceback(project: Project) -> None:
+    """Its environment may be a project's: HOOKRUN_DEBUG does not count; the log has the traceback all the same."""
+    agent = Agent("claude", project)
+
+    done = fire(
+        project,
+        *("--agent", "claude", "--home", str(project.home)),
+        stdin=json.dumps(agent.shell()),
+        HOOKRUN_DEBUG="1",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "an error of ours" in json.loads(done.stdout)["systemMessage"]
+    assert "Traceback" not in done.stdout
+    assert "Traceback" in crash_log(project.home).read_text()
+
+
+@pytest.mark.parametrize("arguments", [("pre_tool_use",), ("--agent", "claude")])
+def test_a_log_that_cannot_be_written_changes_nothing(project: Project, arguments: tuple[str, ...]) -> None:
+    """Neither the status nor the answer, but that no log is named."""
+    stdin = json.dumps(Agent("claude", project).shell())
+    home = ("--home", str(project.home))
+    written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))
+    crash_log(project.home).unlink()
+    crash_log(project.home).mkdir()
+    done = fire(project, *arguments, *home, stdin=stdin)
+    named = f" (see {crash_log(project.home)})"
+    assert (done.returncode, done.stdout, done.stderr) == (
+        written.returncode,
+        written.stdout.replace(named, ""),
+        written.stderr.replace(named, ""),
+    )
+    assert named in written.stdout + written.stderr
