@@ -212,6 +212,8 @@ class Log:
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
+                from hookrun.files import rotate  # rare
+
                 rotate(self._path, most, self._settings.get("keep", KEEP))
         except OSError as error:
             return f"{error.filename or self._path}: {error.strerror}"
@@ -273,27 +275,3 @@ def _open(path: str) -> int:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
         return open_private(path, flags)
-
-
-def rotate(path: str, max_bytes: int, keep: int) -> None:
-    """Put a log `.jsonl` aside as .1, the one before as .2, and so on, if it is larger than `max_bytes`.
-
-    Nothing is done where another process is at it or has done it. Raises OSError.
-    """
-    import fcntl
-
-    fd = os.open(path.removesuffix(".jsonl") + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.stat(path).st_size <= max_bytes:
-            return
-        aside = 0
-        while aside < keep - 1 and os.path.exists(f"{path}.{aside + 1}"):
-            aside += 1
-        for number in range(aside, 0, -1):
-            os.replace(f"{path}.{number}", f"{path}.{number + 1}")
-        os.replace(path, f"{path}.1")
-    except (BlockingIOError, FileNotFoundError):  # another process is at it, or has just done it
-        return
-    finally:
-        os.close(fd)

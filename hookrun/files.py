@@ -98,3 +98,25 @@ def sync_directory(directory: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def rotate(path: str, max_bytes: int, keep: int) -> None:
+    """Rename a log `.jsonl` to .1, the one before to .2, and so on, if it is larger than `max_bytes`.
+
+    Does nothing if another process is doing so, or has just done it. Raises OSError.
+    """
+    fd = os.open(path.removesuffix(".jsonl") + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.stat(path).st_size <= max_bytes:
+            return
+        aside = 0
+        while aside < keep - 1 and os.path.exists(f"{path}.{aside + 1}"):
+            aside += 1
+        for number in range(aside, 0, -1):
+            os.replace(f"{path}.{number}", f"{path}.{number + 1}")
+        os.replace(path, f"{path}.1")
+    except (BlockingIOError, FileNotFoundError):  # another process is rotating it, or just has
+        return
+    finally:
+        os.close(fd)

@@ -18,6 +18,7 @@ import pytest
 
 from hookrun import audit
 from hookrun.config.cache_writer import YOUNG
+from hookrun.files import rotate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -489,7 +490,7 @@ for fire in range({FIRES}):
 def test_an_audit_that_another_process_has_just_put_aside_is_no_trouble(tmp_path: Path) -> None:
     """Between a write and its rotation the file may be gone: what was written is written, and nothing is raised."""
     path = tmp_path / "audit.jsonl"
-    audit.rotate(str(path), TOO_LARGE, 3)
+    rotate(str(path), TOO_LARGE, 3)
     assert not path.exists()
 
 
@@ -498,14 +499,14 @@ def test_where_one_that_was_put_aside_is_gone_those_behind_it_stay(tmp_path: Pat
     path = tmp_path / "audit.jsonl"
     for name, size in {"": 11, ".1": 12, ".3": 13}.items():
         Path(f"{path}{name}").write_bytes(b"x" * size)
-    audit.rotate(str(path), 10, 3)
+    rotate(str(path), 10, 3)
     assert {each.suffix: each.stat().st_size for each in tmp_path.glob("audit.jsonl*")} == {
         ".1": 11,
         ".2": 12,
         ".3": 13,
     }
     path.write_bytes(b"x" * 14)
-    audit.rotate(str(path), 10, 3)
+    rotate(str(path), 10, 3)
     assert {each.suffix: each.stat().st_size for each in tmp_path.glob("audit.jsonl*")} == {
         ".1": 14,
         ".2": 11,

@@ -10,12 +10,12 @@ import json
 import os
 from collections import Counter
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from tempfile import mkstemp
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 from hookrun.observe.database import register_observers
+from hookrun.observe.timestamps import utc_now
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
 from hookrun.recipes.validate_json import Rule, ValidateJSON
 from hookrun.text import escape
@@ -195,7 +195,7 @@ class AgentLog:
         self.tools_log_file = os.path.abspath(tools_log_file)
         self.name = name
         self._sanitizer = LogSanitizer(max_value, redact=redact)
-        self._started = _now()
+        self._started = utc_now()
         self._lock = Lock()
         self._tools: Counter[str] = Counter()
         self._messages = 0
@@ -254,7 +254,7 @@ class AgentLog:
         with self._lock:
             self._messages += 1
             self._errors += level in ERRORS
-        append_line(self.log_file, f"{_now()} [{level}] {escape(self._sanitizer.text(message))}\n")
+        append_line(self.log_file, f"{utc_now()} [{level}] {escape(self._sanitizer.text(message))}\n")
 
     def log_tool_call(self, entry: Mapping[str, object]) -> None:
         """Append an entry to the log of tool calls, with a `timestamp` if it has none. Raises OSError.
@@ -266,7 +266,7 @@ class AgentLog:
             if entry.get("event_type") == "pre_tool":
                 self._tools[str(entry.get("tool_name"))] += 1
             self._errors += bool(entry.get("error"))
-        append_entry(self.tools_log_file, {"timestamp": _now(), **entry}, self._sanitizer)
+        append_entry(self.tools_log_file, {"timestamp": utc_now(), **entry}, self._sanitizer)
 
     def get_stats(self) -> dict[str, object]:
         """Return the counts of this object: `tool_calls`, `tools` (name -> calls), `messages`, `errors`."""
@@ -299,23 +299,19 @@ class AgentLog:
                 "log_file": self.log_file,
                 "tools_log_file": self.tools_log_file,
                 "started_at": self._started,
-                "written_at": _now(),
+                "written_at": utc_now(),
             }
             _replace(path, json.dumps({"documents": documents}, indent=2) + "\n")
 
 
 def _entry(event_type: str, ctx: Context) -> dict[str, object]:
     return {
-        "timestamp": ctx.timestamp or _now(),
+        "timestamp": ctx.timestamp or utc_now(),
         "event_type": event_type,
         "tool_name": ctx.tool_name,
         "tool_input": ctx.get("tool_args"),
         "tool_use_id": ctx.tool_use_id,
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @contextmanager

@@ -37,7 +37,10 @@ PUBLIC = {
 
 
 def __getattr__(name: str) -> object:
-    from hookrun.lazy import load
+    for module, names in PUBLIC.items():
+        if name in names.split():
+            from importlib import import_module
 
-    found = globals()[name] = load(__name__, PUBLIC, name)
-    return found
+            found = globals()[name] = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

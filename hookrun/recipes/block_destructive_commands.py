@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "block-destructive-commands",
     "Blocks commands that would destroy a whole tree, a disk or the running system.",
-    hooks=(
-        {
-            "name": "block-destructive-commands",
-            "description": "Blocks commands that would destroy a whole tree, a disk or the running system",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.block_destructive_commands:check",
-            "cwd": "/",
-            "priority": 10,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option("protect", "", "Further directories that are not to be removed as a whole, absolute or from `~/`."),
         Option(
@@ -44,39 +31,29 @@ RECIPE = Recipe(
             words_from(("clean", "reset", "restore", "stash", "branch")),
         ),
     ),
-    catches=(
-        (
-            "`rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, "
-            "your home directory and the best known ones in it, the project's root with its `.git`, whatever is above "
-            "one of these, and `*` in one of them."
-        ),
-        "`mkfs`, `wipefs`, `dd`, `shred`, `cp`, `tee` and redirections onto a disk's device.",
-        "`chmod -R`, `chown -R` and `chgrp -R` on `/` and the system's directories; `chmod -R` on the home directory.",
-        "Fork bombs.",
-        (
-            "All of it also behind `cd`, `sudo`, `env`, `timeout`, `xargs` and the like, in `bash -c`, `eval`, `ssh`, "
-            "`$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), "
-            "and however it is quoted."
-        ),
-        (
-            "A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; "
-            "so is one of which a part is no shell that is understood, and looks like one of them."
-        ),
-    ),
-    misses=(
-        "What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.",
-        (
-            'Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a '
-            "command prints, arrays, `${DIR%/*}`."
-        ),
-        "A link that leads to one of the directories.",
-        (
-            "What stands in arrays or is read by a loop, and what other programs run that it does not know, such as "
-            "`expect`, `nix-shell --run` or an editor."
-        ),
-        "Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.",
-        "Programs by a name of their own: an alias or a function of your shell's settings.",
-    ),
+    catches="""
+        - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, your
+          home directory and the best known ones in it, the project's root with its `.git`, whatever is above one of
+          these, and `*` in one of them.
+        - `mkfs`, `wipefs`, `dd`, `shred`, `cp`, `tee` and redirections onto a disk's device.
+        - `chmod -R`, `chown -R` and `chgrp -R` on `/` and the system's directories; `chmod -R` on the home directory.
+        - Fork bombs.
+        - All of it also behind `cd`, `sudo`, `env`, `timeout`, `xargs` and the like, in `bash -c`, `eval`, `ssh`,
+          `$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), and
+          however it is quoted.
+        - A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; so is
+          one of which a part is no shell that is understood, and looks like one of them.
+    """,
+    misses="""
+        - What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.
+        - Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a command
+          prints, arrays, `${DIR%/*}`.
+        - A link that leads to one of the directories.
+        - What stands in arrays or is read by a loop, and what other programs run that it does not know, such as
+          `expect`, `nix-shell --run` or an editor.
+        - Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.
+        - Programs by a name of their own: an alias or a function of your shell's settings.
+    """,
 )
 
 SYSTEM = (
@@ -112,6 +89,7 @@ REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
 ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would destroy something protected, None for any other."""
     line = shell_line(context)

@@ -1,4 +1,4 @@
-"""The recipe `commit-message-check`: what the message of a commit looks like."""
+"""The recipe `commit-message-check`: blocks commits whose message is not in the project's form."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ CONVENTIONAL = r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(
 RECIPE = Recipe(
     "commit-message-check",
     "Blocks commits whose message is not as the project wants it: Conventional Commits, unless told otherwise.",
-    hooks=(
-        {
-            "name": "commit-message-check",
-            "description": "Blocks commits whose message is not as the project wants it",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.commit_message_check:check",
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match.", pattern),
         Option("example", "fix(parser): keep the last line", "A first line as it should be, for the model."),
@@ -43,27 +31,27 @@ RECIPE = Recipe(
         ),
         Option("forbidden", "", "A regular expression that may match nowhere in the message.", pattern),
     ),
-    catches=(
-        "`git commit` with `-m` (also several, `-am`, `--message=`), `-F FILE`, `-F -` with a here-document or a pipe.",
-        'Messages made by `"$(cat <<EOF ...)"`, variables of the line, `printf` and `echo`.',
-        "A first line that does not match or is too long, a second line that is not empty, others that are too long.",
-        "What is forbidden.",
-        "All of it also with `git -C`, by an alias of git's configuration, behind `cd` and in `bash -c`.",
-    ),
-    misses=(
-        "Messages that are written in an editor, or made by what only the shell will know.",
-        "Commits by another program (`gh`, a script, a tool of an MCP server), by `git merge`, `revert` and `rebase`.",
-        "`fixup!` and `squash!` commits, merges and reverts by their first line pass whatever they say.",
-    ),
+    catches="""
+        - `git commit` with `-m` (also several, `-am`, `--message=`), `-F FILE`, `-F -` with a here-document or a pipe.
+        - Messages made by `"$(cat <<EOF ...)"`, variables of the line, `printf` and `echo`.
+        - A first line that does not match or is too long, a second line that is not empty, others that are too long.
+        - What is forbidden.
+        - All of it also with `git -C`, by an alias of git's configuration, behind `cd` and in `bash -c`.
+    """,
+    misses="""
+        - Messages that are written in an editor, or made by what only the shell will know.
+        - Commits by another program (`gh`, a script, a tool of an MCP server), by `git merge`, `revert` and `rebase`.
+        - `fixup!` and `squash!` commits, merges and reverts by their first line pass whatever they say.
+    """,
 )
 
-PASSING = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
-"""What git itself begins a first line with."""
+EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
+"""How first lines begin that git itself writes."""
 
-VALUED = frozenset("CcFmSut")
-"""Short options of commit whose value is what follows the letter, or the next word."""
-OPTIONAL = frozenset("Su")
-"""Those of them whose value only ever follows the letter."""
+WITH_VALUE = frozenset("CcFmSut")
+"""Short options of commit whose value follows the letter, or is the next word."""
+WITH_OPTIONAL_VALUE = frozenset("Su")
+"""Those of them whose value never is the next word."""
 
 LONG = {
     "--file": "F",
@@ -73,15 +61,22 @@ LONG = {
     "--reuse-message": "C",
     "--squash": "c",
 }
-TAKEN_OVER = frozenset({"C", "c"})
-"""Options whose message is another commit's."""
+REUSING = frozenset({"C", "c"})
+"""Options that take the message of another commit."""
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of a message's file that are read."""
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Blocks commits whose message is not as the project wants it",
+    matcher="bash",
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a commit whose message is not as it should be, None for any other line."""
+    """Return the block for a commit with a wrong message, None for any other line."""
     line = shell_line(context)
     if line is None or not may_run(line, ("git", "git-commit")):
         return None
@@ -102,9 +97,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def problems(message: str) -> list[str]:
-    """Return what is wrong with a message. What is not known of it is right."""
+    """Return what is wrong with a message. Its unknown parts count as right."""
     first, *rest = message.strip("\n").split("\n")
-    if first.startswith(PASSING):
+    if first.startswith(EXEMPT):
         return []
     found = []
     wanted, forbidden = pattern(RECIPE, "pattern"), pattern(RECIPE, "forbidden")
@@ -125,9 +120,9 @@ def problems(message: str) -> list[str]:
 
 
 def _message(git: GitCall, command: SimpleCommand) -> str | None:
-    """Return the message that a commit is given, None if it is given none or that is not known."""
+    """Return the message of a commit, None if it has none or it is unknown."""
     given = list(_given(git.words))
-    if any(letter in TAKEN_OVER for letter, _ in given):
+    if any(letter in REUSING for letter, _ in given):
         return None
     paragraphs = [value.text.strip("\n") for letter, value in given if letter == "m"]
     if paragraphs:
@@ -137,7 +132,7 @@ def _message(git: GitCall, command: SimpleCommand) -> str | None:
 
 
 def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
-    """Yield the options of a commit that matter, by their letters, each with its value."""
+    """Yield the relevant options of a commit, by their letters, with their values."""
     waiting = iter(words)
     for word in waiting:
         if word.text == "--":
@@ -146,22 +141,22 @@ def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
         letter, given = _long(name), Word(value) if equals else None
         if word.text[:1] == "-" and word.text[:2] != "--":
             letter, given = _short(word.text)
-        if letter and given is None and letter not in OPTIONAL:
+        if letter and given is None and letter not in WITH_OPTIONAL_VALUE:
             given = next(waiting, None)
         if letter and given is not None:
             yield letter, given
 
 
 def _long(name: str) -> str:
-    """Return the letter of a long option, which may be shortened as long as it is none of the others."""
+    """Return the letter of a long option, which may be abbreviated if that is unambiguous."""
     meant = [each for each in LONG if each.startswith(name)] if len(name) > len("--") else []
     return LONG[meant[0]] if len(meant) == 1 else LONG.get(name, "")
 
 
 def _short(text: str) -> tuple[str, Word | None]:
-    """Return which of the letters takes a value, and the value if it follows: `-am` has it in the next word."""
+    """Return the letter that takes a value, and the value if it follows: that of `-am` is the next word."""
     for index, letter in enumerate(text[1:], 2):
-        if letter in VALUED:
+        if letter in WITH_VALUE:
             return letter, Word(text[index:]) if text[index:] else None
     return "", None
 
@@ -174,7 +169,7 @@ def _read(file: Word, git: GitCall, command: SimpleCommand) -> str | None:
         return None
     try:
         with open(path, encoding="utf-8", errors="replace") as opened:
-            text = opened.read(LARGEST)
+            text = opened.read(MAX_BYTES)
     except OSError:
         return None
     return "\n".join(each for each in text.split("\n") if not each.startswith("#"))

@@ -17,27 +17,6 @@ ADVICE = "end your turn, and tell the person"
 RECIPE = Recipe(
     NAME,
     "Adds up the tokens and the cost of a session, tells them when a turn ends, and can hold it to a budget.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells what the session has used",
-            "event": ["stop", "subagent_stop", "after_inference"],
-            "python": "hookrun.recipes.cost_tracker:check",
-            "cwd": "/",
-            "always": True,
-            "timeout": 30,
-            "on_failure": "continue",  # that nobody knows the cost is told, and refuses nothing
-        },
-        {
-            "name": f"{NAME}-budget",
-            "description": "Refuses what would cost more than the budget",
-            "event": ["user_prompt_submit", "pre_tool_use"],
-            "python": "hookrun.recipes.cost_tracker:guard",
-            "cwd": "/",
-            "timeout": 30,
-            "on_failure": "block",  # a budget that cannot be counted is none, and money that is spent is gone
-        },
-    ),
     options=(
         Option(
             "prices",
@@ -48,25 +27,31 @@ RECIPE = Recipe(
         Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never.", number),
         Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never.", count),
     ),
-    catches=(
-        (
-            "What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after "
-            "each inference (`after_inference`), subagents of Claude Code included."
-        ),
-        "A session over its budget: prompts and tool calls are refused.",
-        "A model without a price: its tokens are counted, and you are told, once in a session.",
-        "What is counted is in `hookrun metrics` as well.",
-    ),
-    misses=(
-        "Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.",
-        "The last message of a turn, where the agent writes its transcript late: it is counted the next time.",
-        "An inference that has begun is not stopped: a session can end a little over its budget.",
-        "A session that is resumed under a new name with a copy of its history: that is counted again.",
-        "The bill: discounts, batches and subscriptions are not known here.",
-    ),
+    catches="""
+        - What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after each
+          inference (`after_inference`), subagents of Claude Code included.
+        - A session over its budget: prompts and tool calls are refused.
+        - A model without a price: its tokens are counted, and you are told, once in a session.
+        - What is counted is in `hookrun metrics` as well.
+    """,
+    misses="""
+        - Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.
+        - The last message of a turn, where the agent writes its transcript late: it is counted the next time.
+        - An inference that has begun is not stopped: a session can end a little over its budget.
+        - A session that is resumed under a new name with a copy of its history: that is counted again.
+        - The bill: discounts, batches and subscriptions are not known here.
+    """,
 )
 
 
+# An unknown cost is reported, and blocks nothing.
+@RECIPE.hook(
+    ["stop", "subagent_stop", "after_inference"],
+    "Tells what the session has used",
+    always=True,
+    timeout=30,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Count what was used since the last call; at the end of a turn return what the session has used so far."""
     costs = _counted(context)
@@ -80,6 +65,14 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     return {"action": "continue", "system_message": "\n".join(messages)} if messages else None
 
 
+# A budget that cannot be checked must not be exceeded: the money would be gone.
+@RECIPE.hook(
+    ["user_prompt_submit", "pre_tool_use"],
+    "Refuses what would cost more than the budget",
+    name=f"{NAME}-budget",
+    timeout=30,
+    on_failure="block",
+)
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a prompt or call if the session's budget is used up."""
     budget, tokens = number(RECIPE, "budget"), count(RECIPE, "limit")

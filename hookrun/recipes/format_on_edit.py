@@ -90,20 +90,6 @@ FORMATTERS = (
 RECIPE = Recipe(
     "format-on-edit",
     "Formats each file that the agent writes or edits, with the tool for its type, and tells the model what changed.",
-    hooks=(
-        {
-            "name": "format-on-edit",
-            "description": "Formats files that were written or edited",
-            "event": "post_tool_use",
-            "matcher": "write|edit",
-            "python": "hookrun.recipes.format_on_edit:check",
-            "cwd": "/",
-            "priority": 100,
-            "timeout": 60,
-            "exclusive": True,
-            "on_failure": "continue",  # the file is written: that it is not pretty refuses nothing
-        },
-    ),
     options=(
         Option(
             "formatters",
@@ -117,20 +103,17 @@ RECIPE = Recipe(
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
-    catches=(
-        "Files that the tools for writing and editing have changed, in the repository of the working directory.",
-        (
-            "A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, "
-            "for somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is "
-            "told."
-        ),
-        "A type of file whose formatter is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        "Files that a shell command has written.",
-        "Files over 8 MiB, files outside of the repository, and types of files that are not in the table.",
-        "The configuration of a formatter may itself be code (plugins of prettier): it is the project's.",
-    ),
+    catches="""
+        - Files that the tools for writing and editing have changed, in the repository of the working directory.
+        - A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, for
+          somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is told.
+        - A type of file whose formatter is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Files that a shell command has written.
+        - Files over 8 MiB, files outside of the repository, and types of files that are not in the table.
+        - The configuration of a formatter may itself be code (plugins of prettier): it is the project's.
+    """,
 )
 
 
@@ -320,6 +303,16 @@ def _is_cut_off(content: bytes, before: bytes) -> bool:
     return b"".join(before.split()).startswith(b"".join(content.split()))
 
 
+# The file is written already: a formatter that fails blocks nothing.
+@RECIPE.hook(
+    "post_tool_use",
+    "Formats files that were written or edited",
+    matcher="write|edit",
+    priority=100,
+    timeout=60,
+    exclusive=True,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Format the file; return a message for the model or the user, None if there is none."""
     known = {each.name: each for each in FORMATTERS}

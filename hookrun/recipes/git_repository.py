@@ -1,4 +1,4 @@
-"""What git says of a repository: read only, bounded, and without running what the repository's settings name."""
+"""Asks git about a repository: read-only, with a timeout, and without running programs of its settings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 
 from hookrun.recipes.shell_recipe import project_directory
 
-SECONDS = 5.0
-"""For one command."""
+TIMEOUT = 5.0
+"""Seconds for one command."""
 QUIET = (
     "--no-optional-locks",
     "-c", "core.fsmonitor=false",
@@ -17,23 +17,23 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
-"""A repository's settings can name programs: none of them is run. What it says is for us, not for a terminal."""
+"""A repository's settings can name programs: none of them is run. The output is not for a terminal."""
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
-LARGEST_HEAD = 4096
-"""Bytes of a repository's HEAD."""
+MAX_LINE = 4096
+"""Bytes of HEAD or of a `.git` file."""
 
 
 def run(directory: str, *arguments: str) -> str | None:
-    """Return what a git command prints, None where it fails: no repository, no git, or too slow."""
+    """Return the output of a git command, None if it fails: no repository, no git, or too slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", *QUIET, *arguments],  # noqa: S607  # whichever git the person has
+            ["git", *QUIET, *arguments],  # noqa: S607  # the user's git
             cwd=directory,
             env={**environment, **ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -42,31 +42,31 @@ def run(directory: str, *arguments: str) -> str | None:
 
 
 class Configuration:
-    """What git's configuration says of aliases, remotes and branches: asked at first need, once in a directory."""
+    """The settings of aliases, remotes and branches in git's configuration, asked for once per directory."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_cache",)
 
     def __init__(self) -> None:
-        self._kept: dict[str, list[tuple[str, str]]] = {}
+        self._cache: dict[str, list[tuple[str, str]]] = {}
 
     def __call__(self, directory: str | None) -> dict[str, str]:
-        """Return the settings that hold in a directory (None: the project's root), each by its name, the last value."""
+        """Return the settings in a directory (None: the project's root) by name; the last value counts."""
         return dict(self.all(directory))
 
     def all(self, directory: str | None) -> list[tuple[str, str]]:
-        """Return names and values in their order: a name may stand there more than once. Empty where there is no git.
+        """Return names and values in order, in which a name can recur; empty without git.
 
-        Section and key of a name are in lower case, what stands between them is as it was written.
+        Section and key of a name are in lower case, the part between them is unchanged.
         """
         where = directory if directory is not None and os.path.isdir(directory) else project_directory()
-        if where not in self._kept:
-            told = run(where, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
-            entries = [each.partition("\n") for each in told.split("\0") if each]
-            self._kept[where] = [(name, value if is_given else "true") for name, is_given, value in entries]
-        return self._kept[where]
+        if where not in self._cache:
+            listed = run(where, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
+            entries = [each.partition("\n") for each in listed.split("\0") if each]
+            self._cache[where] = [(name, value if is_given else "true") for name, is_given, value in entries]
+        return self._cache[where]
 
     def remote(self, directory: str | None) -> str:
-        """Return the remote that a push goes to which names none (see git-config, remote.pushDefault)."""
+        """Return the remote of a push that names none (see git-config, remote.pushDefault)."""
         settings = self(directory)
         here = branch(directory or project_directory())
         names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
@@ -74,10 +74,7 @@ class Configuration:
 
 
 def branch(directory: str) -> str | None:
-    """Return the name of the branch that is checked out around a directory, None where there is none.
-
-    Read from the repository's files: no git is needed.
-    """
+    """Return the branch that is checked out in a directory, None if there is none. Reads files: git is not needed."""
     own = _git_directory(directory)
     head = _line(os.path.join(own, "HEAD")) if own is not None else None
     start = "ref: refs/heads/"
@@ -85,7 +82,7 @@ def branch(directory: str) -> str | None:
 
 
 def _git_directory(directory: str) -> str | None:
-    """Return where git keeps what is this working tree's own: `.git`, or what a file of that name leads to."""
+    """Return the git directory of a working tree: `.git`, or the target of a file of that name."""
     while True:
         path = os.path.join(directory, ".git")
         if os.path.isdir(path):
@@ -102,6 +99,6 @@ def _git_directory(directory: str) -> str | None:
 def _line(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            return os.fsdecode(file.read(LARGEST_HEAD)).partition("\n")[0].strip()
+            return os.fsdecode(file.read(MAX_LINE)).partition("\n")[0].strip()
     except OSError:
         return None

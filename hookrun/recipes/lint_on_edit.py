@@ -61,19 +61,6 @@ LINTERS = (
 RECIPE = Recipe(
     "lint-on-edit",
     "Checks each file that the agent writes or edits, and gives the model what is wrong with it.",
-    hooks=(
-        {
-            "name": "lint-on-edit",
-            "description": "Checks files that were written or edited",
-            "event": "post_tool_use",
-            "matcher": "write|edit",
-            "python": "hookrun.recipes.lint_on_edit:check",
-            "cwd": "/",
-            "priority": 200,  # what a formatter has made of the file is what is checked
-            "timeout": 60,
-            "on_failure": "continue",  # the file is written: a linter that is broken refuses nothing
-        },
-    ),
     options=(
         Option(
             "linters",
@@ -85,23 +72,30 @@ RECIPE = Recipe(
         Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
         PROJECT_TOOLS,
     ),
-    catches=(
-        (
-            "Problems in files that the tools for writing and editing have changed, in the repository of the working "
-            "directory: the model gets the linter's first lines as a block, right after the edit."
-        ),
-        "A linter that crashes, hangs or cannot read its configuration: you are told, once in a session.",
-        "A type of file whose linter is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        "Files that a shell command has written.",
-        "What shows only in the whole project (types, unused exports): each file is checked by itself.",
-        "It undoes nothing: the file stays as it was written.",
-        "The configuration of a linter may itself be code (eslint.config.js): it is the project's.",
-    ),
+    catches="""
+        - Problems in files that the tools for writing and editing have changed, in the repository of the working
+          directory: the model gets the linter's first lines as a block, right after the edit.
+        - A linter that crashes, hangs or cannot read its configuration: you are told, once in a session.
+        - A type of file whose linter is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Files that a shell command has written.
+        - What shows only in the whole project (types, unused exports): each file is checked by itself.
+        - It undoes nothing: the file stays as it was written.
+        - The configuration of a linter may itself be code (eslint.config.js): it is the project's.
+    """,
 )
 
 
+# After formatters. The file is written already: a linter that fails blocks nothing.
+@RECIPE.hook(
+    "post_tool_use",
+    "Checks files that were written or edited",
+    matcher="write|edit",
+    priority=200,
+    timeout=60,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block with the problems of the file, or a message for the user; None if there are none."""
     file = edited_file(Context.of(dict(context)))

@@ -8,8 +8,9 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hookrun import audit
 from hookrun.credentials import HIDDEN, redact
+from hookrun.files import rotate
+from hookrun.observe.timestamps import utc_now
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
 from hookrun.state import make_private_dir
@@ -18,6 +19,8 @@ NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
 MAX_VALUE = 10_000
 """Characters of one value that are logged."""
+MAX_BYTES = 10 << 20
+"""The size at which the log is rotated."""
 MAX_DEPTH = 50
 """Nesting levels of a value; deeper ones are logged as text."""
 LOOKAHEAD = 4096
@@ -30,19 +33,6 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "s
 RECIPE = Recipe(
     NAME,
     "Logs every tool call and what came of it to a file of JSON Lines, with credentials taken out.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Logs tool calls and their results",
-            "event": ["pre_tool_use", "post_tool_use", "post_tool_failure"],
-            "python": "hookrun.recipes.log_tools:check",
-            "cwd": "/",
-            "priority": 1000,  # last: what is logged is the call as it is made
-            "always": True,
-            "timeout": 10,
-            "on_failure": "continue",  # a full disk must not stop the agent; that the log fails is told
-        },
-    ),
     options=(
         Option(
             "file",
@@ -54,26 +44,24 @@ RECIPE = Recipe(
         Option("longest", str(MAX_VALUE), "How many characters of one argument or result are kept.", count),
         Option(
             "max_bytes",
-            str(audit.MAX_BYTES),
+            str(MAX_BYTES),
             "At which size the file is put aside as `.1`, the one before as `.2`.",
             count,
         ),
-        Option("keep", str(audit.KEEP), "How many files that were put aside are kept.", count),
+        Option("keep", "5", "How many files that were put aside are kept.", count),
     ),
-    catches=(
-        (
-            "Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with"
-            " time, session and agent. A call that was refused has only the first line."
-        ),
-        "Parallel calls: each line is one append.",
-        "A log that cannot be written: the call goes on, and you are told.",
-    ),
-    misses=(
-        "Credentials that neither look like one nor stand under a name that says so.",
-        "A call that a hook of a later layer changes is logged twice, as it was and as it is.",
-        "Prompts and answers: only tool calls.",
-        "Tools of which the agent fires no hooks.",
-    ),
+    catches="""
+        - Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with
+          time, session and agent. A call that was refused has only the first line.
+        - Parallel calls: each line is one append.
+        - A log that cannot be written: the call goes on, and you are told.
+    """,
+    misses="""
+        - Credentials that neither look like one nor stand under a name that says so.
+        - A call that a hook of a later layer changes is logged twice, as it was and as it is.
+        - Prompts and answers: only tool calls.
+        - Tools of which the agent fires no hooks.
+    """,
 )
 
 
@@ -161,12 +149,21 @@ def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer
     append_line(path, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+# Last, to log the call as it is made. A full disk must not stop the agent: the failure is reported.
+@RECIPE.hook(
+    ["pre_tool_use", "post_tool_use", "post_tool_failure"],
+    "Logs tool calls and their results",
+    priority=1000,
+    always=True,
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> None:
     """Append the line of a call. Ends the hook as failed if that cannot be written."""
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
     before = context.get("event") == "pre_tool_use"
-    entry: dict[str, object] = {"timestamp": context.get("timestamp") or audit.timestamp()}
+    entry: dict[str, object] = {"timestamp": context.get("timestamp") or utc_now()}
     entry["event_type"] = "pre_tool" if before else "post_tool"
     entry.update({name: context[name] for name in LOGGED if context.get(name) is not None})
     entry["tool_input"] = context.get("tool_args")
@@ -178,7 +175,7 @@ def check(context: Mapping[str, object]) -> None:
             make_private_dir(os.path.dirname(path))
         append_entry(path, entry, LogSanitizer(longest, redact=yes(RECIPE, "redact")))
         if os.path.getsize(path) > max_bytes:
-            audit.rotate(path, max_bytes, keep)
+            rotate(path, max_bytes, keep)
     except OSError as error:
         why = f"{error.filename or path}: {error.strerror}" if error.strerror else str(error)
         raise SystemExit(f"{NAME}: {why}") from None

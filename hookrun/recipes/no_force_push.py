@@ -1,4 +1,4 @@
-"""The recipe `no-force-push`: what others have pushed is not overwritten, and no branch of theirs deleted."""
+"""The recipe `no-force-push`: blocks pushes that overwrite or delete what others have pushed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "no-force-push",
     "Blocks pushes of git that overwrite or delete what is on the other side.",
-    hooks=(
-        {
-            "name": "no-force-push",
-            "description": "Blocks pushes of git that overwrite or delete what is on the other side",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.no_force_push:check",
-            "cwd": "/",
-            "priority": 20,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option(
             "branches",
@@ -43,35 +30,29 @@ RECIPE = Recipe(
         Option("lease", "no", "With `yes`, `--force-with-lease` may be used.", yes),
         Option("kept", "main master", "Globs of the branches that are not deleted."),
     ),
-    catches=(
-        "`git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.",
-        "Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.",
-        (
-            "Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`), "
-            "`remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`)."
-        ),
-        (
-            "All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, "
-            "functions, loops and here-documents, and however it is quoted. A line is blocked of which a part is no "
-            "shell that is understood, and looks like one of these."
-        ),
-    ),
-    misses=(
-        (
-            "What the line itself first writes into git's configuration, or exports: `git config alias.p 'push -f' && "
-            "git p`, `export GIT_CONFIG_COUNT=1 ...`."
-        ),
-        "What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.",
-        "Options that only the shell will know: `git push $FLAGS`.",
-        "A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.",
-    ),
+    catches="""
+        - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
+        - Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.
+        - Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`),
+          `remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`).
+        - All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, functions,
+          loops and here-documents, and however it is quoted. A line is blocked of which a part is no shell that is
+          understood, and looks like one of these.
+    """,
+    misses="""
+        - What the line itself first writes into git's configuration, or exports: `git config alias.p 'push -f' && git
+          p`, `export GIT_CONFIG_COUNT=1 ...`.
+        - What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.
+        - Options that only the shell will know: `git push $FLAGS`.
+        - A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.
+    """,
 )
 
-VALUED = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
-"""Options of push that take the next word."""
+WITH_VALUE = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
+"""Options of push whose value is the next word."""
 
 DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])", re.DOTALL)
-"""What a part of a line that is not understood may do, by its text."""
+"""Matches an unparsed part of a line that may be dangerous."""
 
 LONG = {
     "force": ("forces", 4),
@@ -81,11 +62,12 @@ LONG = {
     "prune": ("prunes", 3),
     "dry-run": ("dry", 2),
 }
-"""Long options of push -> what each says, and how short it may be."""
+"""Long options of push -> attribute, and the fewest letters of an abbreviation."""
 
 ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
 
 
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
     line = shell_line(context)
@@ -106,7 +88,7 @@ def _check(
         git = parse_git_call(command, configuration)
         if git is None:
             continue
-        if git.line is not None and depth < DEEPEST:
+        if git.line is not None and depth < MAX_ALIASES:
             answer = _check(context, git.line, configuration, depth + 1)
             if answer is not None:
                 return answer
@@ -117,12 +99,12 @@ def _check(
     return block(reason) if reason is not None else None
 
 
-DEEPEST = 3
+MAX_ALIASES = 3
 """Aliases within aliases."""
 
 
 class Push:
-    """What the words of a push say: whether it forces, in which way it deletes, and what it is given."""
+    """The parsed arguments of a push."""
 
     def __init__(self, words: list[str]) -> None:
         self.forces = self.leases = self.mirrors = self.deletes = self.prunes = self.dry = False
@@ -139,13 +121,13 @@ class Push:
                 self.given.append(word)
 
     def _long(self, word: str, waiting: Iterator[str]) -> None:
-        """Heed a long option, which may be shortened; with `--no-` it takes back the one before."""
+        """Parse a long option, which may be abbreviated; with `--no-` it is unset."""
         wanted = word[:5] != "--no-"
         name = (word[5:] if not wanted else word[2:]).partition("=")[0]
         for full, (attribute, shortest) in LONG.items():
             if full.startswith(name) and len(name) >= shortest:
                 setattr(self, attribute, wanted)
-        if word in VALUED:
+        if word in WITH_VALUE:
             next(waiting, None)
 
     def _short(self, word: str, waiting: Iterator[str]) -> None:
@@ -160,12 +142,11 @@ class Push:
 
     @property
     def refspecs(self) -> list[str]:
-        """What is pushed: all that is given but the remote."""
+        """The operands except the remote."""
         return self.given[1:]
 
 
 def _reason(git: GitCall, command: SimpleCommand, configuration: Configuration) -> str | None:
-    """Return why a call of git is not to be made, None if it may be."""
     if git.command not in {"push", "send-pack"}:
         return None
     push = Push(git.texts)
@@ -182,16 +163,16 @@ def _reason(git: GitCall, command: SimpleCommand, configuration: Configuration) 
 
 
 FALSE = frozenset({"false", "no", "off", "0", ""})
-"""How git's configuration says no."""
+"""False values in git's configuration."""
 
 
 def _key(name: str) -> str | None:
-    """Return which setting of a remote this is, None if it is none of a remote."""
+    """Return the key of a setting of a remote, None for another setting."""
     return name.rpartition(".")[2] if name.startswith("remote.") else None
 
 
 def _of_its_remote(push: Push, configuration: Configuration, directory: str | None) -> list[tuple[str, str]]:
-    """Return what git's configuration sets for the remote that is pushed to; refspecs where the line gives none."""
+    """Return the settings of the remote that is pushed to; its refspecs only if the line has none."""
     remote = push.given[0] if push.given else configuration.remote(directory)
     names = {f"remote.{remote}.mirror"} if push.refspecs else {f"remote.{remote}.mirror", f"remote.{remote}.push"}
     return [(name, value) for name, value in configuration.all(directory) if name in names]
@@ -225,13 +206,13 @@ def _deleting(push: Push) -> str | None:
 
 
 def _target(refspec: str) -> str:
-    """Return the branch that a refspec is pushed to; HEAD is whichever is checked out."""
+    """Return the branch that a refspec pushes to, UNKNOWN for HEAD."""
     source, _, target = refspec.lstrip("+").rpartition(":")
     branch = target or source
     return UNKNOWN if branch in {"HEAD", "@", ""} else branch.removeprefix("refs/heads/").removeprefix("heads/")
 
 
 def _one_of(branch: str, name: str) -> bool:
-    """Tell whether a branch may be one of those that an option names."""
+    """Return whether a branch may match the globs of an option."""
     globs = option(RECIPE, name).split()
     return bool(globs) if UNKNOWN in branch or "*" in branch else any(glob(each, branch) for each in globs)

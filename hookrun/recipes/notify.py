@@ -6,11 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
+from hookrun.observe.timestamps import utc_now
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import (
     Bell,
@@ -40,18 +40,6 @@ PRIORITY = 1000
 RECIPE = Recipe(
     NAME,
     "Tells you on the desktop, by the terminal's bell or a webhook, when the agent needs you, fails or is done.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells a person",
-            "event": ["notification", "error", "stop"],
-            "python": "hookrun.recipes.notify:check",
-            "cwd": "/",
-            "priority": 1000,  # last: an end that another hook has refused is not told
-            "timeout": 20,
-            "on_failure": "continue",  # nobody was told: that is said, and refuses nothing
-        },
-    ),
     options=(
         Option(
             "via",
@@ -73,21 +61,19 @@ RECIPE = Recipe(
             choice_of(*LEVELS),
         ),
     ),
-    catches=(
-        (
-            "The message of a notification, the error of an error, the answer at the end of a turn: as plain text on "
-            "one line, at most 500 characters, with credentials taken out."
-        ),
-        "A way of telling that cannot work here (no notify-send, no terminal): you are told, once in a session.",
-        "A message that could not be delivered: the hook fails, and the agent goes on.",
-    ),
-    misses=(
-        "Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.",
-        "The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.",
-        "An end that a hook of a later layer refuses: it is told before that one is asked.",
-        "A desktop on another machine, as over ssh: use a webhook.",
-        "The bell needs `ps`, and an agent that runs in a terminal.",
-    ),
+    catches="""
+        - The message of a notification, the error of an error, the answer at the end of a turn: as plain text on one
+          line, at most 500 characters, with credentials taken out.
+        - A way of telling that cannot work here (no notify-send, no terminal): you are told, once in a session.
+        - A message that could not be delivered: the hook fails, and the agent goes on.
+    """,
+    misses="""
+        - Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.
+        - The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.
+        - An end that a hook of a later layer refuses: it is told before that one is asked.
+        - A desktop on another machine, as over ssh: use a webhook.
+        - The bell needs `ps`, and an agent that runs in a terminal.
+    """,
 )
 
 
@@ -185,6 +171,8 @@ class Notify:
             return self._omitted.pop(event, 0)
 
 
+# Last: a stop that another hook blocks is not reported. A failed delivery is reported, and blocks nothing.
+@RECIPE.hook(["notification", "error", "stop"], "Tells a person", priority=1000, timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Notify the user; return a message about channels that cannot work here."""
     level = one_of(RECIPE, "level", LEVELS)
@@ -240,7 +228,7 @@ def _notice(ctx: Context, level: str, omitted: int) -> Notice:
         event=ctx.event,
         session_id=ctx.session_id,
         agent=agent,
-        timestamp=ctx.timestamp or datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        timestamp=ctx.timestamp or utc_now(),
     )
 
 

@@ -1,4 +1,4 @@
-"""The recipe `package-manager`: npm and pip become the package manager that the project uses."""
+"""The recipe `package-manager`: rewrites calls of npm and pip to the project's package manager."""
 
 from __future__ import annotations
 
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "package-manager",
     "Rewrites calls of npm to pnpm, yarn or bun, and of pip to uv, where the project uses these.",
-    hooks=(
-        {
-            "name": "package-manager",
-            "description": "Rewrites calls of npm and pip to the package manager that the project uses",
-            "event": "pre_tool_use",
-            "matcher": "bash",
-            "python": "hookrun.recipes.package_manager:check",
-            "cwd": "/",
-            "priority": 600,
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option(
             "node",
@@ -46,32 +33,23 @@ RECIPE = Recipe(
             choice_of("uv", "auto", "no"),
         ),
     ),
-    catches=(
-        (
-            "npm's `install`, `ci`, `uninstall`, `update`, `run`, `test`, `start` and `exec`, and `npx`. Words are "
-            "replaced one by one (`npm i left-pad` becomes `pnpm add left-pad`), and the rest of the line stays as it "
-            "is."
-        ),
-        "pip's `install`, `uninstall`, `list`, `show`, `freeze` and `check`, also as `pip3` and `python -m pip`.",
-        (
-            "All of it also behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. What does not stand in "
-            "the line as it is run (`n'p'm i`, a variable) is blocked, with what to write instead."
-        ),
-    ),
-    misses=(
-        (
-            "Other commands of npm and pip (`npm publish`, `npm config`, `pip download`), and `npm -g`: they stay as "
-            "they are."
-        ),
-        "Options that only npm has are passed on as they are: the other program says what it thinks of them.",
-        (
-            "A call with an option that takes a value and has no name there (`npm --cache x i`), or another name and "
-            "stands behind the command (`npm i --prefix x`), stays as it is; so does npx with its options (`npx -y x`)."
-        ),
-        "Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.",
-        "Programs that are named by their path: `.venv/bin/pip` is that very one.",
-        "Other directions, such as yarn to pnpm.",
-    ),
+    catches="""
+        - npm's `install`, `ci`, `uninstall`, `update`, `run`, `test`, `start` and `exec`, and `npx`. Words are replaced
+          one by one (`npm i left-pad` becomes `pnpm add left-pad`), and the rest of the line stays as it is.
+        - pip's `install`, `uninstall`, `list`, `show`, `freeze` and `check`, also as `pip3` and `python -m pip`.
+        - All of it also behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. What does not stand in the
+          line as it is run (`n'p'm i`, a variable) is blocked, with what to write instead.
+    """,
+    misses="""
+        - Other commands of npm and pip (`npm publish`, `npm config`, `pip download`), and `npm -g`: they stay as they
+          are.
+        - Options that only npm has are passed on as they are: the other program says what it thinks of them.
+        - A call with an option that takes a value and has no name there (`npm --cache x i`), or another name and stands
+          behind the command (`npm i --prefix x`), stays as it is; so does npx with its options (`npx -y x`).
+        - Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.
+        - Programs that are named by their path: `.venv/bin/pip` is that very one.
+        - Other directions, such as yarn to pnpm.
+    """,
 )
 
 LOCKS = {
@@ -81,9 +59,9 @@ LOCKS = {
     "bun.lockb": "bun",
     "package-lock.json": "no",
 }
-"""Lock files, and whose they are."""
+"""Lock file -> package manager."""
 
-VALUED = frozenset({
+WITH_VALUE = frozenset({
     "--access", "--audit-level", "--before", "--ca", "--cache", "--call", "--cert", "--cpu", "--depth",
     "--fetch-retries", "--fetch-timeout", "--globalconfig", "--https-proxy", "--include", "--install-strategy",
     "--key", "--libc", "--location", "--loglevel", "--maxsockets", "--network-timeout", "--node-options",
@@ -91,23 +69,23 @@ VALUED = frozenset({
     "--save-prefix", "--scope", "--script-shell", "--shell", "--tag", "--user-agent", "--userconfig", "--which",
     "--workspace", "-C", "-L", "-c", "-p", "-w",
 })  # fmt: skip
-"""Options of npm that take the next word; those with `=` have their value in them."""
+"""Options of npm whose value is the next word, unless it is given with `=`."""
 
-ELSEWHERE_CALLED = {
+RENAMED_OPTIONS = {
     "pnpm": {"-C": "-C", "--prefix": "--dir", "-w": "--filter", "--workspace": "--filter", "--loglevel": "--loglevel",
              "--registry": "--registry"},
     "yarn": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
     "bun": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
 }  # fmt: skip
-"""Package manager -> what it calls options of npm that take a value; with another one a call stays as it is."""
+"""Package manager -> its names for options of npm with a value; a call with another one is not changed."""
 
-PIP_VALUED = frozenset({
+PIP_WITH_VALUE = frozenset({
     "--cache-dir", "--cert", "--client-cert", "--exists-action", "--keyring-provider", "--log", "--proxy", "--python",
     "--retries", "--timeout", "--trusted-host", "--use-deprecated", "--use-feature",
 })  # fmt: skip
-"""Options of pip before its command that take the next word."""
+"""Options of pip, before its command, whose value is the next word."""
 
-SAME = {
+COMMANDS = {
     **dict.fromkeys(("add", "i", "in", "ins", "inst", "install"), "install"),
     **dict.fromkeys(("ci", "clean-install", "ic"), "ci"),
     **dict.fromkeys(("r", "remove", "rm", "un", "uninstall", "unlink"), "uninstall"),
@@ -117,7 +95,7 @@ SAME = {
     **dict.fromkeys(("exec", "x"), "exec"),
     "start": "start",
 }
-"""npm's commands by all their names."""
+"""Aliases of npm's commands -> command."""
 
 NODE = {
     "pnpm": {
@@ -133,29 +111,37 @@ NODE = {
         "update": "update", "run": "run", "test": "run test", "exec": "x", "start": "run start",
     },
 }  # fmt: skip
-"""Package manager -> npm's command -> its own. `add` is an `install` that names packages."""
+"""Package manager -> npm's command -> its own; `add` is an `install` with packages."""
 
-SHORT = {("install", "i", "bun"), ("install", "i", "pnpm")}
-"""Names of npm's that others have as well."""
+SHARED_ALIASES = {("install", "i", "bun"), ("install", "i", "pnpm")}
+"""Aliases of npm that others have as well."""
 
-ELSEWHERE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
-HERE = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
+REMOTE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
+LOCAL = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
 """What npx becomes for a program that is not installed in the project, and for one that is."""
 
 PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
 PIP_PROGRAM = re.compile(r"pip(3(\.\d+)?)?")
 PYTHON = re.compile(r"python(3(\.\d+)?)?")
 MODULE = re.compile(r"-[IEsuBOx]*m")
-PASSING = frozenset({"exec", "run", "start", "test"})
-"""Commands behind which others than npm give options to what they run."""
+RUNNING = frozenset({"exec", "run", "start", "test"})
+"""Commands after which the other package managers pass options on to the program that they run."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
 
 VERSIONED = re.compile(r"pip3\.\d+")
 
 Change = tuple["list[Word]", str]
-"""Words of a command that stand one after the other, and what they become."""
+"""Consecutive words of a command, and what they become."""
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Rewrites calls of npm and pip to the package manager that the project uses",
+    matcher="bash",
+    priority=600,
+    timeout=10,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change for a line that calls another package manager than the project's, None for any other."""
     line = shell_line(context)
@@ -175,16 +161,16 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     changed = _edited(line, edits)
     if changed == line:
         return None
-    told = " and ".join(sorted({text.split()[0] for _, text in edits.values() if text.split()[0] in USED}))
+    used = " and ".join(sorted({text.split()[0] for _, text in edits.values() if text.split()[0] in USED}))
     return {
         "action": "modify",
         "args_patch": {"command": changed},
-        "additional_context": f"This project uses {told}: the command was run as {changed}",
+        "additional_context": f"This project uses {used}: the command was run as {changed}",
     }
 
 
 USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
-"""What the first word of a command may become."""
+"""Possible first words of a replacement."""
 
 
 def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
@@ -207,12 +193,12 @@ def _changes(command: SimpleCommand) -> list[Change]:
     if not _uses_uv(directory):
         return []
     count = 1 if PIP_PROGRAM.fullmatch(program) else _module(words) if PYTHON.fullmatch(program) else 0
-    place = _first(words, count or 1, PIP_VALUED)
+    place = _first(words, count or 1, PIP_WITH_VALUE)
     return [(words[:count], "uv pip")] if count and place is not None and words[place].text in PIP else []
 
 
 def _module(words: list[Word]) -> int:
-    """Return how many words run pip as a module, 0 if none do: `python3 -I -m pip` has four."""
+    """Return the number of words that run pip as a module, 0 if none do: 4 for `python3 -I -m pip`."""
     for index, word in enumerate(words[1:], 1):
         if MODULE.fullmatch(word.text):
             return index + 2 if [each.text for each in words[index + 1 : index + 2]] == ["pip"] else 0
@@ -221,33 +207,33 @@ def _module(words: list[Word]) -> int:
     return 0
 
 
-def _first(words: list[Word], start: int, valued: frozenset[str]) -> int | None:
-    """Return where the first word stands that is no option and no option's value."""
+def _first(words: list[Word], start: int, with_value: frozenset[str]) -> int | None:
+    """Return the position of the first word that is neither an option nor an option's value."""
     position = start
     while position < len(words) and words[position].text[:1] == "-":
-        position += 1 + (words[position].text in valued)
+        position += 1 + (words[position].text in with_value)
     return position if position < len(words) else None
 
 
 def _of_npm(words: list[Word], manager: str) -> list[Change]:
     texts = [word.text for word in words]
-    place = _first(words, 1, VALUED)
-    name = SAME.get(texts[place]) if place is not None else None
+    place = _first(words, 1, WITH_VALUE)
+    name = COMMANDS.get(texts[place]) if place is not None else None
     if place is None or name is None or any(text in GLOBAL for text in texts):
         return []
     cut = texts.index("--") if "--" in texts else len(texts)
-    if name == "install" and _first(words[:cut], place + 1, VALUED) is not None:
+    if name == "install" and _first(words[:cut], place + 1, WITH_VALUE) is not None:
         name = "add"
     changes = [(words[:1], manager)]
     becomes = NODE[manager][name]
-    if becomes != texts[place] and (becomes, texts[place], manager) not in SHORT:
+    if becomes != texts[place] and (becomes, texts[place], manager) not in SHARED_ALIASES:
         changes.append((words[place : place + 1], becomes))
     for index, word in enumerate(words[1:cut], 1):
         option, equals, value = word.text.partition("=")
-        if option not in VALUED:
+        if option not in WITH_VALUE:
             continue
-        called = ELSEWHERE_CALLED[manager].get(option)
-        if called is None or (index > place and (called != option or name in PASSING)):
+        called = RENAMED_OPTIONS[manager].get(option)
+        if called is None or (index > place and (called != option or name in RUNNING)):
             return []
         if called != option:
             changes.append(([word], called + equals + value))
@@ -260,7 +246,7 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
         return []
     program = f"node_modules/.bin/{texts[1]}"
     here = any(os.path.exists(os.path.join(each, program)) for each in _upwards(directory))
-    return [(words[:1], (HERE if here else ELSEWHERE)[manager])]
+    return [(words[:1], (LOCAL if here else REMOTE)[manager])]
 
 
 def _wanted(name: str, *managers: str) -> str:
@@ -268,7 +254,7 @@ def _wanted(name: str, *managers: str) -> str:
 
 
 def _manager(directory: str | None) -> str:
-    """Return what npm becomes in a directory, `no` for nothing else."""
+    """Return what npm becomes in a directory, `no` if it stays npm."""
     wanted = _wanted("node", *NODE)
     if wanted != "auto":
         return wanted
@@ -287,7 +273,7 @@ def _uses_uv(directory: str | None) -> bool:
 
 
 def _upwards(directory: str | None) -> list[str]:
-    """Return the directory and those above it: up to the project's root, outside of it up to a repository's or `/`."""
+    """Return the directory and its parents up to the project's root, outside of it up to a repository's root or `/`."""
     root = project_directory()
     if directory is None:
         return [root]

@@ -1,4 +1,4 @@
-"""The recipe `protect-files`: secrets are neither read nor written, lock files and hook settings not written."""
+"""The recipe `protect-files`: blocks reading and writing secrets, and writing lock files and hook settings."""
 
 from __future__ import annotations
 
@@ -39,19 +39,6 @@ SETTINGS = (
 RECIPE = Recipe(
     "protect-files",
     "Blocks reading and writing files with secrets, and writing lock files and the settings of hooks.",
-    hooks=(
-        {
-            "name": "protect-files",
-            "description": "Keeps secrets from being read or written, lock files and hook settings from being written",
-            "event": "pre_tool_use",
-            "matcher": "read|write|edit|delete|grep|bash",
-            "python": "hookrun.recipes.protect_files:check",
-            "cwd": "/",
-            "priority": 20,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-    ),
     options=(
         Option("secrets", SECRETS, "Files that are neither read nor written."),
         Option("examples", EXAMPLES, "Files that are no secrets all the same."),
@@ -59,59 +46,52 @@ RECIPE = Recipe(
         Option("settings", SETTINGS, "Files that only a person writes."),
         Option("read", "no", "With `yes`, secrets may be read; they are not written.", yes),
     ),
-    catches=(
-        (
-            "Tools that read, write, edit, delete or search one of the files, under any name a link gives it. A glob "
-            "without a `/` is for a file's name in any directory, one with a `/` for the end of its path."
-        ),
-        (
-            "Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, `curl -d "
-            "@.env`, `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, `chmod`, "
-            "`ssh -i`, ...)."
-        ),
-        (
-            "Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, "
-            "`dd of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, "
-            "`install`, `rsync` onto it or into its directory. `git checkout` and `git restore` of hook settings."
-        ),
-        (
-            "All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and "
-            "here-documents, with a pattern (`cat .en*`), and however it is quoted. A line is blocked of which a part "
-            "is no shell that is understood, and names one of the files."
-        ),
-    ),
-    misses=(
-        (
-            "What a program does with files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm "
-            "install`, `python -c`, a script."
-        ),
-        (
-            "Names that only the shell will know: `cat $FILE`, what a program prints, `cat *` (patterns that begin "
-            "with `*` are compared as they stand)."
-        ),
-        (
-            "Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless "
-            "you add them to the matcher: an argument called `path` or `file_path` is looked at."
-        ),
-        "`git checkout` and `git restore` of a lock file or a secret: it becomes what was committed.",
-        "What git shows of all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.",
-    ),
+    catches="""
+        - Tools that read, write, edit, delete or search one of the files, under any name a link gives it. A glob
+          without a `/` is for a file's name in any directory, one with a `/` for the end of its path.
+        - Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, `curl -d @.env`,
+          `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, `chmod`, `ssh -i`, ...).
+        - Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
+          of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`,
+          `rsync` onto it or into its directory. `git checkout` and `git restore` of hook settings.
+        - All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and
+          here-documents, with a pattern (`cat .en*`), and however it is quoted. A line is blocked of which a part is no
+          shell that is understood, and names one of the files.
+    """,
+    misses="""
+        - What a program does with files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm
+          install`, `python -c`, a script.
+        - Names that only the shell will know: `cat $FILE`, what a program prints, `cat *` (patterns that begin with `*`
+          are compared as they stand).
+        - Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless you
+          add them to the matcher: an argument called `path` or `file_path` is looked at.
+        - `git checkout` and `git restore` of a lock file or a secret: it becomes what was committed.
+        - What git shows of all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
+    """,
 )
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
 
 READING = frozenset({"read", "grep", "glob"})
-"""Tools that only read."""
+"""Tools that do not write."""
 
-MADE_UP = ("$", "`", "{", "*", "?", "[")
-"""What names files that do not stand in the line."""
+EXPANSIONS = ("$", "`", "{", "*", "?", "[")
+"""Signs of an expansion, which may name files that are not in the line."""
 
 ADVICE = "Ask the person, if it is needed."
 
 
+@RECIPE.hook(
+    "pre_tool_use",
+    "Keeps secrets from being read or written, lock files and hook settings from being written",
+    matcher="read|write|edit|delete|grep|bash",
+    priority=20,
+    timeout=10,
+    on_failure="block",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a call that reads or writes what it should not, None for any other."""
+    """Return the block for a call that reads or writes a protected file, None for any other."""
     files = Files()
     line = shell_line(context)
     reason = files.of_line(context, line) if line is not None else None
@@ -124,7 +104,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 class Files:
-    """Which files are protected in one fire."""
+    """Decides which files are protected."""
 
     def __init__(self) -> None:
         self._secrets, self._examples, self._locked, self._settings = (
@@ -133,13 +113,13 @@ class Files:
         self._readable = yes(RECIPE, "read")
 
     def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
-        """Return why a file is not to be read or written, None if it may be."""
+        """Return why a file must not be read or written, None if it may be."""
         full = os.path.normpath(os.path.join(directory, os.path.expanduser(path)))
         reasons = (self._why(each, written=written) for each in dict.fromkeys((full, os.path.realpath(full))))
         return next((reason for reason in reasons if reason is not None), None)
 
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
-        """Return why a line is not to be run, None if it may be."""
+        """Return why a line must not run, None if it may."""
         if not self._may_matter(line):
             return None
         from hookrun.shell.named_files import named_files
@@ -153,11 +133,11 @@ class Files:
         return unreadable(parsed, self._names_any)
 
     def _names_any(self, text: str) -> bool:
-        """Tell whether one of the words of a text is one of the files."""
+        """Return whether a word of the text is a protected file."""
         return any(self._why(f"/{word}", written=True) for word in text.translate(ENDS).split())
 
     def _may_matter(self, line: str) -> bool:
-        if any(sign in line for sign in MADE_UP):
+        if any(sign in line for sign in EXPANSIONS):
             return True
         bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
         return any(
@@ -181,7 +161,7 @@ class Files:
         return next((reason for reason in reasons if reason is not None), None)
 
     def _of_pattern(self, pattern: str, *, written: bool) -> str | None:
-        """Return why what a pattern may stand for is not to be touched: `.en*` is `.env`, `*` is not."""
+        """Return why the files that a pattern may match are protected: `.en*` matches `.env`, `*` does not count."""
         name = pattern.rpartition("/")[2]
         for each in (*self._secrets, *self._locked, *self._settings):
             plain = each.rpartition("/")[2]
@@ -201,7 +181,7 @@ class Files:
 
 
 def _is(path: str, globs: list[str]) -> bool:
-    """Tell whether a path is one of the files that the globs mean, whatever their case."""
+    """Return whether a path matches one of the globs, case-insensitively."""
     path = path.casefold()
     name = path.rpartition("/")[2]
     return any(glob(f"*/{each}", path) if "/" in each else glob(each, name) for each in map(str.casefold, globs))

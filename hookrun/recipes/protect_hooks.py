@@ -6,14 +6,14 @@ It stops what is plain to see. What a program does that it does not know, or a n
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.config import load_compiled
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.globs import glob
 from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell_words import commands
 from hookrun.shell.find_xargs import has_filter
 from hookrun.shell.named_files import option_targets
 from hookrun.shell.prefilter import may_run
@@ -22,7 +22,7 @@ from hookrun.trust.digest import SYSTEM
 from hookrun.trust.hook_files import TooManyFilesError, files_of, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.model import Hook
     from hookrun.shell.simple_command import SimpleCommand
@@ -45,23 +45,21 @@ RECIPE = Recipe(
     name="protect-hooks",
     summary="Keeps agents from editing hooks, agent settings and what was decided about them.",
     hooks=(DECLARATION,),
-    catches=(
-        "Writing, editing and deleting declarations, and the scripts and files of all hooks in force.",
-        "The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.",
-        "Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).",
-        "Shell commands that remove or move a directory in which one of these is, such as `~/.config`.",
-        (
-            "Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and "
-            "those that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass)."
-        ),
-    ),
-    misses=(
-        "Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.",
-        "Names that only the shell makes up: `$f`, `*`, what follows a `cd`.",
-        "A script that the agent writes first and runs then.",
-        "Tools of MCP servers, unless you add them to the matcher.",
-        "A project that declares it can take it out again: declare it for yourself, with `--user`.",
-    ),
+    catches="""
+        - Writing, editing and deleting declarations, and the scripts and files of all hooks in force.
+        - The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.
+        - Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).
+        - Shell commands that remove or move a directory in which one of these is, such as `~/.config`.
+        - Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and those
+          that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass).
+    """,
+    misses="""
+        - Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.
+        - Names that only the shell makes up: `$f`, `*`, what follows a `cd`.
+        - A script that the agent writes first and runs then.
+        - Tools of MCP servers, unless you add them to the matcher.
+        - A project that declares it can take it out again: declare it for yourself, with `--user`.
+    """,
 )
 
 DECLARATIONS = frozenset({*PROJECT_FILES, LOCAL_FILE})
@@ -111,6 +109,12 @@ TALKERS = frozenset({"cat", "echo", "git", "grep", "head", "less", "man", "print
 
 PATHS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
+
+MAX_LINE_DEPTH = 3
+"""Lines within words that are searched: `sh -c "..."` has one."""
+
+REDIRECTIONS = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
+PUNCTUATION = frozenset("();<>|&")
 
 
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
@@ -194,10 +198,10 @@ class Watch:
 
     def of_command(self, line: str) -> str | None:
         """Return why a shell line is not to be run, None if it may be."""
-        for command in commands(line, but_not_of=TALKERS):
+        for command in rough_commands(line):
             if _decides(command.words):
                 return "what runs as a hook is the person's to decide"
-            changed = command.into + (command.words if _writes(command.words) else [])
+            changed = command.targets + (command.words if _writes(command.words) else [])
             reasons = [
                 *(self.of_file(word.rpartition("=")[2]) for word in [*changed, *_into(command.words)]),  # dd of=FILE
             ]
@@ -231,6 +235,48 @@ class Watch:
         here = (f"{self._root}/{each}" for each in (*kept, *sorted(DECLARATIONS)))
         yield from (each for each in here if os.path.lexists(each))
         yield from (each for each in sorted(self._hook_files()) if os.path.lexists(each))
+
+
+class RoughCommand(NamedTuple):
+    """One simple command: its `words`, the program first, and the files that it writes, its `targets`."""
+
+    words: list[str]
+    targets: list[str]
+
+
+def rough_commands(line: str, depth: int = MAX_LINE_DEPTH) -> Iterator[RoughCommand]:
+    """Yield the simple commands of a line as they are written, and those of the lines that its words may be.
+
+    Rather one too many: any word with a space may be run, unless a talker is given it. Nothing is expanded.
+    """
+    command = RoughCommand([], [])
+    redirected = False
+    for token in _tokens(line):
+        if token in REDIRECTIONS:
+            redirected = True
+        elif PUNCTUATION.issuperset(token):
+            yield command
+            command, redirected = RoughCommand([], []), False
+        elif redirected:
+            command.targets.append(token)
+            redirected = False
+        else:
+            command.words.append(token)
+            if depth and " " in token and command.words[0] not in TALKERS:
+                yield from rough_commands(token, depth - 1)
+    yield command
+
+
+def _tokens(line: str) -> list[str]:
+    """Return words and operators; a line with an unclosed quote is split at every space."""
+    line = line.replace("\\\n", " ").replace("\n", " ; ").replace("$(", " ( ").replace("`", " ; ")
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return line.replace("'", " ").replace('"', " ").split()
 
 
 def _decides(words: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The recipe `rate-limit`: no tool is called more than so often in so many seconds of a session."""
+"""The recipe `rate-limit`: limits how often a tool is called within some seconds of a session."""
 
 from __future__ import annotations
 
@@ -14,24 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "rate-limit"
-MOST_CALLS = 5000
-"""The largest limit: each call within the window is remembered."""
+MAX_CALLS = 5000
+"""The largest limit: each call within the time window is remembered."""
 
 RECIPE = Recipe(
     NAME,
     "Lets an agent call a tool only so often in a minute: a loop that has run wild is slowed down.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Limits how often a tool is called",
-            "event": "pre_tool_use",
-            "python": "hookrun.recipes.rate_limit:check",
-            "cwd": "/",
-            "priority": 900,  # a call that another hook has refused does not count
-            "timeout": 10,
-            "on_failure": "block",  # a limit that cannot count is none: what runs wild must not go on because of it
-        },
-    ),
     options=(
         Option(
             "calls",
@@ -42,33 +30,34 @@ RECIPE = Recipe(
         Option("seconds", "60", "How long that time is.", number),
         Option("tools", "*", "Globs of the tools that are counted, each tool for itself."),
     ),
-    catches=(
-        (
-            "One call too many of a tool, in one session, in any such span of time: it is refused, and the model "
-            "is told how long to wait."
-        ),
-        "Calls that an agent makes side by side: they are counted one after the other.",
-    ),
-    misses=(
-        "What one call does: a shell line with a loop in it is one call.",
-        "A patch over several files is one call for each of them.",
-        "Calls of different tools are not added up, nor those of different sessions.",
-        "Calls that were let through count, whether the tool has then worked or not.",
-        "A refused call does not count: an agent that tries again without waiting is refused again, not punished.",
-    ),
+    catches="""
+        - One call too many of a tool, in one session, in any such span of time: it is refused, and the model is told
+          how long to wait.
+        - Calls that an agent makes side by side: they are counted one after the other.
+    """,
+    misses="""
+        - What one call does: a shell line with a loop in it is one call.
+        - A patch over several files is one call for each of them.
+        - Calls of different tools are not added up, nor those of different sessions.
+        - Calls that were let through count, whether the tool has then worked or not.
+        - A refused call does not count: an agent that tries again without waiting is refused again, not punished.
+    """,
 )
 
 
 def most_calls(recipe: Recipe) -> int:
     """Return the option `calls`."""
     most = count(recipe, "calls")
-    if most > MOST_CALLS:
-        fail_option(recipe, "calls", f"a whole number up to {MOST_CALLS}")
+    if most > MAX_CALLS:
+        fail_option(recipe, "calls", f"a whole number up to {MAX_CALLS}")
     return most
 
 
+# A call that another hook has refused does not count.
+# A limit that cannot count is none: what runs wild must not go on because of it.
+@RECIPE.hook("pre_tool_use", "Limits how often a tool is called", priority=900, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a call too many, None for one that is let through, which is counted."""
+    """Return the block of a call over the limit, None for one within it, which is counted."""
     tool = context.get("tool_name")
     if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(RECIPE, "tools")):
         return None
@@ -81,12 +70,12 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:
-    """Count a call and return None; where it is one too many return how many seconds it has to wait."""
+    """Count a call and return None; over the limit, return the seconds to wait instead."""
     session, request = context.get("session_id"), context.get("request_id")
     with recipe_state.locked_state(NAME, str(session or ""), tool) as remembered:
         now = time.time()
         calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
-        if any(call[1] == request for call in calls):  # the same call, looked at once more after it was changed
+        if any(call[1] == request for call in calls):  # the same call, checked again after a hook changed it
             return None
         if len(calls) < most:
             calls.append((now, str(request)))
@@ -97,7 +86,7 @@ def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -
 
 
 def _calls(kept: object) -> list[tuple[float, str]]:
-    """Return what is remembered: when a call was let through, and of which request it was."""
+    """Return the time and the request of each remembered call."""
     if not isinstance(kept, list):
         return []
     return [(float(each[0]), str(each[1])) for each in kept if isinstance(each, list) and len(each) == 2]  # noqa: PLR2004

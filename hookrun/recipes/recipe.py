@@ -9,9 +9,10 @@ import re
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import NoReturn
+    from typing import NoReturn, TypeVar
 
     Check = Callable[["Recipe", str], object]
+    Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
 
 PREFIX = "HOOKRUN_OPTION_"
 """The prefix of an option's environment variable; the rest is its name in capitals."""
@@ -46,8 +47,8 @@ class WrongOptionError(SystemExit):
 class Recipe:
     """One or several hooks that belong together; the first has the recipe's name.
 
-    `hooks` are declarations as in coder.json. `catches` and `misses` are sentences for its documentation. Options are
-    read from `environment`.
+    `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for its
+    documentation, with `- ` before each item. Options are read from `environment`.
     """
 
     __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary")
@@ -57,31 +58,54 @@ class Recipe:
         name: str,
         summary: str,
         *,
-        hooks: tuple[Mapping[str, object], ...],
+        hooks: tuple[Mapping[str, object], ...] = (),
         options: tuple[Option, ...] = (),
-        catches: tuple[str, ...] = (),
-        misses: tuple[str, ...] = (),
+        catches: str = "",
+        misses: str = "",
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = name
         self.summary = summary
         self.hooks = hooks
         self.options = options
-        self.catches = catches
-        self.misses = misses
+        self.catches = _items(catches)
+        self.misses = _items(misses)
         self.environment = environment
+
+    def hook(
+        self, event: str | list[str], description: str = "", *, name: str = "", **fields: object
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that adds a function to `hooks`; `fields` are more fields of its declaration.
+
+        The description is the recipe's summary by default, the name the recipe's name.
+        """
+
+        def add(function: Function) -> Function:
+            text = description or self.summary.removesuffix(".")
+            declaration: dict[str, object] = {"name": name or self.name, "description": text, "event": event}
+            if "matcher" in fields:
+                declaration["matcher"] = fields["matcher"]
+            target = f"{function.__module__}:{function.__name__}"
+            self.hooks = (*self.hooks, {**declaration, "python": target, "cwd": "/", **fields})
+            return function
+
+        return add
 
     def wrong_value(self, name: str, value: str) -> str | None:
         """Return what is expected of an option if the value is invalid; None if it is valid or there is no such one."""
         found = next((each for each in self.options if each.name == name), None)
         if found is None or found.check is None:
             return None
-        given = Recipe(self.name, self.summary, hooks=(), options=self.options, environment={found.variable: value})
+        given = Recipe(self.name, self.summary, options=self.options, environment={found.variable: value})
         try:
             found.check(given, name)
         except WrongOptionError as error:
             return error.expected
         return None
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(each.split()) for each in re.split(r"(?:^|\n)\s*- ", text)[1:])
 
 
 def option(recipe: Recipe, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The recipe `require-plan`: nothing is edited before there is a plan."""
+"""The recipe `require-plan`: blocks edits before there is a plan."""
 
 from __future__ import annotations
 
@@ -23,56 +23,38 @@ PLANNING = (
     "todowrite",
     "update_todo",
 )  # fmt: skip
-"""The tools by which agents plan, a line each: Claude Code, Codex, Gemini, Qwen Code, OpenCode, Copilot."""
+"""The planning tools of agents, a line each: Claude Code, Codex, Gemini, Qwen Code, OpenCode, Copilot."""
 
 RECIPE = Recipe(
     NAME,
     "Lets nothing be edited before there is a plan: a file such as PLAN.md, or the agent's own list of what to do.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Refuses edits before there is a plan",
-            "event": "pre_tool_use",
-            "matcher": "write|edit|delete",
-            "python": "hookrun.recipes.require_plan:check",
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "block",  # an edit that is refused can be made later, one that was made is made
-        },
-        {
-            "name": f"{NAME}-made",
-            "description": "Notes that a plan was made",
-            "event": "post_tool_use",
-            "python": "hookrun.recipes.require_plan:note",
-            "matcher": list(PLANNING),
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",  # the agent has planned already: at worst it has to do so once more
-        },
-    ),
     options=(
         Option("file", "PLAN.md", "Files that are a plan, in the project's root: one with something in it is enough."),
         Option("free", "", "Globs of files, from the project's root, that may be edited without a plan: `docs/*`."),
     ),
-    catches=(
-        "Writing, editing and deleting files by the agent's tools, before a plan file has something in it and before a "
-        "planning tool was used in this session: " + ", ".join(PLANNING) + ".",
-        "A plan that was not approved: the agent's plan mode ends with such a call only if the person says yes.",
-    ),
-    misses=(
-        "Files that a shell command writes.",
-        "Whether the plan is any good, or still that of the work before: remove PLAN.md when it is done.",
-        "Agents without a planning tool need the file; writing it is not refused.",
-        "A subagent whose session has a name of its own needs its own plan, unless the agent says whose it is.",
-    ),
+    catches=f"""
+        - Writing, editing and deleting files by the agent's tools, before a plan file has something in it and before a
+          planning tool was used in this session: {", ".join(PLANNING)}.
+        - A plan that was not approved: the agent's plan mode ends with such a call only if the person says yes.
+    """,
+    misses="""
+        - Files that a shell command writes.
+        - Whether the plan is any good, or still that of the work before: remove PLAN.md when it is done.
+        - Agents without a planning tool need the file; writing it is not refused.
+        - A subagent whose session has a name of its own needs its own plan, unless the agent says whose it is.
+    """,
 )
 
 
+# A blocked edit can be made later, an edit cannot be taken back.
+@RECIPE.hook(
+    "pre_tool_use", "Refuses edits before there is a plan", matcher="write|edit|delete", timeout=10, on_failure="block"
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of an edit without a plan, None where there is one or none is needed."""
+    """Return the block of an edit without a plan, None if there is one or none is needed."""
     root = paths.project_root(context)
     plans = words(RECIPE, "file")
-    if any(_holds_something(os.path.join(root, plan)) for plan in plans):
+    if any(_has_content(os.path.join(root, plan)) for plan in plans):
         return None
     path = _path(context)
     free = [os.path.join(root, plan) for plan in plans]
@@ -87,8 +69,17 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     }
 
 
+# At worst the agent has to plan once more.
+@RECIPE.hook(
+    "post_tool_use",
+    "Notes that a plan was made",
+    name=f"{NAME}-made",
+    matcher=list(PLANNING),
+    timeout=10,
+    on_failure="continue",
+)
 def note(context: Mapping[str, object]) -> None:
-    """Remember that the session has a plan; an empty list of what to do is none."""
+    """Remember that the session has a plan; an empty list of tasks is none."""
     args = context.get("tool_args")
     if context.get("tool_result_error") or (isinstance(args, dict) and [] in args.values()):
         return
@@ -98,9 +89,9 @@ def note(context: Mapping[str, object]) -> None:
 
 
 def _sessions(context: Mapping[str, object]) -> list[str]:
-    """Return the session, and the one that it came from."""
-    told = (context.get("session_id"), context.get("root_session_id"))
-    return list(dict.fromkeys(each for each in told if isinstance(each, str) and each))
+    """Return the session and its root session."""
+    ids = (context.get("session_id"), context.get("root_session_id"))
+    return list(dict.fromkeys(each for each in ids if isinstance(each, str) and each))
 
 
 def _has_planned(session: str) -> bool:
@@ -109,7 +100,7 @@ def _has_planned(session: str) -> bool:
 
 
 def _path(context: Mapping[str, object]) -> str | None:
-    """Return the file that is to be edited, as it really lies."""
+    """Return the file to be edited, links resolved."""
     path = context.get("file_path")
     return os.path.realpath(os.path.join(paths.working_directory(context), path)) if isinstance(path, str) else None
 
@@ -120,7 +111,7 @@ def _is_free(path: str, root: str) -> bool:
     return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))
 
 
-def _holds_something(path: str) -> bool:
+def _has_content(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             return bool(file.read(4096).strip())

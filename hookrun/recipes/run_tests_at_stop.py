@@ -33,64 +33,33 @@ NAME = "run-tests-at-stop"
 RECIPE = Recipe(
     NAME,
     "Runs the project's tests when the agent ends its turn, and has it go on while they fail.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Runs the tests before a turn ends",
-            "event": "stop",
-            "python": "hookrun.recipes.run_tests_at_stop:check",
-            "cwd": "/",
-            "timeout": 330,
-            "exclusive": True,
-            "on_failure": "continue",  # a test runner that is broken must not keep the agent at work for ever
-        },
-        {
-            "name": f"{NAME}-baseline",
-            "description": "Notes the state of the project's files when a session begins",
-            "event": "session_start",
-            "python": "hookrun.recipes.run_tests_at_stop:begin",
-            "cwd": "/",
-            "timeout": 20,
-            "on_failure": "continue",  # without it the tests run once more than they must
-        },
-    ),
     options=(
         Option("command", "", "The shell line that runs the tests, in the project's root; empty: what is detected."),
         Option("attempts", "3", "How often in a row a turn is made to go on; hookrun itself ends it after 8.", count),
         Option("lines", "40", "How many lines of the failing output the model is given, the last ones.", count),
         Option("seconds", "300", "How long the tests may take; keep the hook's `timeout` above it.", number),
     ),
-    catches=(
-        "A turn that ends while tests fail: the stop is blocked, with the end of the output.",
-        f"What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.",
-        "Tests that take too long: they are killed, and you are told.",
-        "A project without tests, or a tool that is not on the machine: you are told, once in a session.",
-    ),
-    misses=(
-        (
-            "Changes in files that git ignores: nothing runs while no other file has changed since the session began "
-            "or the last green run."
-        ),
-        (
-            "Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed. "
-            "Declare it in projects that you trust."
-        ),
-        "A test run that rewrites files which git does not ignore is repeated at each stop.",
-        "After so many attempts the agent may end its turn with failing tests: you are told.",
-        "An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.",
-        "Agents that cannot be made to go on (docs/agents.md) end their turn all the same.",
-    ),
+    catches=f"""
+        - A turn that ends while tests fail: the stop is blocked, with the end of the output.
+        - What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.
+        - Tests that take too long: they are killed, and you are told.
+        - A project without tests, or a tool that is not on the machine: you are told, once in a session.
+    """,
+    misses="""
+        - Changes in files that git ignores: nothing runs while no other file has changed since the session began or the
+          last green run.
+        - Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed.
+          Declare it in projects that you trust.
+        - A test run that rewrites files which git does not ignore is repeated at each stop.
+        - After so many attempts the agent may end its turn with failing tests: you are told.
+        - An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.
+        - Agents that cannot be made to go on (docs/agents.md) end their turn all the same.
+    """,
 )
 
 
-def begin(context: Mapping[str, object]) -> None:
-    """Store the state of the files, unless it is stored for this session: it may have been resumed."""
-    root = paths.project_root(context)
-    with recipe_state.locked_state(NAME, "session", _session(context), root) as remembered:
-        if "baseline" not in remembered and (files := project_files(root)) is not None:
-            remembered["baseline"] = files_digest(files)
-
-
+# A test runner that is broken must not keep the agent at work for ever.
+@RECIPE.hook("stop", "Runs the tests before a turn ends", timeout=330, exclusive=True, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a stop with failing tests, None if they pass."""
     root = paths.project_root(context)
@@ -111,6 +80,22 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     _store_green(root, before)
     _count(context, root, 0)
     return None
+
+
+# Without it the tests run once more than they must.
+@RECIPE.hook(
+    "session_start",
+    "Notes the state of the project's files when a session begins",
+    name=f"{NAME}-baseline",
+    timeout=20,
+    on_failure="continue",
+)
+def begin(context: Mapping[str, object]) -> None:
+    """Store the state of the files, unless it is stored for this session: it may have been resumed."""
+    root = paths.project_root(context)
+    with recipe_state.locked_state(NAME, "session", _session(context), root) as remembered:
+        if "baseline" not in remembered and (files := project_files(root)) is not None:
+            remembered["baseline"] = files_digest(files)
 
 
 def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool:

@@ -16,36 +16,6 @@ TARGET = "hookrun.recipes.secret_scan:check"
 RECIPE = Recipe(
     "secret-scan",
     "Looks for credentials in prompts, in the arguments of tools and in their output.",
-    hooks=(
-        {
-            "name": "secret-scan",
-            "description": "Blocks tool calls whose arguments hold a credential",
-            "event": "pre_tool_use",
-            "python": TARGET,
-            "cwd": "/",
-            "priority": 30,
-            "timeout": 10,
-            "on_failure": "block",
-        },
-        {
-            "name": "secret-scan-prompt",
-            "description": "Keeps prompts that hold a credential from the model",
-            "event": "user_prompt_submit",
-            "python": TARGET,
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "block",
-        },
-        {
-            "name": "secret-scan-output",
-            "description": "Tells the model not to repeat a credential that a tool has shown",
-            "event": "post_tool_use",
-            "python": TARGET,
-            "cwd": "/",
-            "timeout": 10,
-            "on_failure": "continue",
-        },
-    ),
     options=(
         Option(
             "prompt",
@@ -65,27 +35,21 @@ RECIPE = Recipe(
         ),
         Option("allow", "", "Globs of credentials that may be there, such as those of a test account."),
     ),
-    catches=(
-        (
-            "Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, "
-            "GitHub, GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, "
-            "Vault, webhooks of Slack and Discord, private keys, signed tokens (JWT)."
-        ),
-        "A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.",
-        "Output that holds one: the model is told not to repeat it, and you that it should be replaced.",
-    ),
-    misses=(
-        (
-            "Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps "
-            "the files from being read."
-        ),
-        (
-            "Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and "
-            "those in files that a command names."
-        ),
-        "What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.",
-        "What `edit` replaces (`old_string`), so that a credential can be taken out of a file.",
-    ),
+    catches="""
+        - Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, GitHub,
+          GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, Vault, webhooks
+          of Slack and Discord, private keys, signed tokens (JWT).
+        - A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.
+        - Output that holds one: the model is told not to repeat it, and you that it should be replaced.
+    """,
+    misses="""
+        - Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps the
+          files from being read.
+        - Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and those in
+          files that a command names.
+        - What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.
+        - What `edit` replaces (`old_string`), so that a credential can be taken out of a file.
+    """,
 )
 
 SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
@@ -104,6 +68,23 @@ MESSAGES = {
 }
 
 
+@RECIPE.hook(
+    "post_tool_use",
+    "Tells the model not to repeat a credential that a tool has shown",
+    name="secret-scan-output",
+    timeout=10,
+    on_failure="continue",
+)
+@RECIPE.hook(
+    "user_prompt_submit",
+    "Keeps prompts that hold a credential from the model",
+    name="secret-scan-prompt",
+    timeout=10,
+    on_failure="block",
+)
+@RECIPE.hook(
+    "pre_tool_use", "Blocks tool calls whose arguments hold a credential", priority=30, timeout=10, on_failure="block"
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the answer for an event that holds a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun import Context
-from hookrun.observe.costs import CostTracker, Price, money
+from hookrun.observe.costs import NAMES, CostTracker, Price, money, tokens_of
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import fail_option, words
 
@@ -165,11 +166,14 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
     if response:
         candidates = response.get("candidates")
         finished = isinstance(candidates, list) and any(_object(each).get("finishReason") for each in candidates)
-        usage = _of_google(response) if finished else {}  # in a stream only the last piece has the totals
+        usage = response.get("usageMetadata") if finished else None  # in a stream only the last piece has the totals
     else:
-        usage = _of_openai(_object(context.get("token_usage"))) or _counts(_object(context.get("usage")))
+        usage = context.get("token_usage") or context.get("usage")
     model = context.get("model") or request.get("model")
-    return Inference(str(context.get("request_id")), model if isinstance(model, str) else "", usage) if usage else None
+    counts = _counts(usage)
+    return (
+        Inference(str(context.get("request_id")), model if isinstance(model, str) else "", counts) if counts else None
+    )
 
 
 def _of_line(line: bytes) -> Iterator[Inference]:
@@ -179,40 +183,19 @@ def _of_line(line: bytes) -> Iterator[Inference]:
     except ValueError:
         return
     message = _object(data.get("message"))
-    usage = _counts(_object(message.get("usage"))) or _of_google(data)
+    counts = _counts(message.get("usage")) or _counts(data.get("usageMetadata"))
     name, model = message.get("id") or data.get("uuid"), message.get("model") or data.get("model")
-    if isinstance(name, str) and isinstance(model, str) and any(usage.values()):
-        yield Inference(name, model, usage)
+    if isinstance(name, str) and isinstance(model, str) and counts:
+        yield Inference(name, model, counts)
 
 
-def _of_openai(usage: Mapping[str, object]) -> dict[str, int]:
-    """Return a usage whose input includes cached tokens, as Codex reports it."""
-    counts = _counts({**usage, "cache_read_input_tokens": usage.get("cached_input_tokens")})
-    if counts:
-        counts["input_tokens"] = max(counts.get("input_tokens", 0) - counts.get("cache_read_input_tokens", 0), 0)
-    return counts
-
-
-def _of_google(data: Mapping[str, object]) -> dict[str, int]:
-    """Return a usage of Gemini's API, whose input includes cached tokens and whose output excludes thoughts."""
-    usage = _object(data.get("usageMetadata"))
-    names = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount")
-    prompt, answer, cached, thoughts = (_count(usage.get(name)) for name in names)
-    if not usage:
+def _counts(usage: object) -> dict[str, int]:
+    """Return the tokens of a usage by Anthropic's names, whichever provider's names it has; empty without any."""
+    try:
+        tokens = asdict(tokens_of(_object(usage)))
+    except ValueError:
         return {}
-    counts = {"input_tokens": max(prompt - cached, 0), "output_tokens": answer + thoughts}
-    return {**counts, "cache_read_input_tokens": cached}
-
-
-NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-
-
-def _counts(usage: Mapping[str, object]) -> dict[str, int]:
-    return {name: _count(usage[name]) for name in NAMES if usage.get(name) is not None}
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
+    return {NAMES[kind][0]: number for kind, number in tokens.items()} if any(tokens.values()) else {}
 
 
 def _object(value: object) -> dict[str, object]:

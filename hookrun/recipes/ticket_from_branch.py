@@ -1,4 +1,4 @@
-"""The recipe `ticket-from-branch`: the ticket that the branch is named after, for the model."""
+"""The recipe `ticket-from-branch`: gives the model the ticket that the branch is named after."""
 
 from __future__ import annotations
 
@@ -11,23 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_BRANCH = 250
+MAX_BRANCH = 250
 NAME = "ticket-from-branch"
 
 RECIPE = Recipe(
     NAME,
     "Tells the model which ticket the work is for, out of the branch's name: `feature/ABC-123-login` is for ABC-123.",
-    hooks=(
-        {
-            "name": NAME,
-            "description": "Tells the model the ticket of the branch",
-            "event": ["session_start", "user_prompt_submit"],
-            "python": "hookrun.recipes.ticket_from_branch:check",
-            "cwd": "/",
-            "timeout": 5,
-            "on_failure": "continue",  # a prompt is not refused because its ticket is not known
-        },
-    ),
     options=(
         Option(
             "pattern",
@@ -37,34 +26,41 @@ RECIPE = Recipe(
         ),
         Option("url", "", "Where tickets are found, with `{ticket}` in it: the model is given the address as well."),
     ),
-    catches=(
-        "The branch that is checked out where the agent works, also in a worktree and without git on the machine.",
-        "A branch that is changed within the session: the new ticket is told with the next prompt.",
-    ),
-    misses=(
-        "A branch without a ticket in its name, and a commit that is checked out without a branch.",
-        "A second ticket in the same name: the first counts.",
-        "What the ticket says: only its name is told.",
-        "Repositories that keep their references as a reftable.",
-    ),
+    catches="""
+        - The branch that is checked out where the agent works, also in a worktree and without git on the machine.
+        - A branch that is changed within the session: the new ticket is told with the next prompt.
+    """,
+    misses="""
+        - A branch without a ticket in its name, and a commit that is checked out without a branch.
+        - A second ticket in the same name: the first counts.
+        - What the ticket says: only its name is told.
+        - Repositories that keep their references as a reftable.
+    """,
 )
 
 
+# An unknown ticket does not block a prompt.
+@RECIPE.hook(
+    ["session_start", "user_prompt_submit"],
+    "Tells the model the ticket of the branch",
+    timeout=5,
+    on_failure="continue",
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the answer with the ticket when a session begins, and when it is another one at a prompt."""
+    """Return the answer with the ticket when a session begins, and at a prompt if it has changed."""
     branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None
-    ticket = _ticket(branch[:LONGEST_BRANCH])
+    ticket = _ticket(branch[:MAX_BRANCH])
     if not ticket:
         return None
     first = recipe_state.first_time(context, f"{NAME} {ticket}")
-    if not first and context.get("event") != "session_start":  # after a compaction it is told again
+    if not first and context.get("event") != "session_start":  # after a compaction it is repeated
         return None
     url = option(RECIPE, "url").strip()
     where = f" ({url.replace('{ticket}', ticket)})" if url else ""
-    told = f"The branch {cut(escape(branch), LONGEST_BRANCH)} is for the ticket {escape(ticket)}{where}."
-    return {"action": "continue", "additional_context": told}
+    text = f"The branch {cut(escape(branch), MAX_BRANCH)} is for the ticket {escape(ticket)}{where}."
+    return {"action": "continue", "additional_context": text}
 
 
 def _ticket(branch: str) -> str | None:

@@ -91,10 +91,7 @@ class Evaluator:
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
         program = program_name(words[0].text)
-        redirections, where = tuple(streams.redirections), scope.directory
-        command = SimpleCommand(
-            words, redirections, assignments or {}, where, scope.wrappers, scope.within, scope.beside, streams.stdin
-        )
+        command = SimpleCommand(words, streams, scope, assignments)
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
         if wrapped is not None and program not in WITH_WORDS:

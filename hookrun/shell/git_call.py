@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -40,17 +40,20 @@ MAX_ALIASES = 5
 """Aliases of aliases that are followed."""
 
 
-class GitCall(NamedTuple):
+class GitCall:
     """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
     `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs.
     """
 
-    command: str
-    words: list[Word]
-    settings: dict[str, str]
-    directory: str | None
-    line: str | None = None
+    __slots__ = ("command", "directory", "line", "settings", "words")
+
+    def __init__(self, command: str, words: list[Word], settings: dict[str, str], directory: str | None) -> None:
+        self.command = command
+        self.words = words
+        self.settings = settings
+        self.directory = directory
+        self.line: str | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -82,7 +85,8 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
         if not alias:
             break
         if alias[:1] == "!":
-            return made._replace(line=" ".join([alias[1:], *made.texts]))
+            made.line = " ".join([alias[1:], *made.texts])
+            break
         words = [*map(Word, alias.split()), *made.words]
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hookrun.shell.git_call import parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
@@ -90,17 +90,20 @@ NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--
 """Options whose next word is no file that is shown."""
 
 
-class NamedFile(NamedTuple):
+class NamedFile:
     """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
 
     `removed` tells that it is gone afterwards, with all that is in it, `restored` that it becomes what it once was.
     """
 
-    path: str
-    word: Word
-    written: bool
-    removed: bool = False
-    restored: bool = False
+    __slots__ = ("path", "removed", "restored", "word", "written")
+
+    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
+        self.path = path
+        self.word = word
+        self.written = written
+        self.removed = removed
+        self.restored = restored
 
 
 def named_files(command: SimpleCommand) -> Iterator[NamedFile]:

@@ -141,7 +141,7 @@ class LineReader:
 
     def _note_redirections(self, scope: Scope, streams: Streams) -> None:
         if streams.redirections:
-            self._evaluator.note(SimpleCommand([], tuple(streams.redirections), {}, scope.directory))
+            self._evaluator.note(SimpleCommand([], streams, scope))
 
     def _sequence(self, nodes: Iterable[Node], source: Source, scope: Scope, streams: Streams) -> Word | None:
         """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""

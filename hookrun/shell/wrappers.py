@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word
@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     Argv = list[Word]
 
 
-class Wrapper(NamedTuple):
+class Wrapper:
     """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
 
     `never` are options with which it runs nothing.
     """
 
-    valued: str = ""
-    operands: int = 0
-    never: str = ""
+    __slots__ = ("never", "operands", "valued")
+
+    def __init__(self, valued: str = "", operands: int = 0, never: str = "") -> None:
+        self.valued = frozenset(valued.split())
+        self.operands = operands
+        self.never = frozenset(never.split())
 
 
 SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -R --chroot -r --role -t --type -T -U"
@@ -103,16 +106,19 @@ STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
 
 
-class Wrapped(NamedTuple):
+class Wrapped:
     """What a wrapper runs: its `words`, and its own `options` and operands before them.
 
     `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
     """
 
-    words: list[Word]
-    options: list[Word]
-    directory: Word | None
-    assignments: dict[str, str]
+    __slots__ = ("assignments", "directory", "options", "words")
+
+    def __init__(self, words: Argv, options: Argv, directory: Word | None, assignments: dict[str, str]) -> None:
+        self.words = words
+        self.options = options
+        self.directory = directory
+        self.assignments = assignments
 
 
 def unwrap(program: str, argv: Argv) -> Wrapped | None:
@@ -126,10 +132,10 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
     while position < len(argv):
         text = argv[position].text
         name, equals, value = text.partition("=")
-        if text in wrapper.never.split():
+        if text in wrapper.never:
             return None
         if text[:1] == "-" and len(text) > 1:
-            takes = not equals and _takes_next(name, frozenset(wrapper.valued.split()))
+            takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
             if name in DIRECTORIES.get(program, ()):
@@ -157,12 +163,15 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
     return place > 0 and place == len(option) - 1
 
 
-class NestedLine(NamedTuple):
+class NestedLine:
     """A line for a shell that a program's words hold, None if not known, and the words for its `$1`... and `$0`."""
 
-    text: Word | None
-    positional: Sequence[Word] = ()
-    zero: Sequence[Word] = ()
+    __slots__ = ("positional", "text", "zero")
+
+    def __init__(self, text: Word | None, positional: Sequence[Word] = (), zero: Sequence[Word] = ()) -> None:
+        self.text = text
+        self.positional = positional
+        self.zero = zero
 
 
 def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:

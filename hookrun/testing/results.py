@@ -73,7 +73,7 @@ class CaseResult:
 
 
 def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> CaseResult:
-    """Return the result for a combined verdict and the runs it result from."""
+    """Return the result for a combined verdict and the runs it was combined from."""
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
     result.runs = runs

@@ -28,8 +28,8 @@ RECIPE = Recipe(
         {"name": "say-no-later", "event": "stop", "command": "exit 0", "timeout": TIMEOUT},
     ),
     options=(Option("word", "no", "The word."),),
-    catches=("The word.",),
-    misses=("Other words.",),
+    catches="- The word.",
+    misses="- Other words.",
 )
 
 

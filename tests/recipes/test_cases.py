@@ -12,6 +12,7 @@ from hookrun.recipes import RECIPES
 from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
+from tests.slow import sampled
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -61,8 +62,8 @@ def test_its_cases_rely_on_no_default(module: str) -> None:
     assert [case.name for case in file(module).cases if not variables <= set(case.env)] == []
 
 
-@pytest.mark.parametrize("options", [False, True], ids=["by default", "with options"])
-@pytest.mark.parametrize("module", RECIPES)
+@pytest.mark.parametrize("options", sampled([False, True], 2), ids=["by default", "with options"])
+@pytest.mark.parametrize("module", sampled(RECIPES, 4))
 def test_its_cases_hold_where_it_is_added(module: str, options: bool, project: Project) -> None:
     """`hookrun add` and then `hookrun test`, in a project in which nothing else is, whatever options are chosen."""
     name = recipe(module).name
@@ -92,7 +93,7 @@ def test_a_recipe_is_of_its_form(module: str) -> None:
     assert made.misses
 
 
-@pytest.mark.parametrize("module", RECIPES)
+@pytest.mark.parametrize("module", sampled(RECIPES, 3))
 @pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
 def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
     """The first of its cases of either kind, declared by a person and fired by the real command."""

@@ -51,6 +51,7 @@ def parents(path: Path) -> set[str]:
     return set(path.read_text().split())
 
 
+@pytest.mark.slow
 def test_several_processes_come_to_what_one_does(project: Project) -> None:
     """Passed and failed, as an agent, with files of their own, and what cannot be run; coverage included."""
     noted = project.home / "parents"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Project
+from tests.slow import sampled
 
 Declared = dict[str, object]
 
@@ -94,7 +95,7 @@ FAILURES: dict[str, tuple[Callable[[Project], Declared], str]] = {
 ENDED_BY_US = {name for name, (_, failure) in FAILURES.items() if failure == "timeout"}
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("name", sampled(FAILURES, 4))
 def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(project: Project, name: str) -> None:
     """`on_failure: block` turns the failure into exit 2 with a reason that names the hook and the failure."""
     declare, failure = FAILURES[name]
