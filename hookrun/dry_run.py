@@ -80,7 +80,7 @@ class DryRun:
 
     def _predict(self, hook: Hook, context: Mapping[str, object], known: KnownFields) -> Prediction:
         prediction = Prediction(hook)
-        refused = self._trust.before(hook)
+        refused = self._trust.check_before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
         if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
             prediction.trust = _trust_state(hook, off, refused)

@@ -104,11 +104,11 @@ class Processes:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._around)
-        return self._trust.after(hook, outcome) if self._is_asked_about(hook) else outcome
+        return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return what runs the hook, or why it cannot run; None for one in the background, which is on its way."""
-        refused = self._trust.before(hook) if self._is_asked_about(hook) else None
+        refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
         if refused is not None:
             return refused
         try:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     class Trust(Protocol):
         """Who is asked about each hook before it is started and after it has ended."""
 
-        def before(self, hook: Hook) -> Failure | None:
+        def check_before(self, hook: Hook) -> Failure | None:
             """Return why the hook may not run, None if it may."""
 
-        def after(self, hook: Hook, outcome: Outcome) -> Outcome:
+        def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
             """Return the outcome as far as it counts."""
 
 
@@ -80,12 +80,12 @@ class ProcessRunner:
         return outcomes
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
-        refused = self._trust.before(hook) if self._trust is not None else None
+        refused = self._trust.check_before(hook) if self._trust is not None else None
         return refused or prepare(hook, stdin, self._around, locks=self._locks)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._around)
-        return self._trust.after(hook, outcome) if self._trust is not None else outcome
+        return self._trust.check_after(hook, outcome) if self._trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
         from hookrun.process import background
