@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import Environment, HookEnvironment
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -253,7 +253,7 @@ def _missing_module(hook: Hook, directory: str) -> Failure | None:
     return Failure("missing", f"there is no module {name} (looked in {directory} and the interpreter's own path)")
 
 
-def _broken_program(hook: Hook, environment: Environment, directory: str) -> Failure | None:
+def _broken_program(hook: Hook, environment: Mapping[bytes, bytes], directory: str) -> Failure | None:
     word = hook.target[0] if hook.kind == "args" else hook.look[0] if hook.look else None
     path = resolve(word, environment, directory) if isinstance(word, str) else None
     if path is None:
