@@ -8,8 +8,9 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.agents import AGENTS, load
-from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, mismatch_reason, resolve_path
 from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import expand, prepare, resolve
@@ -22,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import Environment, HookEnvironment
+    from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -80,7 +81,7 @@ class DryRun:
 
     def _predict(self, hook: Hook, context: Mapping[str, object], known: KnownFields) -> Prediction:
         prediction = Prediction(hook)
-        refused = self._trust.before(hook)
+        refused = self._trust.check_before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
         if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
             prediction.trust = _trust_state(hook, off, refused)
@@ -252,7 +253,7 @@ def _missing_module(hook: Hook, directory: str) -> Failure | None:
     return Failure("missing", f"there is no module {name} (looked in {directory} and the interpreter's own path)")
 
 
-def _broken_program(hook: Hook, environment: Environment, directory: str) -> Failure | None:
+def _broken_program(hook: Hook, environment: Mapping[bytes, bytes], directory: str) -> Failure | None:
     word = hook.target[0] if hook.kind == "args" else hook.look[0] if hook.look else None
     path = resolve(word, environment, directory) if isinstance(word, str) else None
     if path is None:

@@ -1,1 +1,1 @@
-"""What hookrun does as Claude Code does: which hooks run, what they read, what they answer, whichever agent fires."""
+"""Do what Claude Code does, for any agent: which hooks run, what they read, how their answers are interpreted."""

@@ -1,4 +1,4 @@
-"""What one run of a hook in Claude's dialect answered: its exit status and its output together, as a verdict."""
+"""Interpret the exit status and output of a hook in Claude's dialect as a verdict."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ if TYPE_CHECKING:
     Answer = dict[str, object]
 
 VETO = 2
-"""The exit status that refuses."""
+"""The exit status that blocks."""
 
 DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
-"""Claude's permission decisions -> hookrun's actions. Nobody but Claude Code can put a call off."""
+"""Claude's permission decisions -> hookrun's actions. Only Claude Code can defer a call."""
 
 DISCARDED = frozenset({"decision", "continue", "systemMessage"})
-"""Fields that are told of where an event does not obey them."""
+"""Fields that are reported if they have no effect at an event."""
 
 DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
-"""Fields with which an answer decides something in Claude's words."""
+"""Fields that make an answer one in Claude's dialect."""
 
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
-"""What plain text has in it that was meant for an answer."""
+"""Text in output that was meant as an answer but is not JSON."""
 
 
 MAX_TEXT = 10_000
-"""Characters of a text that an agent is given as they are."""
+"""Longest text, in characters, that an agent gets unchanged."""
 PREVIEW = 2_000
-"""Characters of a longer one that it sees."""
+"""Characters of a longer text that it gets."""
 
 LIMITED = ("message", "additional_context", "system_message")
-"""The texts of a verdict that an agent is not given beyond a length."""
+"""Texts of a verdict that are limited to MAX_TEXT."""
 
 
 class Interpretation:
-    """What a hook answered: `result` is a verdict or a failure, `notes` is what else there is to say.
+    """The interpreted output of a hook: a verdict or failure as `result`, and `notes` on the output.
 
-    `lost` is what would have an effect in Claude Code and has none here: the person is told of it.
+    `lost` are effects that Claude Code supports and hookrun does not; they are reported to the user.
     """
 
     __slots__ = ("lost", "notes", "result")
@@ -76,9 +76,9 @@ class Interpretation:
 def to_hook_result(
     hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
 ) -> HookResult:
-    """Return the run of a hook that has ended: what it answered at hookrun's `event`, and what that comes to.
+    """Return the result of a finished hook at hookrun's `event`, given the `context` that it read.
 
-    `context` is the one that it has read. `keep` puts a text that is too long into a file and returns its path.
+    `keep` saves a text that is too long and returns the file's path.
     """
     answer = interpret(hook, event, context, outcome)
     if isinstance(answer.result, Verdict):
@@ -98,9 +98,9 @@ def to_hook_result(
 
 
 def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str:
-    """Return what an agent gets of a text that is too long: its beginning, and the file that `keep` has made of it.
+    """Return the beginning of a text that is too long, with the path of the file that `keep` saved it to.
 
-    Unless it is the `whole` text, more was printed than `max_output` lets be kept.
+    `whole` is false if the hook printed more than `max_output`.
     """
     path = keep(text)
     where = f"{'all of it' if whole else 'what was kept of it'} is in {path}"
@@ -110,12 +110,12 @@ def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str
 
 
 def interpret(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Interpretation:
-    """Return what a run of a hook at hookrun's `event` answered, in the context that it has read."""
+    """Return the interpreted output of a hook at hookrun's `event`, given the context that it read."""
     return OutputInterpreter(hook, event, context, outcome).result()
 
 
 class OutputInterpreter:
-    """One run of a hook that is being read."""
+    """Interprets one run of a hook."""
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
@@ -127,7 +127,7 @@ class OutputInterpreter:
         self.answer = Interpretation(self.verdict)
 
     def result(self) -> Interpretation:
-        """Return what it answered."""
+        """Return the interpretation."""
         outcome, said = self.outcome, self._said()
         if outcome.failure is not None:
             self.answer.result = outcome.failure
@@ -150,7 +150,7 @@ class OutputInterpreter:
         return self.answer
 
     def _ended(self, outcome: Outcome) -> None:
-        """Say that an exit status does not count beside an answer. Of one that was killed only a refusal counts."""
+        """Note that the exit status is ignored beside an answer; of a killed hook, only a block counts."""
         code = outcome.exit_code or 0
         if code < 0 and self.verdict.action not in verdicts.BINDING_ACTIONS:
             self.answer.result = verdicts.exit_failure(outcome)
@@ -159,13 +159,13 @@ class OutputInterpreter:
             self._note(f"its {how} does not count beside its answer")
 
     def _go_on(self) -> None:
-        """At the end of a turn text for the model is what to do next."""
+        """At the end of a turn, text for the model means that the turn continues."""
         verdict = self.verdict
         if self.native in GOES_ON and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _said(self) -> dict[str, object] | str | Failure:
-        """Return what it printed: an answer, plain text, or why it is neither."""
+        """Return the answer, the plain text, or why the output is neither."""
         outcome = self.outcome
         if outcome.truncated and outcome.stdout.lstrip().startswith(b"{"):
             return Failure("bad_verdict", f"its output is longer than max_output ({self.hook.max_output} bytes)")
@@ -175,7 +175,7 @@ class OutputInterpreter:
             return Failure("bad_verdict", f"{error}{verdicts.stderr_tail(outcome)}")
 
     def _veto(self, said: dict[str, object] | str | Failure) -> None:
-        """Exit status 2: a refusal where there can be one, with the reason that its answer gives, else stderr."""
+        """Apply exit status 2: block where the event allows it, with the answer's reason or stderr."""
         if isinstance(said, dict):
             self._take(said)
         elif said:
@@ -196,7 +196,7 @@ class OutputInterpreter:
         verdict.message = verdict.message or reason or f"blocked by {self.hook.name} (exit 2, no reason given)"
 
     def _plain(self, text: str) -> None:
-        """Plain text: for the model at some events, else for nobody."""
+        """Apply plain text, which only some events pass to the model."""
         if self.rules.plain:
             self.verdict.additional_context = text
         elif any(each in text for each in FROM_AN_ANSWER):
@@ -207,7 +207,7 @@ class OutputInterpreter:
     # --- an answer
 
     def _take(self, said: Fields) -> None:
-        """Take what an answer says into the verdict, as far as the event obeys it."""
+        """Apply the fields of an answer that have an effect at the event."""
         if said.get("async") is True:
             self._lose("it says that it goes on in the background: it was waited for, and its answer does not count")
             return
@@ -226,7 +226,7 @@ class OutputInterpreter:
         self._top(top, said)
 
     def _top(self, top: Fields, said: Fields) -> None:
-        """Take `decision` and `continue`, which outweigh what is said of the event in particular."""
+        """Apply `decision` and `continue`, which override the fields of the event."""
         verdict = self.verdict
         reason = _text(said.get("reason"))
         if top.get("decision") == "block":
@@ -282,7 +282,7 @@ class OutputInterpreter:
             self._note(f"its reason for letting it go on is for nobody: {_shown(reason)}")
 
     def _discard(self, said: Fields) -> None:
-        """Say what of an answer has no effect: at this event, or here."""
+        """Report fields without effect, at this event or in hookrun."""
         given = said.get("hookSpecificOutput")
         own: Fields = given if isinstance(given, dict) else {}
         lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & said.keys()))
@@ -294,7 +294,7 @@ class OutputInterpreter:
         self._misplaced(said, own)
 
     def _misplaced(self, said: Fields, own: Fields) -> None:
-        """Say what of an answer is in no field of Claude's. Some answers speak to several agents at once."""
+        """Report unknown and misplaced fields; notes suffice where an answer addresses several agents."""
         tell = self._lose if DECIDES.isdisjoint(said) else self._note
         fields = self.rules.fields or {}
         outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
@@ -328,21 +328,21 @@ BLANK = (
     "\ufeff \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""What JavaScript takes for white space (ECMA-262, String.prototype.trim)."""
+"""White space of JavaScript (ECMA-262, String.prototype.trim)."""
 
 ALLOWS: FieldTypes = {"behavior": ("allow", "deny"), "updatedInput": OBJECT, "updatedPermissions": ANYTHING}
 DENIES: FieldTypes = {"behavior": ("allow", "deny"), "message": TEXT, "interrupt": FLAG}
-"""What the `decision` of PermissionRequest holds."""
+"""Fields of the `decision` of PermissionRequest."""
 
 
 class UnreadableOutputError(ValueError):
-    """A hook's output looks like an answer and is none; the message says what was found and what was expected."""
+    """Output that looks like an answer but is invalid; the message says what was found and expected."""
 
 
 def read_output(stdout: bytes, event: str) -> Answer | str:
-    """Return the answer that a hook has printed at an event of Claude's, else its plain text, empty for nothing.
+    """Return the answer that a hook printed at one of Claude's events, or its plain text.
 
-    Raises UnreadableOutputError for what begins and ends like an object and is no answer.
+    By the rules of Claude Code 2.1.248 and later. Raises UnreadableOutputError for an object that is no valid answer.
     """
     text = stdout.decode("utf-8", "replace").strip(BLANK)
     if not (text.startswith("{") and text.endswith("}")):
@@ -361,7 +361,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
 
 
 def _is_lines_of_others(text: str) -> bool:
-    """Tell whether a text is lines of JSON, none of which says anything to Claude Code."""
+    """Return whether a text is lines of JSON without any field of Claude Code."""
     lines = [line for line in text.splitlines() if line.strip(BLANK)]
     try:
         values = [loads(line) for line in lines]
@@ -371,7 +371,7 @@ def _is_lines_of_others(text: str) -> bool:
 
 
 def _check(answer: Answer, event: str) -> None:
-    """Raise UnreadableOutputError where a field does not hold what it should. Unknown fields are fine."""
+    """Raise UnreadableOutputError for a field of the wrong type. Unknown fields are fine."""
     _check_fields(answer, TOP, "")
     own = answer.get("hookSpecificOutput")
     if not isinstance(own, dict):

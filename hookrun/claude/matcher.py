@@ -1,11 +1,11 @@
-"""Does a hook that is declared in Claude Code's form apply here? Its matcher, its `if`, and who else runs it."""
+"""Decide whether a hook in Claude Code's form runs: by its matcher, its `if`, its duplicates and who else runs it."""
 
 from __future__ import annotations
 
 import os
 
 from hookrun.claude import tables
-from hookrun.conditions import format_value
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
 TYPE_CHECKING = False
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_|")
 LIST = WORD | frozenset(", -")
-"""The characters of a matcher that is a list of names, on most events; on those of NARROW only WORD."""
+"""Characters of a matcher that is a list of names; at the events of NARROW only WORD."""
 
 EVERYTHING = ("", "*")
 
 
 def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool:
-    """Tell whether the hook with these words of Claude Code's applies in this context."""
+    """Return whether the hook runs in this context; `claude` as in `model.Hook`."""
     return why_not(claude, context) is None
 
 
 def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
-    """Return why such a hook does not apply in this context, naming the rule and the value; None when it applies."""
+    """Return why the hook does not run in this context, naming rule and value; None if it runs."""
     if claude.get("own") and context.get("agent") == "claude" and _runs_it(claude["own"], context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
     event = str(claude.get("event"))
@@ -48,7 +48,7 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
 
 
 def _runs_it(own: object, context: Mapping[str, object]) -> bool:
-    """Tell whether Claude Code reads the file itself: always, or in the project in which it was started."""
+    """Return whether Claude Code reads the file itself: always, or in the project in which it was started."""
     if not isinstance(own, str):
         return True
     started = os.environ.get("CLAUDE_PROJECT_DIR")
@@ -59,7 +59,7 @@ def _runs_it(own: object, context: Mapping[str, object]) -> bool:
 
 
 def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
-    """Tell whether a matcher fits what its event is about."""
+    """Return whether a matcher matches in a context of its event."""
     if event == WATCHED:
         return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
     return matcher in EVERYTHING or event in WITHOUT_MATCHER or fits(matcher, event, matcher_subject(event, context))
@@ -90,7 +90,7 @@ def fits(matcher: str, event: str, value: str) -> bool:
 
 
 def names_in(matcher: str, event: str) -> list[str] | None:
-    """Return the names that a matcher lists; None for one that is a regular expression."""
+    """Return the names that a matcher lists, or None if it is a regular expression."""
     narrow = event in NARROW
     if not (WORD if narrow else LIST).issuperset(matcher):
         return None
@@ -122,7 +122,7 @@ def _glob(side: str) -> str:
 
 
 def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
-    """Tell whether the file of a context is one that the matcher lists: by its name, in the working directory."""
+    """Return whether the matcher lists the context's file: by name, in the working directory."""
     path, cwd = context.get("file_path"), context.get("working_dir")
     if not isinstance(path, str) or not isinstance(cwd, str):
         return False
@@ -159,10 +159,10 @@ LEGACY = {
     "ReadMcpResourceDir": "ReadMcpResourceDirTool",
     "Task": "Agent",
 }
-"""Names that tools had in older versions, which matchers may still use -> their names now."""
+"""Tool names of older versions, which matchers may still use -> the current names."""
 
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
-"""The events of a tool call: their matchers are tested on the tool's name, and only here is an `if` looked at."""
+"""Events of a tool call: matchers are compared with the tool's name, and `if` is evaluated."""
 
 VALUES = {
     "SessionStart": "source",
@@ -174,7 +174,7 @@ VALUES = {
     "SubagentStop": "agent_type",
     "StopFailure": "error",
 }
-"""An event -> the field, of what its hooks read, that its matcher is tested on."""
+"""Event -> the field of its payload that the matcher is compared with."""
 
 WITHOUT_MATCHER = frozenset(
     {
@@ -190,17 +190,17 @@ WITHOUT_MATCHER = frozenset(
         "WorktreeRemove",
     }
 )
-"""The events on which a matcher is ignored."""
+"""Events that ignore matchers."""
 
 WATCHED = "FileChanged"
-"""The event whose matcher also lists the files that are watched."""
+"""The event whose matcher lists the watched files as well."""
 
 NARROW = frozenset({WATCHED, "StopFailure"})
-"""The events whose matchers are lists only if they are of letters, digits, `_` and `|`."""
+"""Events whose matchers are lists only if they consist of letters, digits, `_` and `|`."""
 
 
 def matcher_subject(event: str, context: Mapping[str, object]) -> str:
-    """Return what the matcher of an event is tested on in a context; empty where there is no such thing."""
+    """Return the value that the matcher of an event is compared with; empty if there is none."""
     if event in TOOL_EVENTS:
         return tables.native_tool(context) or ""
     if event == WATCHED:

@@ -1,4 +1,4 @@
-"""What a hook in Claude's dialect reads: hookrun's context as the message that Claude Code would send at that event."""
+"""Build the input of a hook in Claude's dialect: the message that Claude Code would send for a context."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     Payload = dict[str, object]
 
 COMMON = {"session_id": "session_id", "transcript_path": "transcript_path", "cwd": "working_dir"}
-"""Claude's name of a field that is always there -> hookrun's; a text that is empty where nothing is known."""
+"""Claude's field that is always present -> hookrun's; an empty string if unknown."""
 
 ANYWHERE = {"prompt_id": "prompt_id", "agent_id": "agent_id", "agent_type": "agent_name", "effort": "effort"}
-"""Further fields of any event, where they are known."""
+"""Optional fields of any event."""
 
 TOOL = {"tool_use_id": "tool_use_id", "duration_ms": "duration_ms", "mcp_server": "mcp_server"}
 STOP = {
@@ -47,13 +47,13 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "final": "final",
     },
 }
-"""Claude's event -> its name of a field -> hookrun's. What is not known is left out."""
+"""Claude's event -> its field -> hookrun's. Unknown values are left out."""
 
 WITH_MODE = frozenset(
     {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
      "Stop", "SubagentStop"}
 )  # fmt: skip
-"""The events that tell the permission mode."""
+"""Events with the permission mode."""
 
 MODES = {
     **{mode: mode for mode in ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")},
@@ -61,7 +61,7 @@ MODES = {
     "auto-edit": "acceptEdits",
     "auto_edit": "acceptEdits",
 }
-"""A permission mode of any agent -> Claude's. Others are left out."""
+"""Permission mode of any agent -> Claude's. Others are left out."""
 
 WORDS: Mapping[str, tuple[str, str, frozenset[str]]] = {
     "SessionStart": ("source", "startup", frozenset({"startup", "resume", "clear", "compact", "fork"})),
@@ -69,16 +69,16 @@ WORDS: Mapping[str, tuple[str, str, frozenset[str]]] = {
     "PreCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
     "PostCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
 }
-"""Claude's event -> a field that is always there, the word that stands for what others say, and the words it knows."""
+"""Claude's event -> a field that is always present, its default for unknown values, and the known values."""
 
 RESUMES = frozenset({"TaskResume"})
-"""Events by which other agents say that a session goes on."""
+"""Events with which other agents resume a session."""
 
 
 def build_payload(event: str, context: Context) -> Payload:
-    """Return what a hook reads: Claude Code's own message where it fires, else one made of the context.
+    """Return the input of a hook: Claude Code's own message if it is the agent, else one built from the context.
 
-    `event` is hookrun's name. The arguments are those that hooks before this one have left.
+    `event` is hookrun's name. The arguments include the changes of earlier hooks.
     """
     native = tables.native_event(event)
     given = context.get("payload")
@@ -103,7 +103,7 @@ def build_payload(event: str, context: Context) -> Payload:
 
 
 def _fields(event: str) -> list[tuple[str, str]]:
-    """Return Claude's names and hookrun's of an event's fields; all there may be where Claude has no such event."""
+    """Return Claude's and hookrun's names of an event's fields; all possible ones if Claude has no such event."""
     native = tables.native_event(event)
     if event in tables.EVENTS:
         return list(FIELDS.get(native, {}).items())
@@ -186,7 +186,7 @@ MORE: Mapping[str, Callable[[Payload, Context], None]] = {
 
 
 def response(context: Context) -> object:
-    """Return what a tool gave in the shape that Claude's tool of that kind has; its text where that is not known."""
+    """Return a tool's output in the form of Claude's tool; as text if that is unknown."""
     output = _text(context.get("tool_result_output"))
     args = tables.native_arguments(context)
     path = args.get("file_path")

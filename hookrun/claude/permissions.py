@@ -1,4 +1,8 @@
-"""Patterns of files in `if` rules: those of gitignore, with the beginnings that Claude Code adds."""
+"""Evaluate permission rules under `if`: on commands, on files, and on tools as such.
+
+Behaves as measured with Claude Code 2.1.329 (tests/conformance/claude_chosen.json): a hook runs if a command is too
+complex to analyze, and never if its rule is malformed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 
 from hookrun.claude import matcher, tables
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
-from hookrun.conditions import format_value
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
 TYPE_CHECKING = False
@@ -17,10 +21,10 @@ ANY = "**"
 
 
 def path_matches(pattern: str, path: str, *, base: str, cwd: str, home: str) -> bool:
-    """Tell whether a pattern names the file at an absolute path, or a directory that it is in.
+    """Return whether a gitignore pattern matches an absolute path or one of its directories.
 
-    `//` begins an absolute pattern, `~/` one in the home directory, `/` one in `base`, where the settings are; any
-    other is one in the working directory. Upper and lower case are the same, but in these directories.
+    A pattern with `//` is absolute, with `~/` relative to the home directory, with `/` to `base`, the directory of the
+    settings, any other to the working directory. Case is ignored below these directories.
     """
     start, rest = _anchored(pattern, base, cwd, home)
     prefix = start.rstrip("/") + "/"
@@ -45,11 +49,11 @@ def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
 
 
 def _ends(parts: Sequence[str], steps: Sequence[str]) -> set[int]:
-    """Return how many of a path's first steps the parts of a pattern can describe; `**` is any number of them."""
+    """Return how many leading components of a path a pattern can match; `**` is any number of them."""
     reached = {0}
     for index, part in enumerate(parts):
         if part == ANY and reached:
-            least = 1 if index == len(parts) - 1 else 0  # at the end it is what is inside of a directory
+            least = 1 if index == len(parts) - 1 else 0  # at the end it matches only what is inside a directory
             reached = set(range(min(reached) + least, len(steps) + 1))
         else:
             reached = {step + 1 for step in reached if step < len(steps) and glob(part, steps[step])}
@@ -57,7 +61,7 @@ def _ends(parts: Sequence[str], steps: Sequence[str]) -> set[int]:
 
 
 def file_of(context_path: object, args: object, cwd: str) -> str | None:
-    """Return the absolute path that a tool call is about; None where it names none."""
+    """Return the absolute path of a tool call's file, or None."""
     if isinstance(context_path, str) and context_path:
         return os.path.normpath(os.path.join(cwd, context_path))
     given = args.get("file_path", args.get("path")) if isinstance(args, dict) else None
@@ -67,27 +71,27 @@ def file_of(context_path: object, args: object, cwd: str) -> str | None:
 COMMANDS = frozenset({"Bash"})
 FILES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Read", "Write"})
 WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
-"""The tools of a rule whose words in parentheses are looked at, and those where they fit nothing.
+"""Tools whose rules are evaluated with their parentheses, and those where parentheses never match.
 
-Of any other tool it is not known: the hook runs.
+For any other tool the effect is unknown: the hook runs.
 """
 
 EVERYTHING = ("", "*")
 
 
 def parse_rule(rule: str) -> tuple[str, str | None]:
-    """Return the tool of a rule, and the words in its parentheses, None for none of them.
+    """Return the tool of a rule and the text in its parentheses, or None without any.
 
-    What does not end with its parenthesis is the name of a tool as a whole, and there is no such tool.
+    A rule that does not end with its parenthesis is the name of a tool as a whole, which does not exist.
     """
     tool, bracket, rest = rule.partition("(")
     return (tool, rest[:-1]) if bracket and rest.endswith(")") else (rule, None)
 
 
 def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
-    """Return why a hook with this rule does not run, None when it does.
+    """Return why a hook with this rule does not run, or None if it does.
 
-    `claude` is as in `model.Hook`: its `base` is where paths from `/` begin, its `home` where those from `~/` do.
+    `claude` is as in `model.Hook`: `base` is the start of paths with `/`, `home` of those with `~/`.
     """
     if event not in matcher.TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
@@ -129,7 +133,7 @@ def _is_for(tool: str, actual: str) -> bool:
 
 
 def runs(pattern: str, command: str) -> bool:
-    """Tell whether a pattern is about one of the commands of a shell line, or that cannot be told."""
+    """Return whether a pattern matches a command of a shell line, or the line is too complex to know."""
     if pattern.endswith(":*"):
         pattern = f"{pattern[:-2]} *"
     try:
@@ -144,12 +148,12 @@ def runs(pattern: str, command: str) -> bool:
 
 
 def _is_name(pattern: str) -> bool:
-    """Tell whether a pattern is the beginning of a command's name, or the name and any arguments."""
+    """Return whether a pattern is a prefix of a command's name, or the name with any arguments."""
     name = pattern[:-1].removesuffix(" ")
     return pattern.endswith("*") and not any(char in name for char in " *?")
 
 
 def _globs(pattern: str) -> list[str]:
-    """Return a pattern as globs. A star after a space at its end also stands for nothing at all."""
+    """Return a pattern as globs. A final ` *` also matches no arguments."""
     literal = pattern.replace("[", "[[]").replace("?", "[?]").replace("\\*", "[*]")
     return [literal, literal[:-2]] if literal.endswith(" *") else [literal]

@@ -45,16 +45,16 @@ TOKEN = re.compile(
 )
 
 MAX_LENGTH, MAX_DEPTH = 10_000, 50
-"""Characters and nested groups of an expression that is read."""
+"""Limits on the characters and nested groups of an expression."""
 
 MAX_STEPS = 10_000_000
-"""Estimated steps of a search (some 0.2 s)."""
+"""Limit on the estimated steps of a search (about 0.2 s)."""
 
 MAX_COUNT, MAX_DEGREE, MAX_SETS = 1000, 64, 100
-"""Repetitions of a group, loops, and sets in brackets (up to 7 ms each) that are compiled."""
+"""Limits on repetitions of a group, loops, and sets in brackets (up to 7 ms each to compile)."""
 
 ENDLESS = 1 << 31
-"""More repetitions than any value has characters, and a count that `re` takes."""
+"""More repetitions than any value has characters, and still a valid count for `re`."""
 
 
 class RegexError(ValueError):

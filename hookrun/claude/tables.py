@@ -1,4 +1,4 @@
-"""What Claude Code calls the events, tools and arguments that hookrun knows by other names. No imports."""
+"""Tables of Claude Code: names of events, tools and arguments, and what counts at each event."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVENTS = {
     "post_compact": "PostCompact",
     "notification": "Notification",
 }
-"""hookrun's event -> Claude's. Events that are not here have no counterpart and keep their name."""
+"""hookrun's event -> Claude's. Other events keep their name."""
 
 TOOLS = {
     "bash": "Bash",
@@ -41,13 +41,13 @@ TOOLS = {
     "web_search": "WebSearch",
     "task": "Agent",
 }
-"""hookrun's tool -> Claude's. Tools that are not here keep their name: those of MCP servers, and `delete`."""
+"""hookrun's tool -> Claude's. Other tools keep their name: those of MCP servers, and `delete`."""
 
 ARGUMENTS = {"NotebookEdit": {"file_path": "notebook_path", "new_string": "new_source"}}
-"""Claude's tool -> hookrun's name of an argument -> Claude's, as far as they differ."""
+"""Claude's tool -> hookrun's argument -> Claude's, where they differ."""
 
 ABSOLUTE = frozenset({"read", "write", "edit", "delete"})
-"""The tools whose `file_path` is absolute in Claude's messages, whatever the agent has."""
+"""Tools whose `file_path` is always absolute in Claude's messages."""
 
 
 NATIVE_EVENTS = (
@@ -73,7 +73,7 @@ def native_event(name: str) -> str:
 
 
 def native_tool(context: Mapping[str, object]) -> str | None:
-    """Return Claude's name of the tool of a context, None where it has none."""
+    """Return Claude's name of the context's tool, or None."""
     name, own = context.get("tool_name"), context.get("agent_tool_name")
     if context.get("agent") == "claude" and isinstance(own, str):
         return own
@@ -81,7 +81,7 @@ def native_tool(context: Mapping[str, object]) -> str | None:
 
 
 def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
-    """Return the arguments of a context's tool as Claude has them: its names, a file's path absolute."""
+    """Return the arguments of the context's tool by Claude's names, with an absolute path."""
     args = context.get("tool_args")
     if not isinstance(args, dict):
         return {}
@@ -92,7 +92,7 @@ def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
 
 
 def canonical_arguments(context: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
-    """Return arguments as Claude has them by hookrun's names: the way back from `arguments`."""
+    """Return arguments by hookrun's names: the inverse of `native_arguments`."""
     table = {theirs: ours for ours, theirs in ARGUMENTS.get(native_tool(context) or "", {}).items()}
     args = {table.get(key, key): value for key, value in given.items()}
     before = context.get("tool_args")
@@ -108,7 +108,7 @@ def _path_is_absolute(context: Mapping[str, object]) -> bool:
 
 
 TEXT, FLAG, OBJECT, TEXTS, ANYTHING = "a string", "true or false", "an object", "a list of strings", "anything"
-"""What a field may hold. A tuple stands for one of its texts."""
+"""Types of fields. A tuple means one of its strings."""
 
 TOP: FieldTypes = {
     "continue": FLAG,
@@ -120,19 +120,19 @@ TOP: FieldTypes = {
     "reason": TEXT,
     "hookSpecificOutput": OBJECT,
 }
-"""The fields of an answer at any event, and what each holds."""
+"""Fields of an answer at any event -> their types."""
 
 CONTEXT: FieldTypes = {"additionalContext": TEXT}
 BLOCK, PERSON, NOTHING = "block", "person", "nothing"
-"""What exit status 2 comes to: a refusal, a text for the person, or nothing at all."""
+"""Effects of exit status 2: a block, a message to the user, or nothing."""
 
 
 class Rules:
-    """What counts at an event.
+    """What has an effect at an event.
 
-    `exit_2` is what that exit status comes to. `obeys` are the fields out of TOP that have an effect, `fields` those of
-    `hookSpecificOutput` and what each holds: None where there is no such object. `lost` are those that have an effect
-    in Claude Code and none here. `plain` tells that plain text on stdout is text for the model.
+    `exit_2` is the effect of exit status 2. `obeys` are the effective fields of TOP, `fields` those of
+    `hookSpecificOutput` with their types, None if there is no such object. `lost` are fields that only Claude Code
+    supports. With `plain`, plain text on stdout goes to the model.
     """
 
     __slots__ = ("exit_2", "fields", "lost", "obeys", "plain")
@@ -155,7 +155,7 @@ class Rules:
 
 EVERYTHING = "decision continue systemMessage"
 OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
-"""What counts at an event that Claude Code has not."""
+"""The rules of events that Claude Code does not have."""
 
 RULES = {
     "PreToolUse": Rules(
@@ -202,17 +202,17 @@ RULES = {
     "FileChanged": Rules(NOTHING, "systemMessage", {"watchPaths": TEXTS}, lost="watchPaths"),
     "MessageDisplay": Rules(NOTHING, "", {"displayContent": TEXT}, lost="displayContent"),
 }
-"""Claude's event -> what counts there."""
+"""Claude's event -> its rules."""
 
 GOES_ON = frozenset({"Stop", "SubagentStop"})
-"""The events at which a block means to go on: text for the model does so too, and `onFailure` has no effect."""
+"""Events at which a block (or text for the model) continues the turn, and `onFailure` has no effect."""
 
 
 def rules(event: str) -> Rules:
-    """Return what counts at an event by Claude's name."""
+    """Return the rules of one of Claude's events."""
     return RULES.get(event, OTHER)
 
 
 def failure_blocks(event: str) -> bool:
-    """Tell whether `onFailure: block` has an effect at an event: it counts as exit status 2 does."""
+    """Return whether `onFailure: block` has an effect at an event: it acts like exit status 2."""
     return rules(event).exit_2 == BLOCK and event not in GOES_ON

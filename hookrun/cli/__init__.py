@@ -62,7 +62,7 @@ Examples:
 USER_ERRORS = frozenset(
     {
         "hookrun.agents.base.UnreadableMessageError",
-        "hookrun.config.discovery.NoHomeError",
+        "hookrun.state.NoHomeError",
         "hookrun.context.ContextError",
         "hookrun.edit.file_change.FileError",
         "hookrun.events.UnknownEventError",
@@ -174,8 +174,8 @@ def _error_message(error: Exception) -> str:
         return f"{error.filename or 'the output'}: {error.strerror or error}"
     if any(f"{kind.__module__}.{kind.__name__}" in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
-    from hookrun.config.discovery import NoHomeError, home_directory  # only for an internal error
     from hookrun.crash import report
+    from hookrun.state import NoHomeError, home_directory  # only for an internal error
 
     home = None
     with suppress(NoHomeError):

@@ -134,6 +134,7 @@ FIRE_OPTIONS: dict[str, click.ParamType[Any] | None] = {
     "--help": None,
     "--home": DIRECTORY,
     "--probe": DIRECTORY,
+    "--repeat": None,
     "--scope": None,
     "--trust": None,
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from math import ceil
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun import audit, audit_reader
 from hookrun.cli.common import aligned, home_option, print_json, print_rich_table, resolve_home
+from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
 from hookrun.observe.database import Store, default_path
 from hookrun.observe.export import FORMATS
@@ -18,7 +18,7 @@ from hookrun.observe.metrics_report import collect
 from hookrun.observe.timestamps import iso, start_of_last_days
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from hookrun.audit_reader import Record
     from hookrun.observe.costs import Cost
@@ -124,11 +124,6 @@ class HookStats:
             "p95_ms": percentile(self.times, 0.95),
             "max_ms": max(self.times, default=None),
         }
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile; None for no values."""
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)] if values else None
 
 
 def _hook_stats(home: str, session_id: str | None, earliest: str) -> tuple[list[HookStats], HookStats]:

@@ -68,9 +68,9 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     root = examined.declarations.root or working_directory()
     found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
-        from hookrun.probe import probe as probed  # rarely asked for
+        from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
-        found += probed(
+        found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
         )
     return found

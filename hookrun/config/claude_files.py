@@ -23,7 +23,7 @@ PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
 def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's settings that are there; every path that matters is noted in `looked_for`."""
+    """Return the administrator's settings; every path that affects the result is added to `looked_for`."""
     base = found.claude_managed
     more = f"{base}/{MORE_MANAGED}"
     looked_for.append(more)
@@ -35,7 +35,7 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
 
 
 def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the person's own settings and the hooks of the plugins that these enable."""
+    """Return the user's settings and the hooks of the plugins that they enable."""
     base = found.claude[0]
     files = _there([f"{base}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
     enabled = {name for file in files for name in _enabled(file)}
@@ -48,7 +48,7 @@ def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
 
 
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the settings of the project at `root`: its own, and the person's in it."""
+    """Return the settings of the project at `root`: the shared ones and the user's."""
     base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"
     return [
         file
@@ -58,7 +58,7 @@ def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
 
 
 def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
-    """Note that Claude Code reads the person's and the administrator's settings everywhere, also where one is named."""
+    """Mark the user's and administrator's settings, under any path, as read by Claude Code everywhere."""
     everywhere = {os.path.realpath(path) for path in (f"{found.claude[0]}/{CLAUDE_FILES[0]}", found.claude_managed)}
     for file in files:
         real = os.path.realpath(file.path)
@@ -84,7 +84,7 @@ def _enabled(file: ConfigFile) -> list[str]:
 
 
 def _installed(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the installed plugins and where they are: each is an object, or in newer files a list of them."""
+    """Yield name and root of each installed plugin; an entry is an object or, in newer files, a list of them."""
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
@@ -99,10 +99,10 @@ def _installed(path: str) -> Iterator[tuple[str, str]]:
 
 
 def switch_off(files: list[ConfigFile]) -> None:
-    """Let `disableAllHooks` and `allowManagedHooksOnly` of Claude Code's settings hold for the hooks in them.
+    """Apply `disableAllHooks` and `allowManagedHooksOnly` of Claude Code's settings to the hooks in them.
 
-    The nearest file that says something counts, but managed hooks only obey managed files, and a person's hooks no
-    project that switches them off.
+    The nearest file that sets one takes precedence, but only managed files affect managed hooks, and a project cannot
+    switch off the user's hooks.
     """
     theirs = [file for file in files if file.claudes]
     managed = [file for file in theirs if file.layer == "managed"]
@@ -121,7 +121,7 @@ def _said(files: list[ConfigFile], layer: str) -> bool | None:
 
 
 def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:
-    """Give a hook what its file makes of it: who runs it besides, whether it is off, where paths in its `if` begin."""
+    """Add to a hook what depends on its file: who else runs it, whether it is off, the base of paths in its `if`."""
     claude = dict(hook.claude or {})
     rule = str(claude.get("if", ""))
     if file.own:

@@ -1,4 +1,4 @@
-"""What Claude Code takes without a word and what is hardly meant: matchers and `if` rules that never fit."""
+"""Warn about hooks that Claude Code accepts but that cannot work: matchers, `if` rules and exit statuses."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ BUILT_IN = frozenset(
         "Write",
     ]
 )
-"""The tools that Claude Code is known to have. The list is not complete: a name without a near one is left alone."""
+"""Known tools of Claude Code. The list is incomplete: only near misses are reported."""
 
 GONE = {"MultiEdit": "Edit", "LS": "Glob"}
-"""Tools that Claude Code had once, and what does their work now."""
+"""Removed tools -> their replacements."""
 
 WORDS = {
     "SessionStart": ("startup", "resume", "clear", "compact", "fork"),
@@ -87,19 +87,19 @@ WORDS = {
     "PreCompact": ("manual", "auto"),
     "PostCompact": ("manual", "auto"),
 }
-"""An event -> everything that its matcher can be tested on."""
+"""Event -> all values that its matcher can be compared with."""
 
 MCP = "mcp__"
 
 VOID = "(Claude Code takes nothing from the whole file; here its other hooks run)"
-"""What is said of what Claude Code cannot read (measured with 2.1.329)."""
+"""What Claude Code does with a file that it cannot read (measured with 2.1.329)."""
 
 RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
-"""How permission rules stand in a matcher, where they do not belong: `Bash(git *)`."""
+"""A permission rule in a matcher, where it has no meaning: `Bash(git *)`."""
 
 
 def lint_matcher(matcher: str, event: str, at: Location) -> None:
-    """Warn of a matcher that does nothing, or that never fits."""
+    """Warn about a matcher that has no effect or never matches."""
     if matcher in EVERYTHING:
         return
     if event in WITHOUT_MATCHER:
@@ -155,7 +155,7 @@ def _doubt_expression(matcher: str, event: str, at: Location) -> None:
 
 
 def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
-    """Say where permission rules belong that stand in a matcher."""
+    """Warn about permission rules in a matcher and show where they belong."""
     tools = "|".join(dict.fromkeys(rule.partition("(")[0] for rule in rules))
     advice = f'write "matcher": {quote(tools)}, and "if": {quote(rules[0])} in the hook'
     if len(rules) > 1:
@@ -169,7 +169,7 @@ def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
 
 
 def lint_rule(rule: str, at: Location) -> None:
-    """Warn of an `if` that is no rule, that never fits, or that is not read here."""
+    """Warn about an `if` that is no rule, never matches, or is not supported."""
     tool, words = permissions.parse_rule(rule)
     if not tool or "(" in tool:
         what = "the hook runs on every call" if not rule else "this never fits"
@@ -188,30 +188,30 @@ def lint_rule(rule: str, at: Location) -> None:
 
 
 LARGEST = 65_536
-"""Bytes of a script that is looked at."""
+"""Limit on the bytes of a script that is read."""
 
 ENDS = re.compile(
     r"\b(?:exit|sys\.exit|process\.exit|raise SystemExit)[ (]+([0-9]+)\b|\b(?:exit|process\.exit)\((1|2)\)"
 )
-"""How scripts end themselves, and with what."""
+"""Calls that end a script, with their exit status."""
 
 ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']")
-"""How a script in Python ends with 1 and a text on stderr."""
+"""Calls that end a Python script with status 1 and a message on stderr."""
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
 
 NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
-"""Variables that people expect, and that Claude Code does not set: what they would hold is on stdin."""
+"""Variables that Claude Code does not set, although scripts use them; the data is on stdin."""
 
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
-"""What a script has in it that refuses by its output."""
+"""Text in scripts that block with their output."""
 
 REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
-"""The events at which people mean to refuse when they end with something else than 0."""
+"""Events at which a nonzero exit status is meant to block."""
 
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
-    """Yield what is doubtful about what a hook runs, in the project at `root`."""
+    """Yield warnings about what a hook of the project at `root` runs, without running it."""
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return

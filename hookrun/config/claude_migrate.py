@@ -1,4 +1,4 @@
-"""Hooks in Claude Code's form as hookrun's own: what can be said so, what stays in that form, and what changes."""
+"""Convert hooks from Claude Code's form to hookrun's, as far as it can express them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     Json = dict[str, object]
 
 SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
-"""An expression, or one side of a `|`, that a glob can say."""
+"""A side of a `|` that a glob can express."""
 
 AT_MOST = 900.0
-"""Seconds for an `async` hook, which Claude Code holds to no time."""
+"""Timeout in seconds of an `async` hook, which has none in Claude Code."""
 
 CANONICAL = {theirs: ours for ours, theirs in tables.TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
@@ -34,17 +34,16 @@ DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "all
 
 
 class Migrated:
-    """What comes of a file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` of what changes."""
+    """A converted file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` on differences."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.hooks: list[Json] = []
         self.rest: dict[str, list[Json]] = {}
         self.notes: list[str] = []
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return what the hooks of a file in Claude Code's form come to, beside the entries that are `there` already."""
+    """Return the converted hooks of a file in Claude Code's form, without entries that are `there` already."""
     there = list(there)
     migrated = Migrated()
     if file.document is None or file.handlers is None:
@@ -86,7 +85,7 @@ def _nameless(entry: object) -> object:
 
 
 def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
-    """Return why a hook cannot be said in hookrun's form."""
+    """Return why a hook cannot be converted, or None."""
     matcher = entry.matcher or ""
     if hook.claude is not None and "if" in hook.claude:
         return f"hookrun has no rule such as {quote(hook.claude['if'])}"
@@ -98,9 +97,9 @@ def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
 
 
 def globs(matcher: str, event: str) -> list[str]:
-    """Return the globs that say what a matcher on tools does; none where no glob can.
+    """Return globs equivalent to a matcher on tools, or an empty list if there are none.
 
-    None can for a name that is hookrun's and not Claude Code's: `bash` is no tool there, and the hook never runs.
+    There are none for names that only hookrun has: `bash` is no tool of Claude Code, so the hook never runs there.
     """
     found = _globs(matcher, event)
     for ours, theirs in tables.TOOLS.items():
@@ -125,7 +124,7 @@ def _globs(matcher: str, event: str) -> list[str]:
 
 
 def _glob(side: str) -> str:
-    """Return one side of a `|` as a glob. A name that begins with `mcp__` is that of a tool from its first letter."""
+    """Return one side of a `|` as a glob. `mcp__` is always the beginning of a name."""
     text = side.removeprefix("^").removesuffix("$").replace(".*", "*")
     start = "" if side.startswith(("^", "mcp__")) else "*"
     end = "" if side.endswith("$") else "*"
@@ -157,7 +156,7 @@ def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
 
 
 def _changes(hooks: list[Json]) -> list[str]:
-    """Return what is different for the hooks that are in hookrun's form now."""
+    """Return notes on what is different for the converted hooks."""
     notes = []
     if any("matcher" in hook for hook in hooks):
         notes.append(

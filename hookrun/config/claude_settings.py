@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hookrun.config.validate import Scope
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
-"""Keys that people write beside `matcher` and `hooks`, where Claude Code does not look at them."""
+"""Keys of a handler that Claude Code ignores in a group."""
 
 OF_A_GROUP = ("matcher", "hooks")
 
@@ -57,28 +57,28 @@ FIELDS = names(
         Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
     )
 )
-"""Claude Code's fields of a handler that mean something here."""
+"""Claude Code's fields of a handler that have an effect in hookrun."""
 
 CANONICAL_EVENTS = {theirs: ours for ours, theirs in tables.EVENTS.items()}
-"""Claude Code's name of an event -> hookrun's, as far as others have it, too."""
+"""Claude Code's event -> hookrun's, for events that other agents have as well."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
 ORDINARY, SESSION_END, LONGEST_END, A_DAY = 600.0, 1.5, 60.0, 86_400.0
 TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch": 30.0, "MessageDisplay": 10.0}
-"""Seconds of a handler without a timeout, where they are not ORDINARY."""
+"""Default timeouts in seconds that differ from ORDINARY."""
 
 NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 """Events on which `onFailure` is ignored."""
 
 FILLED = ("${CLAUDE_PROJECT_DIR}/",)
-"""What may begin a word of `args` and is filled in when the hook is run."""
+"""Prefixes of words in `args` that are expanded when the hook runs."""
 
 FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
-"""The `defaults` of a file that also hold for hooks in Claude Code's form: what that form says nothing of."""
+"""The `defaults` that apply to Claude Code's form as well, because it has no such fields."""
 
 
 class HandlerEntry(NamedTuple):
-    """One handler as it stands: where, for which event by Claude Code's name, under which matcher."""
+    """A handler as written: its path, Claude Code's event, its matcher."""
 
     path: KeyPath
     event: str
@@ -87,11 +87,11 @@ class HandlerEntry(NamedTuple):
 
 
 class FileDroppedError(Exception):
-    """Claude Code would not take anything from the file; why has been reported."""
+    """Claude Code would reject the whole file; the error has been reported."""
 
 
 def is_map(hooks: object) -> bool:
-    """Tell whether `hooks` are in Claude Code's form: a map of events, or of what are groups with hooks."""
+    """Return whether `hooks` are in Claude Code's form: a map of events to groups of handlers."""
     if not isinstance(hooks, dict):
         return False
     return any(key in NATIVE_EVENTS for key in hooks) or any(
@@ -102,27 +102,27 @@ def is_map(hooks: object) -> bool:
 
 
 def is_settings(path: str) -> bool:
-    """Tell by its name whether a file is Claude Code's settings of a project or a person."""
+    """Return whether a path is that of Claude Code's settings of a project or user."""
     directory, _, name = path.rpartition("/")
     return name in CLAUDE_FILES and directory.rpartition("/")[2] == CLAUDE_DIRECTORY
 
 
 def project_of(path: str) -> str:
-    """Return the directory of the project whose settings the file is."""
+    """Return the directory of the project that the settings file belongs to."""
     return os.path.dirname(os.path.dirname(path)) or "."
 
 
 def plugin_root(path: str) -> str | None:
-    """Return the root of the plugin whose hooks the file declares, None where it is no plugin's."""
+    """Return the root of the plugin that the file belongs to, or None."""
     root = path.removesuffix(PLUGIN_FILE)
     return root if root != path and os.path.isfile(f"{root}/{PLUGIN_MARK}") else None
 
 
 def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[HandlerEntry]:
-    """Return the handlers of a map of events, in order; what is no group or handler is reported and left out.
+    """Return the handlers of a map of events, in order; report what is no group or handler.
 
-    An unknown event is a warning, if `strict` an error: in a file that Claude Code does not read there is nothing to be
-    lenient for. Where Claude Code would reject the file as a whole, nothing is returned.
+    An unknown event is a warning, or with `strict` (for files that Claude Code does not read) an error. If Claude Code
+    would reject the whole file, nothing is returned.
     """
     try:
         return list(_entries(hooks, at, strict=strict))
@@ -172,7 +172,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
 
 def _matcher(group: dict[str, object], at: Location) -> str | None:
-    """Return the matcher of a group. Raises VoidError for what is no text: the whole file is void then."""
+    """Return the matcher of a group. Raises FileDroppedError if it is no string."""
     matcher = group.get("matcher")
     here = at.at("matcher")
     if matcher is None:
@@ -190,7 +190,7 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
 
 
 def session_end(entries: list[HandlerEntry]) -> float:
-    """Return the seconds that the hooks of the end of a session share: as the longest of their timeouts says."""
+    """Return the seconds that all SessionEnd hooks share: the longest of their timeouts, at most LONGEST_END."""
     given = [
         entry.handler.get("timeout")
         for entry in entries
@@ -202,7 +202,7 @@ def session_end(entries: list[HandlerEntry]) -> float:
 def validate_handler(
     document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
 ) -> ValidatedHook:
-    """Check a handler and make its hook. `ends_in` is the time at the end of a session, `plugin` the plugin's root."""
+    """Validate a handler and make its hook. `ends_in` is the time of SessionEnd hooks, `plugin` the plugin's root."""
     checked = ValidatedHook()
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
@@ -217,7 +217,7 @@ def validate_handler(
         checked.for_file = [*checked.problems]
         return checked
     if command_words.FIRES.search(str(entry.handler.get("command"))):
-        return checked  # hookrun's own wiring: what it would run is all that is declared here
+        return checked  # our own installation: it runs what is configured here anyway
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
     error = _unsupported(type_, given, entry, at)
@@ -255,7 +255,7 @@ def validate_handler(
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
-    """Return the fields that fit; report the others, and warn of keys that look like a mistake."""
+    """Return the valid fields; report the others, and warn about keys that look misspelled."""
     given: dict[str, object] = {}
     for key, value in handler.items():
         if key in FIELDS:
@@ -272,7 +272,7 @@ def _near(key: str) -> str | None:
 
 
 def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, at: Location) -> str | None:
-    """Return why a handler that Claude Code takes is not run here; report one that it does not take."""
+    """Return why hookrun cannot run a valid handler, or None; report one that Claude Code would reject."""
     if type_ in UNSUPPORTED_HANDLERS:
         found = f"a handler of type {quote(type_)}"
         at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
@@ -295,7 +295,7 @@ def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, a
 
 
 def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[str, str | list[str]]:
-    """Return the kind of hook and what it runs."""
+    """Return the hook's kind and target."""
     if type_ == "http":
         return "url", str(given.get("url", ""))
     command = _in_plugin(str(given.get("command", "")), plugin)
@@ -306,18 +306,18 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
 
 
 def _name(kind: str, target: str | list[str]) -> str:
-    if isinstance(target, list):  # a script is one wherever the project is
+    if isinstance(target, list):  # the name of a script does not depend on where the project is
         target = [word.removeprefix(FILLED[0]) for word in target]
     return default_name(kind, target)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:
-    """Put the plugin's root in the place of its variable: it is known here, and no shell has to be asked."""
+    """Expand the plugin's root, which no shell would know."""
     return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
 
 
 def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
-    """Return what the handler's fields come to as fields of a hook."""
+    """Translate the handler's fields to those of a hook."""
     handler = entry.handler if isinstance(entry.handler, dict) else {}
     background = given.get("async") is True or given.get("asyncRewake") is True
     wanted = handler.get("onFailure", default or "continue")
@@ -327,7 +327,7 @@ def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, defa
     if entry.event == "SessionEnd":
         seconds = min(seconds, ends_in)
     if given.get("async") is True and given.get("asyncRewake") is not True:
-        seconds = A_DAY  # Claude Code does not hold such a hook to its timeout
+        seconds = A_DAY  # Claude Code applies no timeout to such a hook
     meaning: dict[str, object] = {
         "background": background,
         "on_failure": "block" if blocks else "continue",
@@ -349,12 +349,12 @@ def _list(value: object) -> list[object]:
 
 
 def _only(allowed: list[str], text: str) -> str:
-    """Return a header's value without the variables that it may not use: they are empty."""
+    """Remove the variables that a header is not allowed to use."""
     return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 
 def _doubtful(entry: HandlerEntry, given: dict[str, object], at: Location) -> None:
-    """Warn about what Claude Code takes and what is seldom meant."""
+    """Warn about values that Claude Code accepts but that are rarely intended."""
     timeout = given.get("timeout")
     if isinstance(timeout, float) and timeout >= MILLISECONDS:
         found = f"{timeout:g} seconds"

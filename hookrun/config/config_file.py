@@ -1,4 +1,4 @@
-"""One declaration file: read, its form recognised, its settings checked; its entries are taken as they stand."""
+"""Read one configuration file: recognize its form and validate its settings; its hooks are validated later."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-"""Files that no other program reads: a key at the top that is not ours is a mistake."""
+"""Files that only hookrun reads: an unknown top-level key is an error."""
 
 SHARED = frozenset({"coder.json", "coder.local.json"})
-"""Files that other programs keep their own things in: without hooks they are none of our business."""
+"""Files shared with other programs, whose keys are left alone."""
 
 TOP = ("hooks", "hookrun")
 SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
-"""Keys at the top of Claude Code's settings that say whether hooks run at all."""
+"""Top-level keys of Claude Code's settings that switch hooks off."""
 
 
 class ConfigFile:
-    """One file of a layer as far as it could be read: its entries, its settings, and what is wrong with it as such.
+    """A file of a layer as far as it could be read: its entries, its settings and the problems of the whole file.
 
-    `handlers` are the entries of one in Claude Code's form, None of any other; `claudes` tells that it is Claude Code's
-    settings or a plugin's. `own` is whether Claude Code reads it itself: True, or in the project at that directory.
-    `plugin` is the root of its plugin. `off` tells that Claude Code's settings switch its hooks off.
+    `handlers` are the entries in Claude Code's form, None in any other. `claudes` is true for settings of Claude Code
+    or a plugin. `own` is True if Claude Code reads the file everywhere, or the project's directory if it reads it only
+    there. `plugin` is the root of the plugin. With `off`, Claude Code's settings switch the hooks off.
     """
 
     __slots__ = (
@@ -51,7 +51,6 @@ class ConfigFile:
     )
 
     def __init__(self, path: str, layer: str) -> None:
-        """Begin with a file of which nothing is known."""
         self.path = path
         self.layer = layer
         self.document: Document | None = None
@@ -68,7 +67,7 @@ class ConfigFile:
 
     @property
     def is_effective(self) -> bool:
-        """Whether the file declares something, or cannot be read so that nobody knows."""
+        """Whether the file affects the configuration; unreadable files count, because their hooks are unknown."""
         if self.document is None or not isinstance(self.document.data, dict):
             return True
         told = (*TOP, *SWITCHES) if self.claudes else TOP
@@ -76,29 +75,29 @@ class ConfigFile:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether the file has a key `hooks`."""
+        """Whether the file has the key `hooks`."""
         return self.document is not None and isinstance(self.document.data, dict) and "hooks" in self.document.data
 
     @property
     def count(self) -> int:
-        """How many hooks it declares, right or wrong."""
+        """The number of hooks, valid or not."""
         return len(self.entries) if self.handlers is None else len(self.handlers)
 
     def says(self, key: str) -> object:
-        """Return what stands under a key at the top, None where nothing does."""
+        """Return the value of a top-level key, or None."""
         data = self.document.data if self.document is not None else None
         return data.get(key) if isinstance(data, dict) else None
 
     def report(self, path: KeyPath, found: str, expected: str, advice: str) -> None:
-        """Add an error about what stands at `path` in the file."""
+        """Report an error about the value at `path`."""
         if self.document is not None:
             self.problems.append(self.document.problem(path, found, expected, advice))
 
 
 def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
-    """Return the file as far as it can be read, with what is wrong with it; files it includes are not read.
+    """Return the file as far as it can be read, with its problems. Included files are not read.
 
-    `claudes` tells that it is Claude Code's, whatever it is called.
+    `claudes` marks a file of Claude Code, whatever its name.
     """
     file = ConfigFile(path, layer)
     file.plugin = claude_settings.plugin_root(path)
@@ -109,13 +108,13 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
         _load(file)
     except SourceError as error:
         file.problems.append(error.problem)
-    except Exception as error:  # nothing in one file may keep the hooks of the others from running
+    except Exception as error:  # one broken file must not stop the hooks of the others
         file.problems.append(internal_problem(path, error))
     return file
 
 
 def internal_problem(path: str, error: Exception) -> Diagnostic:
-    """Return what to say of a mistake of ours over a file: nothing in one may keep the others' hooks from running."""
+    """Return the diagnostic for an internal error while reading a file."""
     found = f"something that cannot be read ({type(error).__name__})"
     return Diagnostic(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
 
@@ -142,7 +141,7 @@ def _load(file: ConfigFile) -> None:
 
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
-    """Report keys at the top that are not ours, in a file that is; warn of a near miss in one that is not."""
+    """Report unknown top-level keys in files of hookrun; warn about near misses in shared ones."""
     if file.document is None or file.claudes:
         return
     at = Location(file.document, (), file.problems)
@@ -161,7 +160,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
 
 
 def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
-    """Take the entries of the file: a list, `{"hooks": [...]}`, or Claude Code's map; any other form is reported."""
+    """Take the entries from a list, `{"hooks": [...]}` or Claude Code's map; report any other form."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
         file.handlers = claude_settings.entries(hooks, Location(document, path, file.problems), strict=not file.claudes)

@@ -1,4 +1,4 @@
-"""One thing that is wrong with a declaration, said in full: where, what was found, what was expected, what to do."""
+"""Describe an error or warning in a configuration file: where, what was found and expected, what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """Something wrong (`severity` error) or doubtful (warning) at one place of a file; lines and columns are from 1."""
+    """An error or warning (`severity`) at a place in a file; `line` and `column` are 1-based."""
 
     path: str
     line: int
@@ -31,7 +31,7 @@ class Diagnostic:
     severity: str = "error"
 
     def __str__(self) -> str:
-        """Return the problem as one line that is safe to print."""
+        """Return the diagnostic as one line that is safe to print."""
         return f"{self.where}: {self.what}"
 
     @property
@@ -41,13 +41,13 @@ class Diagnostic:
 
     @property
     def what(self) -> str:
-        """All but where it is, on one line that is safe to print."""
+        """The message without its place, on one line that is safe to print."""
         key = f"{self.key}: " if self.key else ""
         meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
         return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
 
     def to_dict(self) -> dict[str, object]:
-        """Return every part by its name, and the whole as `text`."""
+        """Return all parts by name, and the whole as `text`."""
         return {
             "severity": self.severity,
             "path": self.path,
@@ -70,7 +70,7 @@ def printable(text: str) -> str:
 
 
 def type_name(value: object) -> str:
-    """Return what sort of JSON value this is, with its article."""
+    """Return the name of the value's JSON type, with its article."""
     names: dict[type, str] = {
         bool: "a boolean",
         int: "an integer",
@@ -83,7 +83,7 @@ def type_name(value: object) -> str:
 
 
 def key_text(path: KeyPath) -> str:
-    """Return a key path as people write it: `hooks[2].when["tool_args.command"]`."""
+    """Return a key path as text: `hooks[2].when["tool_args.command"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):

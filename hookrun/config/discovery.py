@@ -1,4 +1,4 @@
-"""Which declaration files are in force here: managed, user, and the project's, by looking only at names."""
+"""Find the configuration files of the managed, user, project and local layers, by name only."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LOCAL_FILE = "coder.local.json"
 CLAUDE_DIRECTORY = ".claude"
 CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 CLAUDE_FILES = ("settings.json", "settings.local.json")
-"""Claude Code's settings in a project: those of the project, and those of a person in it."""
+"""Claude Code's settings in a project: shared, and the user's own."""
 
 
 class ConfigFiles:
-    """What is there: `files` are (layer, path, identity), in the order of the layers, the project's nearest first.
+    """The files that exist: `files` are (layer, path, identity) in the order of layers, the nearest of a project first.
 
-    `repository` is the root of the git repository around `cwd`, None when there is none. `claude` are Claude Code's
-    files that declarations may take in: the directory of the person's own settings, then those of the project that are
-    there, the nearest first. `claude_managed` is the directory of those of the machine's administrator.
+    `repository` is the root of the git repository around `cwd`, or None. `claude` starts with the directory of the
+    user's Claude Code settings, followed by existing settings files of the project, the nearest first.
+    `claude_managed` is the directory of the administrator's settings.
     """
 
     __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository")
@@ -43,12 +43,14 @@ class ConfigFiles:
         self.files: list[tuple[str, str, Identity]] = []
 
     def add(self, layer: str, path: str) -> None:
-        """Take the file in if it exists, also if it is there but cannot be looked at: that is no silence."""
+        """Add the file if it exists, even if it cannot be examined: its hooks would be unknown, not absent."""
         try:
             self.files.append((layer, path, identity(path)))
         except (FileNotFoundError, NotADirectoryError):
             if os.path.islink(path):
-                self.files.append((layer, path, (0, 0, 0, 0, 0)))  # a link that leads nowhere is no silence either
+                self.files.append(
+                    (layer, path, (0, 0, 0, 0, 0))
+                )  # a broken link is a mistake, not the absence of a file
         except OSError:
             self.files.append((layer, path, (0, 0, 0, 0, 0)))
 
@@ -66,12 +68,11 @@ def identity_of(status: os.stat_result) -> Identity:
 def find(
     cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, claude: str | None = None
 ) -> ConfigFiles:
-    """Find the declaration files in force for a process that works in `cwd`.
+    """Return the configuration files for a process in `cwd`, None if its working directory is gone.
 
-    `config` is one named file that stands in for the project's own; it is taken in whether it exists or not.
-    `cwd` None means that the working directory is gone: then there is no project to look for. `claude` is where the
-    person's Claude Code settings lie, if not in the home directory. `managed` stands in for /etc/hookrun, and with
-    `claude-code` in it for where Claude Code has the administrator's.
+    `config` replaces the project's files and is included whether it exists or not. `claude` is the directory of the
+    user's Claude Code settings, by default in the home directory. `managed` replaces /etc/hookrun, and its
+    subdirectory `claude-code` that of the administrator's settings of Claude Code.
     """
     found = ConfigFiles(cwd, home, claude=claude)
     if managed is not None:
@@ -87,7 +88,7 @@ def find(
                 for name in PROJECT_FILES:
                     found.add("project", f"{base}/{name}")
                 found.add("local", f"{base}/{LOCAL_FILE}")
-            if found.files:  # without a declaration nothing takes them in
+            if found.files:  # only our own files can include them
                 found.claude += _claude_files(directories)
     if config is not None:
         try:
@@ -98,7 +99,7 @@ def find(
 
 
 def claude_directory(home: str) -> str | None:
-    """Return where the environment says that the Claude Code settings of its HOME lie; None where it does not."""
+    """Return CLAUDE_CONFIG_DIR if the environment is that of this home, else None."""
     same = os.environ.get("HOME", "").rstrip("/") == home.rstrip("/")
     return os.environ.get("CLAUDE_CONFIG_DIR") or None if same else None
 
@@ -110,7 +111,7 @@ def _claude_files(directories: list[str]) -> list[str]:
 
 
 def find_user_layer(home: str) -> ConfigFiles:
-    """Find what a home declares and nothing else: neither managed declarations nor a project's are in force."""
+    """Return the files of the user layer of a home only."""
     found = ConfigFiles(None, home)
     _add_user_layer(found)
     return found
@@ -123,7 +124,7 @@ def _add_user_layer(found: ConfigFiles) -> None:
 
 
 def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
-    """Return `cwd` and its parents up to the repository's root, which is noted; only `cwd` outside a repository."""
+    """Return `cwd` and its parents up to the repository's root, which is recorded; only `cwd` outside one."""
     directories = []
     directory = cwd
     while True:

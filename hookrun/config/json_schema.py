@@ -1,4 +1,4 @@
-"""The JSON Schema (draft 2020-12) of a declaration file, made from the table of fields."""
+"""Generate the JSON Schema (draft 2020-12) of a configuration file from the table of fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Schema = dict[str, object]
 
 
 def schema() -> Schema:
-    """Return the schema of coder.json and hookrun.yaml. Keys at the top that are not ours are left open."""
+    """Return the schema of coder.json and hookrun.yaml. Other top-level keys are allowed."""
     return {
         "$schema": DIALECT,
         "title": "hookrun declarations",
@@ -60,7 +60,6 @@ def _nested() -> Schema:
 
 
 def _claude() -> Schema:
-    """Claude Code's form: a map of its events."""
     return {
         "type": "object",
         "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE_EVENTS},
@@ -111,7 +110,7 @@ def _field(field: Field) -> Schema:
 
 
 def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
-    """Return the schema of the values that have this shape."""
+    """Return the schema of a shape."""
     match shape:
         case Bool():
             return {"type": "boolean"}
@@ -148,7 +147,7 @@ def _text(shape: Str) -> Schema:
 
 
 def _pattern(shape: Str) -> Schema:
-    """Return the pattern, made one for the whole string. Python's `$` also stands before a line break at the end."""
+    """Return the pattern anchored. In Python, `$` alone also matches before a final line break."""
     return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
 
 

@@ -1,4 +1,4 @@
-"""What all declaration files together come to: the hooks in running order, and what is wrong with the files."""
+"""Load the files of all layers, merge them, and validate their hooks."""
 
 from __future__ import annotations
 
@@ -24,19 +24,17 @@ if TYPE_CHECKING:
 
 
 class Declarations:
-    """Everything that is declared here.
+    """The effective configuration.
 
-    `hooks` are in running order: by layer, then priority, then as declared; one that is declared wrongly keeps its
-    place and has its `error`. `problems` is what is wrong with files as such, a line each: their hooks may be unknown.
-    `settings` are the effective `on_error`, `audit` and `record_context`. `events` are the host's own events.
-    `root` is the directory of the project's declaration file, None without one. `files` is every file that had a say
-    or would have one if it were there.
+    `hooks` are in running order: by layer, priority, position. An invalid one keeps its place and has an `error`.
+    `problems` are errors of whole files, a line each: their hooks may be unknown. `settings` are the effective
+    TRUSTED_SETTINGS, `events` the host program's own events. `root` is the directory of the project's file, or None.
+    `files` are all files that affect the configuration, or would if they existed.
     """
 
     __slots__ = ("events", "files", "hooks", "problems", "root", "settings")
 
     def __init__(self) -> None:
-        """Begin with nothing declared."""
         self.hooks: list[Hook] = []
         self.problems: list[str] = []
         self.settings: dict[str, object] = {}
@@ -46,9 +44,9 @@ class Declarations:
 
 
 MAX_INCLUDES = 8
-"""How deep files may include files."""
+"""Limit on nested includes."""
 MAX_FILES = 16
-"""How many files of a layer are read: a fire must not wait for more."""
+"""Limit on files of a layer, so that includes do not delay a run."""
 
 
 class LoadedConfig:
@@ -75,12 +73,12 @@ class LoadedConfig:
 
 
 def compile_declarations(found: ConfigFiles) -> Declarations:
-    """Return what the found files declare together. Trouble with a file is in its `problems`; nothing is raised."""
+    """Return the effective configuration of the found files. Errors are in its `problems`; nothing is raised."""
     return load_config(found).declarations
 
 
 def load_config(found: ConfigFiles) -> LoadedConfig:
-    """Read, check and layer the found files; return the declarations and everything there is to say about them."""
+    """Return the configuration of the found files with all diagnostics. Nothing is raised."""
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
@@ -109,15 +107,15 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Take Claude Code's settings that were not taken before, under whatever path."""
+    """Add settings of Claude Code that are not among the files yet, under any path."""
     taken = {os.path.realpath(file.path) for file in examined.files}
     examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
 
 
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
-    """Return the files of the nearest directory in which one has a say; none when there is no such directory.
+    """Return the files of the nearest directory with an effective one.
 
-    With `claudes`, the project is where Claude Code has settings with hooks, if none of ours says where it is.
+    Without one, `claudes` lets the nearest settings of Claude Code with hooks determine the project's root.
     """
     declarations = examined.declarations
     by_directory: dict[str, list[ConfigFile]] = {}
@@ -153,7 +151,7 @@ def _directory(path: str, cwd: str | None) -> str:
 
 
 def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Take the files of one layer, each followed by what it includes."""
+    """Add the files of one layer, each followed by its includes."""
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
@@ -165,7 +163,7 @@ def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
 
 
 def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedConfig) -> None:
-    """Take a file and what it includes. `chain` are the files that led here, `seen` all that were taken already."""
+    """Add a file and its includes. `chain` are the files that include it, `seen` all files of the layer so far."""
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
@@ -191,14 +189,14 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
 
 
 def included_path(base: str, text: str, home: str) -> str:
-    """Return the file that an `include` of the file `base` names."""
+    """Return the path that an `include` in the file `base` means."""
     if text.startswith("~/"):
         return home + text[1:]
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
 def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
-    """Return the included file; None, and the including file says so, when it is not there or has nothing to say."""
+    """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
         by.report(where, f"{quote(path)}, which does not exist", "an existing file", "create it, or correct the path")
         return None
@@ -211,7 +209,7 @@ def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | No
 
 
 def _combine(examined: LoadedConfig) -> None:
-    """Check the hooks of all files, now that everybody's events are known, and put everything in order."""
+    """Validate the hooks of all files, now that all events are known, and sort them."""
     declarations = examined.declarations
     own: dict[str, int] = {}
     for file in examined.files:
@@ -238,7 +236,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -> None:
-    """Check the entries of a file that knows these events of the host's own: a layer's are not known to those above."""
+    """Validate the entries of a file. `events` are the program's own that this layer and those above it declare."""
     if file.document is None:
         return
     declarations = examined.declarations
@@ -259,7 +257,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
 def _checked(
     file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
 ) -> Iterator[ValidatedHook]:
-    """Yield what comes of each entry of a file of the project at `root`."""
+    """Yield each validated entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
             yield validate_hook(document, (*file.entries_path, index), entry, scope)
@@ -273,7 +271,7 @@ def _checked(
 
 
 def _settings(files: list[ConfigFile]) -> dict[str, object]:
-    """Return the settings that only managed and user files may set; the first file that sets one is believed."""
+    """Return the effective TRUSTED_SETTINGS: the first file that sets one takes precedence."""
     table = names(SETTINGS)
     defaults = ((name, table[name].default) for name in TRUSTED_SETTINGS)
     settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
@@ -286,11 +284,10 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
 
 
 def mark_duplicates(hooks: Iterable[Hook]) -> None:
-    """Note in each of the hooks, which are in running order, the matchers under which the same one stands before it.
+    """Record in each hook of Claude Code's form the matchers of its earlier duplicates: the handler runs once.
 
-    The same are handlers of one event with the same command or URL, the same arguments and the same `if`, which names
-    the same files. A plugin's are its own; one that is declared wrongly or is switched off is no twin, and one in the
-    background, which has no say, is none of one that has.
+    Handlers of one event are duplicates if they have the same command or URL, arguments, `if` and base directory, and
+    belong to the same plugin. Invalid and disabled ones do not count, and a background hook duplicates only another.
     """
     seen: dict[object, list[str]] = {}
     for hook in hooks:

@@ -1,4 +1,4 @@
-"""Where each value of the declarations in force comes from: its own line, the defaults of a file, or hookrun itself."""
+"""Trace where each effective value comes from: its own line, the defaults of a file, or hookrun."""
 
 from __future__ import annotations
 
@@ -16,21 +16,18 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
 OWN, DEFAULTS, MADE, BUILT_IN = "own", "defaults", "made", "built in"
-"""Where a value can come from: the hook or setting itself, the file's `defaults`, what else is declared, hookrun."""
+"""Origins: the entry itself, the file's `defaults`, generated from other fields, hookrun's default."""
 
 PER_FILE = ("include", "include_claude", "events", "min_version")
-"""The settings that each file has for itself, or that add up."""
+"""Settings that apply to one file, or add up."""
 
 BUILT = Hook(name="", events=()).to_dict()
-"""What hookrun gives to a field that nobody declares."""
+"""Defaults of hookrun."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value that is in force, by the name that it is declared under, and where it comes from.
-
-    `path` and `line` are of what stands in a file, None for what stands in none.
-    """
+    """An effective value, its name and its origin; `path` and `line` are None if it is written in no file."""
 
     name: str
     value: object
@@ -40,7 +37,7 @@ class Value:
 
     @property
     def where(self) -> str:
-        """Where it comes from, in words."""
+        """The origin as text."""
         place = f"{self.path}:{self.line}" if self.path is not None else ""
         return {OWN: place, DEFAULTS: f"{place} (defaults)", MADE: "made from what it runs", BUILT_IN: "built in"}[
             self.origin
@@ -48,7 +45,7 @@ class Value:
 
 
 def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
-    """Return the hooks in running order, each with its values in the order of the table of fields."""
+    """Return the hooks in running order, each with its values in the order of HOOK_FIELDS."""
     written = {id(hook): (file, path) for hook, file, path in examined.written}
     found = []
     for hook in examined.declarations.hooks:
@@ -59,7 +56,7 @@ def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
 
 
 def _of_another(hook: Hook) -> Iterator[Value]:
-    """Yield the values of a hook that is no entry of a list of hooks: those that are not built in, at its place."""
+    """Yield the values of a hook in Claude Code's form: all that are not defaults, at the hook's place."""
     for field in HOOK_FIELDS:
         value = _value(hook, field.name)
         if field.name == hook.kind or (field.name not in KINDS and value not in (BUILT.get(field.name), None)):
@@ -96,7 +93,7 @@ def _value(hook: Hook, name: str) -> object:
 
 
 def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFile | None:
-    """Return the file whose `defaults` give the field: the file itself, or the nearest that includes it."""
+    """Return the file whose `defaults` set the field: the file itself or the nearest that includes it."""
     by: ConfigFile | None = file
     while by is not None:
         own = by.settings.get("defaults")
@@ -112,7 +109,7 @@ def _placed(name: str, value: object, origin: str, file: ConfigFile, path: KeyPa
 
 
 def settings(examined: LoadedConfig) -> list[Value]:
-    """Return the settings in force; of those that each file has for itself, a value for each file that sets it."""
+    """Return the effective settings; those in PER_FILE once for each file that sets them."""
     found = []
     for name in TRUSTED_SETTINGS:
         value = examined.declarations.settings.get(name)

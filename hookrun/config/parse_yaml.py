@@ -1,4 +1,4 @@
-"""Parses YAML down to what JSON can hold and notes where every key and value stands; bombs and cycles are errors."""
+"""Parse YAML into plain JSON data with positions; reject alias bombs and cycles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
 def parse_yaml(text: str) -> PositionedData:
-    """Return what the YAML text holds. Raises ParseError when it is not one document of plain data."""
+    """Return the data of a YAML text. Raises ParseError unless it is one document of plain data."""
     try:
         if not _measure(text):
             return PositionedData()
@@ -32,7 +32,7 @@ def parse_yaml(text: str) -> PositionedData:
 
 
 def _measure(text: str) -> bool:
-    """Tell whether there is a document; refuse what could exhaust the stack or the memory before it is composed."""
+    """Return whether there is a document; reject, before composing it, what could exhaust stack or memory."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.DocumentStartEvent):
@@ -74,7 +74,7 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
 
 
 class _YamlBuilder:
-    """Turns nodes into plain data; counts what it builds, because an alias can make a small text huge."""
+    """Turns nodes into plain data and counts the values, because aliases can make a small text huge."""
 
     def __init__(self) -> None:
         self.parsed = PositionedData()
@@ -100,7 +100,7 @@ class _YamlBuilder:
             self.open.discard(id(node))
 
     def enter(self, node: yaml.Node) -> None:
-        """Note that we are inside of this node; raise ParseError when we are already: it holds itself."""
+        """Enter a node. Raises ParseError if it contains itself."""
         if id(node) in self.open:
             found = "an alias to a value that holds the alias"
             raise ParseError(_offset(node), found, "values that end", "remove the alias inside of its own anchor")
@@ -113,7 +113,7 @@ class _YamlBuilder:
         }
 
     def pairs(self, node: yaml.MappingNode) -> dict[str, Pair]:
-        """Return the pairs of a mapping by their keys: those of `<<` first, overridden by its own."""
+        """Return the pairs of a mapping by key; its own override merged ones (`<<`)."""
         own: dict[str, Pair] = {}
         merged: dict[str, Pair] = {}
         for key_node, value in node.value:
@@ -130,7 +130,7 @@ class _YamlBuilder:
         return {**merged, **own}
 
     def merge(self, node: yaml.Node) -> dict[str, Pair]:
-        """Return the pairs that `<<: node` brings in; of several mappings the first that has a key gives it."""
+        """Return the pairs of `<<: node`; the first of several mappings takes precedence."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         pairs: dict[str, Pair] = {}
         for source in sources:

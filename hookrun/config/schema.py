@@ -1,4 +1,4 @@
-"""The shapes a declared value can have: what the checker checks and what the JSON Schema is made from."""
+"""Define every field of a hook and every setting, with the shape of its values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Integer:
 class Str:
     """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
 
-    `says` is how messages call it. `known` are the values that are proposed, `but_not` those that are refused.
+    `says` is its name in messages. `known` are suggested values, `but_not` rejected ones.
     """
 
     says: str
@@ -54,7 +54,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of `item`, of at least `least`; or `alone`: one value in the place of a list of one."""
+    """A list of at least `least` items; or, if `alone` is set, one value for a list of one."""
 
     item: Str | Scalar
     says: str
@@ -66,7 +66,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """An object whose keys fit `key` and whose values fit `value`, with at least `least` of them."""
+    """An object of at least `least` keys that fit `key` and values that fit `value`."""
 
     key: Str
     value: Str | ListOf
@@ -76,7 +76,7 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyObject:
-    """Any object: what is in it is nobody's business here."""
+    """Any object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyOb
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name, the shape of its value, what it is for in a sentence, its default (None: it has none)."""
+    """A field: its name, the shape of its value, its description and its default (None for none)."""
 
     name: str
     shape: Shape
@@ -108,7 +108,7 @@ class Field:
 
 
 def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
-    """Return what a value of this shape is called in messages and in the reference."""
+    """Return the name of a shape in messages and in the reference."""
     match shape:
         case Bool():
             return "true or false"
@@ -139,10 +139,10 @@ DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
 KINDS = ("command", "args", "python", "url")
-"""The fields of which a hook has exactly one: it says what is run."""
+"""The fields that say what a hook runs; it has exactly one of them."""
 
 REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
-"""Fields that make sense beside one of KINDS only."""
+"""Field -> the kind of hook that it requires."""
 
 SYNONYMS = {
     "argv": "args",
@@ -161,10 +161,10 @@ SYNONYMS = {
     "tools": "matcher",
     "working_dir": "cwd",
 }
-"""What people write for a field whose name they do not remember."""
+"""Common wrong names -> the field."""
 
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
-"""Fields that describe one hook: a file cannot set them for all of its hooks."""
+"""Fields of a single hook, which `defaults` cannot set."""
 
 CONTEXT_FIELDS = (
     "session_id",
@@ -195,7 +195,7 @@ CONTEXT_FIELDS = (
     "error_info",
     "payload",
 )
-"""The fields of a context: `when` and `unless` look at one of them or at something inside of one."""
+"""The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
 EVENT = Str("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
@@ -314,7 +314,7 @@ AUDIT_FIELDS = (
 """The fields of the setting `audit`."""
 
 DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
-"""The fields that `defaults` may set for every hook of a file."""
+"""The fields that `defaults` can set."""
 
 SETTINGS = (
     Field(
@@ -378,12 +378,12 @@ SETTINGS = (
 """Every setting under `hookrun`."""
 
 TRUSTED_LAYERS = ("managed", "user")
-"""The layers whose word counts for the machine: only they have TRUSTED_SETTINGS and may not run relative programs."""
+"""The layers that can have TRUSTED_SETTINGS and cannot run relative paths."""
 
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "trusted", "trusted_owners")
-"""Settings that only the managed and the user layer may set."""
+"""Settings of the managed and user layers only."""
 
 
 def names(fields: tuple[Field, ...]) -> dict[str, Field]:
-    """Return the fields by their names."""
+    """Return the fields by name."""
     return {field.name: field for field in fields}

@@ -1,4 +1,4 @@
-"""Checks one hook entry, or the settings of a file, against the table of fields; makes the hooks."""
+"""Validate the entry of one hook, or the settings of a file, and make the hook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun.agents import AGENTS
+from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
@@ -43,16 +43,14 @@ CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ..
 
 
 class ValidatedHook:
-    """One entry after the check: the hook, None if its event cannot be read, and everything that is wrong with it.
+    """A validated entry: its `hook`, None if no event is valid, its `path` and its `problems`.
 
-    `for_file` are those of the problems that the file as a whole has: an event that cannot be read. `path` is the way
-    to the entry.
+    Problems that leave the hook's events unknown are errors of the whole file: they are in `for_file` as well.
     """
 
     __slots__ = ("for_file", "hook", "path", "problems")
 
     def __init__(self) -> None:
-        """Begin with nothing checked."""
         self.hook: Hook | None = None
         self.path: KeyPath = ()
         self.problems: list[Diagnostic] = []
@@ -60,7 +58,7 @@ class ValidatedHook:
 
 
 def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> ValidatedHook:
-    """Check the entry at `path` of the document and make its hook. Its name is noted in `scope`."""
+    """Validate the entry at `path` and make its hook, whose name is added to `scope`."""
     checked = ValidatedHook()
     checked.path = path
     at = Location(document, path, checked.for_file)
@@ -90,7 +88,7 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
 
 
 def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
-    """Return the canonical names of those events of the entry that can be read; report the others."""
+    """Return the canonical names of the entry's valid events; report the others."""
     if "event" not in entry:
         if "hooks" in entry:
             at.report(CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
@@ -128,7 +126,7 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
 
 
 def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
-    """Return every field of the entry that fits its shape; report the others and what is no field."""
+    """Return the valid fields of the entry; report invalid values and unknown keys."""
     values: dict[str, object] = {}
     for key, value in entry.items():
         if key == "event":
@@ -143,13 +141,13 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
 
 
 def split_matcher(values: dict[str, object]) -> None:
-    """Make of the matcher in `values`, one text or several, the list of its alternatives."""
+    """Replace the matcher in `values`, one string or several, by the list of its alternatives."""
     written = texts(values, "matcher")
     values["matcher"] = [each for text in written for each in text.split("|")] if written != [""] else ["*"]
 
 
 def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Scope) -> dict[str, object]:
-    """Return the defaults that apply: not those of another kind of hook, and not where the entry has its own."""
+    """Return the defaults that apply: for this kind of hook, and not overridden by the entry."""
     return {
         name: value
         for name, value in scope.defaults.items()
@@ -158,7 +156,7 @@ def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Sc
 
 
 def _on_failure_is_known(entry: dict[str, object]) -> bool:
-    """Tell whether it can be read what a failure means; whoever wrote something unreadable wanted no default."""
+    """Return whether `on_failure` is absent or valid; a misspelled one must not fall back to the default."""
     if "on_failure" in entry:
         return entry["on_failure"] in ("continue", "block")
     return all(likely_field(key) != "on_failure" for key in entry if key not in FIELDS)
@@ -241,21 +239,21 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
     return defaults
 
 
-KNOWN_AGENTS = (*AGENTS, "cursor")
+KNOWN_AGENTS = (*AGENTS, *OTHERS)
 """Agents that a hook can be limited to without a warning; Cursor runs hooks of Claude's settings."""
 
 FIELDS = names(HOOK_FIELDS)
 MILLISECONDS = 1000
-"""A timeout of this many seconds or more was probably meant in milliseconds."""
+"""A timeout from here on was probably meant in milliseconds."""
 
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
-"""Headers that say where a request's body ends, in lower case: whatever is declared, they are set by what sends it."""
+"""Headers, in lower case, that say where a request's body ends: the HTTP client sets them."""
 
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
 def require_one_kind(entry: dict[str, object], at: Location) -> None:
-    """Report an entry that does not say, or says twice, what is run."""
+    """Report an entry that runs nothing, or several things."""
     written = [kind for kind in KINDS if kind in entry]
     if not written and any(likely_field(key) in KINDS for key in entry if key not in FIELDS):
         return
@@ -266,7 +264,7 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
 
 
 def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
-    """Report what fits by itself but not together."""
+    """Report fields that are valid alone but not together."""
     for name, kind in REQUIRES.items():
         if name in entry and kind not in entry:
             at.at(name).report(f"{name} without {kind}", f"{name} only beside {kind}", "remove it")
@@ -309,7 +307,7 @@ def _host(values: dict[str, object], at: Location) -> None:
 
 
 def reject_relative_paths(values: dict[str, object], at: Location) -> None:
-    """Report what a project could slip its own file under: a managed or user hook runs in the project's directory."""
+    """Report paths of managed and user hooks that a project could replace: these run in its directory."""
     expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
     advice = "write the whole path"
     for kind in ("command", "args"):
@@ -340,7 +338,7 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
 def warn_suspicious(
     values: dict[str, object], events: list[str], entry: dict[str, object], at: Location, scope: Scope
 ) -> None:
-    """Warn about what can be right but seldom is."""
+    """Warn about values that are valid but rarely intended."""
     timeout = values.get("timeout")
     if "timeout" in entry and isinstance(timeout, float) and timeout >= MILLISECONDS:
         found = f"{timeout:g} seconds"
@@ -376,18 +374,18 @@ def _doubtful_matcher(values: dict[str, object], events: list[str], at: Location
 
 
 def likely_field(key: str) -> str | None:
-    """Return the field that somebody who wrote this unknown key may have meant."""
+    """Return the field that an unknown key was probably meant to be, or None."""
     return SYNONYMS.get(key) or closest(key, FIELDS)
 
 
 def target_of(values: dict[str, object], kind: str) -> str | list[str]:
-    """Return the value of one of KINDS; an empty string where it is absent."""
+    """Return the value of one of KINDS; an empty string if it is missing."""
     value = values.get(kind, "")
     return [str(word) for word in value] if isinstance(value, list) else str(value)
 
 
 def texts(values: dict[str, object], name: str) -> list[str]:
-    """Return the list under this name; an empty one where it is absent."""
+    """Return the list under this name; an empty one if it is missing."""
     value = values.get(name)
     return [str(each) for each in value] if isinstance(value, list) else []
 
@@ -397,9 +395,10 @@ SPEAKING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(slots=True)
 class Scope:
-    """What a file's hooks are read in: its layer, the defaults, the host's own events.
+    """The context in which a file's hooks are validated: its layer, its defaults, the host program's own events.
 
-    `named` are the names met so far, `reserved` those that a made name keeps away from, `numbers` the last one's.
+    `named` are the explicit names seen so far, `reserved` the names that a generated one must avoid, and `numbers`
+    the last suffix of each generated name.
     """
 
     layer: str
@@ -411,7 +410,7 @@ class Scope:
 
 
 def default_name(kind: str, target: str | list[str]) -> str:
-    """Return what a hook without a name is called: after its script or program, its host, or its function."""
+    """Return the name of a hook that gives itself none: its script or program, host, or function."""
     if kind == "python":
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
@@ -441,5 +440,5 @@ def unique_name(name: str, scope: Scope) -> str:
 
 
 def explicit_names(entries: Iterable[object]) -> set[str]:
-    """Return the names that entries give themselves: what a scope has to reserve."""
+    """Return the names that entries give themselves: `reserved` of their scope."""
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}

@@ -1,4 +1,4 @@
-"""Checks one declared value against its shape and returns it cleaned, or says what is wrong with it."""
+"""Validate one value against its shape: return it normalized, or report what is wrong with it."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
 
-class Invalid(Exception):  # noqa: N818  # it is caught by whoever collects problems, never seen
-    """The value does not have its shape; what is wrong has been reported."""
+class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown
+    """The value does not have its shape; the error has been reported."""
 
 
 @dataclass(slots=True)
 class Location:
-    """A place in a document, and the list of what is wrong there and inside of it."""
+    """A place in a document, and the diagnostics reported there and inside it."""
 
     document: Document
     path: KeyPath
     problems: list[Diagnostic] = field(default_factory=list)
 
     def at(self, *steps: str | int) -> Location:
-        """Return a place further inside; its problems go to the same list."""
+        """Return a place further inside; its diagnostics go to the same list."""
         return Location(self.document, (*self.path, *steps), self.problems)
 
     def report(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
-        """Add an error about the value here."""
+        """Report an error about the value."""
         self.problems.append(self.document.problem(self.path, found, expected, advice, nearest=nearest))
 
     def warn(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
-        """Add a warning about the value here."""
+        """Report a warning about the value."""
         self.problems.append(
             self.document.problem(self.path, found, expected, advice, nearest=nearest, severity="warning")
         )
@@ -65,7 +65,7 @@ class Location:
         *,
         near: str | None = None,
     ) -> None:
-        """Add an error about a key of the object here that does not belong to it."""
+        """Report an unknown key of the object."""
         found = f"the unknown key {quote(key)}"
         near = near or closest(key, valid)
         path = (*self.path, key)
@@ -74,14 +74,14 @@ class Location:
     def type_error(
         self, value: object, expected: str, advice: str | None = None, *, near: str | None = None
     ) -> Invalid:
-        """Report a value that is not what was expected, and return what the caller raises."""
+        """Report a value of another type than expected, and return the exception for the caller to raise."""
         found = f"{quote(value)} ({type_name(value)})"
         self.report(found, expected, advice or _advice(value, expected), nearest=near)
         return Invalid()
 
 
 def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, PLR0911  # one line for each shape
-    """Return the value in the form that a hook keeps. Raises Wrong, when all is reported, if it does not fit."""
+    """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
     match shape:
         case Bool():
             return _flag(value, at)
@@ -106,7 +106,7 @@ def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, P
 
 
 def record(shape: Record, value: object, at: Location, expected: str | None = None) -> dict[str, object]:
-    """Return the fields of the object that fit; the others are reported. Raises Wrong when it is no object."""
+    """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
     fields = {each.name: each for each in shape.fields}
     result: dict[str, object] = {}
     for key, item in _object(value, at, expected or shape.says).items():
@@ -118,7 +118,7 @@ def record(shape: Record, value: object, at: Location, expected: str | None = No
 
 
 def validate_into(result: dict[str, object], field_: Field, value: object, at: Location) -> None:
-    """Put the value of a field into the result if it fits, else report it."""
+    """Add the value of a field to the result if it is valid; report it otherwise."""
     try:
         result[field_.name] = check(field_.shape, value, at.at(field_.name))
     except Invalid:
@@ -149,7 +149,7 @@ def _number(shape: Number | Integer, value: object, at: Location) -> int | float
 
 
 MAX_NUMBER = 1.7976931348623157e308
-"""Beyond this a whole number has no floating point form."""
+"""Largest float: a larger integer cannot become one."""
 
 
 def _text(shape: Str, value: object, at: Location) -> str:
@@ -237,7 +237,6 @@ def _object(value: object, at: Location, expected: str) -> dict[str, object]:
 
 
 def _advice(value: object, expected: str) -> str:
-    """Return what to do about a value of the wrong sort."""
     if value is None:
         return "write a value, or leave the field out"
     if isinstance(value, str) and value.strip().lower() in {"true", "false"} and "true" in expected:

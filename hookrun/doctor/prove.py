@@ -1,7 +1,7 @@
-"""Proves a wiring: recorded messages go through the wired command as the agent would send them, to a probe of our own.
+"""Prove an installation: send recorded messages through the installed command, as the agent would, to a probe hook.
 
-None of the person's hooks can run: `--probe DIR` lets a fire see nothing but what is declared in that directory, which
-is a new one with the probe in it. Audit and cache of such a fire lie there as well.
+None of the user's hooks can run: `--probe DIR` loads only the declarations in that directory, a new one with the probe
+in it. Audit and cache lie there as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from hookrun.wiring.wired_command import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.wiring.targets import WiredEvent
 
@@ -47,14 +46,14 @@ PROBED = {
         },
     ]
 }
-"""What the probe's own declarations say: a tool call is refused, everything else is only seen."""
+"""The probe's declarations: a tool call is blocked, any other event only observed."""
 
-PATIENCE = 60.0
-"""Seconds that a wired command may take at most, whatever limit its agent gives it."""
+MAX_SECONDS = 60.0
+"""Seconds that a command may take, whatever timeout its agent gives it."""
 
 
 def prove(state: AgentState) -> Iterable[Finding]:
-    """Send what was recorded of each wired event through its command, and tell what the agent would have done."""
+    """Send a recorded message of each event through its command and report what the agent would have done."""
     payloads = recorded(state.agent.NAME)
     unproven = []
     for each in state.all_wired:
@@ -70,7 +69,7 @@ def prove(state: AgentState) -> Iterable[Finding]:
 
 
 def recorded(agent: str) -> dict[str, dict[str, object]]:
-    """Return the messages of an agent that were recorded, by its own names of events."""
+    """Return the recorded messages of an agent, by its own names of events."""
     text = resources.files("hookrun.doctor").joinpath("payloads.json").read_text("utf-8")
     data: dict[str, dict[str, dict[str, object]]] = json.loads(text)
     return data.get(agent, {})
@@ -78,7 +77,7 @@ def recorded(agent: str) -> dict[str, dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What came of the wired command: its exit status (None: it did not end), its output, and the hooks that ran."""
+    """The result of a command: its exit status (None: it timed out), its output, and the hooks that ran."""
 
     status: int | None
     stdout: bytes
@@ -99,7 +98,7 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
-    """Return a recorded message with this place's paths in it."""
+    """Return a recorded message with its placeholders filled in."""
     text = json.dumps(payload)
     for name, value in values.items():
         text = text.replace("{" + name + "}", json.dumps(value)[1:-1])
@@ -108,7 +107,7 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
-    """Run the wired command in the agent's way: its shell, its variables, its working directory."""
+    """Run the command as the agent would: its shell, its variables, its working directory."""
     shell = os.environ.get("SHELL", "/bin/sh") if state.spec.get("shell") == "login" else "/bin/sh"
     command = _probing(wired.text, home)
     if parse(wired.text)[1].event is None:  # who runs it adds the event
@@ -121,7 +120,7 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
             capture_output=True,
             cwd=work,
             env=environment,
-            timeout=min(PATIENCE, wired.limit or plan.timeout_for(state.agent, wired.event)),
+            timeout=min(MAX_SECONDS, wired.limit or plan.timeout_for(state.agent, wired.event)),
             check=False,
         )
     except subprocess.TimeoutExpired as late:
@@ -130,7 +129,7 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
 
 
 def _probing(text: str, home: str) -> str:
-    """Return the wired command line with `--probe`, and no other change."""
+    """Return the command line with `--probe` added."""
     match = FIRES.search(text)
     at = match.end(1) if match is not None else len(text)
     return f"{text[:at]} --probe {home}{text[at:]}"
@@ -149,29 +148,24 @@ def _hooks_that_ran(home: str) -> list[str]:
 
 
 def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: ProbeResult) -> Finding:
-    """Compare what came with what the agent's tables say it has to be."""
+    """Compare the result with what the agent's tables expect."""
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
     refuses = any(call.event == "pre_tool_use" for call in message.calls)
     verdict = reply_from_verdict(Verdict("block", message=REASON)) if refuses else Reply()
-    expected = _expected(agent, message, verdict)
+    response = build_response(agent, message, [verdict])
+    expected = response.stdout()
     if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
-        found = f"{where}: {_came(ran)}; expected {_shown(expected)}"
+        found = f"{where}: {_summary(ran)}; expected {_shown(expected)}"
         return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
     if not refuses:
-        return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have gone on")
-    told = build_response(agent, message, [verdict])
-    how = f" ({', '.join(told.degraded)})" if told.degraded else ""
-    done = "would not have run the tool" if not told.reply.allows else "would have run the tool"
+        return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have continued")
+    how = f" ({', '.join(response.degraded)})" if response.degraded else ""
+    done = "would not have run the tool" if not response.reply.allows else "would have run the tool"
     return Finding("proof", OK, f"{where}: the probe refused; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}")
 
 
-def _expected(agent: Agent, message: Message, verdict: Reply) -> bytes:
-    told = build_response(agent, message, [verdict])
-    return told.stdout()
-
-
-def _came(ran: ProbeResult) -> str:
+def _summary(ran: ProbeResult) -> str:
     if ran.status is None:
         return "it did not end in time"
     probe = "the probe ran" if ran.hooks else "the probe did not run"

@@ -36,7 +36,7 @@ class SpanParser(JsonParser):
 
 
 class SpanParserWithComments(SpanParser):
-    """The same for JSON with comments and trailing commas, as Gemini CLI and Qwen Code read it."""
+    """The same for JSON with comments and trailing commas, as some agents read it."""
 
     def skip(self, offset: int) -> int:
         """Pass over space and comments."""

@@ -15,6 +15,10 @@ from hookrun.fire.invocation import EventFire, FireError, FireInvocation, intern
 from hookrun.model import PRECEDENCE, Verdict
 from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
 """Exit statuses: go on; hookrun itself could not work; do not."""
 
@@ -30,11 +34,12 @@ Options:
   --config FILE       a declaration file in the place of the project's own
   --deadline SECONDS  what has not answered by then is a timeout
   --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
-  --agent NAME        claude, codex, gemini, qwen, copilot, cline or opencode; see docs/agents.md
+  --agent NAME        {agents}; see docs/agents.md
   --scope SCOPE       with --agent: project in a project's wiring, which is silent where the user's own answers
   --probe DIR         with --agent: only what DIR declares as a home is in force, as in hookrun doctor --prove
   --trust DIGEST,...  hooks of the project that count as approved; only --agent asks for approval
   --explain           on stderr: every hook considered, why it ran or not, its answer, its time
+  --repeat N          run it N times; the verdict once, the times and advice on stderr
   -h, --help          this text
 
 Exit status: 0 go on (continue, allow, modify), 2 do not (block, skip, ask, stop; why is on stderr too),
@@ -48,10 +53,18 @@ Examples:
 """
 
 
+def help_text() -> str:
+    """Return what `hookrun fire --help` prints."""
+    from hookrun.agents import AGENTS
+
+    *first, last = AGENTS
+    return HELP.replace("{agents}", f"{', '.join(first)} or {last}")
+
+
 class FireOptions:
     """What the command line says."""
 
-    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "scope", "trust")
+    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "repeat", "scope", "trust")
 
     def __init__(self) -> None:
         self.event = ""
@@ -63,10 +76,13 @@ class FireOptions:
         self.probe: str | None = None
         self.scope: str | None = None
         self.explain = False
+        self.repeat = 0
         self.trust: list[str] = []
 
 
-TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"})
+TAKE_VALUE = frozenset(
+    {"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
+)
 
 
 def parse_arguments(argv: list[str]) -> FireOptions:
@@ -85,7 +101,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
             if name == "--trust":
                 options.trust += _digests(value)
             else:
-                setattr(options, name[2:], _seconds(value) if name == "--deadline" else value)
+                setattr(options, name[2:], CONVERTERS[name](value) if name in CONVERTERS else value)
         elif word == "--explain":
             options.explain = True
         elif word.startswith("-") and word != "-":
@@ -111,6 +127,13 @@ def _digests(text: str) -> list[str]:
     return digests
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        msg = f"fire: --repeat is {text!r}, expected a number of runs from 1"
+        raise FireError(msg)
+    return int(text)
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -120,6 +143,10 @@ def _seconds(text: str) -> float:
         msg = f"fire: --deadline is {text!r}, expected seconds greater than 0"
         raise FireError(msg)
     return seconds
+
+
+CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--repeat": _count}
+"""Options whose value is not a text -> what reads it."""
 
 
 def agent_named(argv: list[str]) -> str | None:
@@ -235,10 +262,14 @@ def main(argv: list[str]) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
     ensure_standard_streams()
     if "-h" in argv or "--help" in argv:
-        return TROUBLE if write_all(1, HELP.encode()) else GO_ON
+        return TROUBLE if write_all(1, help_text().encode()) else GO_ON
     options: FireOptions | None = None
     try:
         options = parse_arguments(argv)
+        if options.repeat:
+            from hookrun.fire.repeat import repeat
+
+            return repeat(argv, options)
         if options.agent is None:
             return ProgramFire(options).run()
         trouble = ""

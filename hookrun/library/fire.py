@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
-from contextlib import suppress
 from random import getrandbits
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
-    from hookrun.library.journal import Draft, Journal
+    from hookrun.library.journal import Journal
     from hookrun.library.registry import Selection
     from hookrun.library.services import Services
     from hookrun.model import Hook
@@ -52,7 +51,7 @@ class Fire:
     """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
-        "_class", "_deadline", "_draft", "_event", "_given", "_made", "_processes", "_quiet", "_request_id",
+        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_request_id",
         "_selection", "_services", "_started", "_state", "_steps", "_told",
     )  # fmt: skip
 
@@ -80,7 +79,6 @@ class Fire:
         self._made: HookChain | None = None
         self._steps: Steps | None = None
         self._quiet: HookResult | None = None
-        self._draft: Draft | None = None
 
     @property
     def _chain(self) -> HookChain:
@@ -181,8 +179,6 @@ class Fire:
         """Return the hooks that run first."""
         alone = self._selection.alone()
         if alone is not None and self._why_off(alone) is None:
-            if self._processes is not None and self._services.journal is not None and not self._services.problems:
-                self._processes.meanwhile = lambda: self._begin_record(alone)
             return [alone]
         self._steps = self._chain.steps()
         return next(self._steps, None)
@@ -280,7 +276,7 @@ class Fire:
         result.problems = services.problems
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
-        if services.journal is not None and not (self._draft is not None and self._finish_record(services.journal)):
+        if services.journal is not None:
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
         return result
@@ -289,22 +285,6 @@ class Fire:
         return self._class.of(self._data, self._state)
 
     # --- what is kept
-
-    def _begin_record(self, hook: Hook) -> None:
-        """Write of the record what is known while the only hook runs; what goes wrong does so again at its end."""
-        if self._services.journal is not None:
-            with suppress(Exception):
-                self._draft = self._services.journal.draft(hook, self._given)
-
-    def _finish_record(self, journal: Journal) -> bool:
-        """Keep the record that was begun; False if it has to say more."""
-        lines = None
-        if self._draft is not None and self._quiet is not None:
-            lines = self._draft.lines(self._quiet, (monotonic() - self._started) * 1000)
-        if lines is None:
-            return False
-        _tell_of(journal.append(lines))
-        return True
 
     def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
         """Keep a record of it all."""

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class Processes:
-    """Runs the declared hooks of one fire. `on_background_end` is told, in another thread, how one ended.
-
-    `meanwhile` is called while a hook runs, perhaps in another thread; it must raise nothing.
-    """
+    """Runs the declared hooks of one fire. `on_background_end` is told, in another thread, how one ended."""
 
     def __init__(
         self,
@@ -44,12 +41,11 @@ class Processes:
         self._surroundings: HookEnvironment | None = None
         self._asked: UserDecisions | None = None
         self._undecided: bool | None = None
-        self.meanwhile: Callable[[], None] | None = None
 
     @property
     def _around(self) -> HookEnvironment:
         if self._surroundings is None:
-            self._surroundings = self._services.around(self._chain.context, self._request_id)
+            self._surroundings = self._services.environment(self._chain.context, self._request_id)
         return self._surroundings
 
     @property
@@ -104,11 +100,11 @@ class Processes:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._around)
-        return self._trust.after(hook, outcome) if self._is_asked_about(hook) else outcome
+        return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return what runs the hook, or why it cannot run; None for one in the background, which is on its way."""
-        refused = self._trust.before(hook) if self._is_asked_about(hook) else None
+        refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
         if refused is not None:
             return refused
         try:
@@ -124,5 +120,4 @@ class Processes:
             self._services.background_pool.submit([task], over)
             return None
         task.deadline = self._deadline
-        task.meanwhile = self.meanwhile
         return task

@@ -11,18 +11,12 @@ from hookrun.library.background import Background
 from hookrun.library.decisions import Decisions
 from hookrun.library.journal import Journal
 from hookrun.library.workers import LoopThread, Workers
-from hookrun.process import spawn_at
 from hookrun.process.pool import Pool
+from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-AROUND = ("event", "agent", "session_id", "tool_name", "working_dir")
-"""What of a context hooks are told in their environment."""
-
-MOST_AROUND = 64
-"""Environments that are kept for the next fire with the same words."""
 
 MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more wait."""
@@ -44,7 +38,6 @@ class Services:
         self.trusted = False
         self.problems: list[str] = []
         self.decisions = Decisions()
-        self._around: dict[tuple[object, ...], HookEnvironment] = {}
         self.pool = Pool(max_processes)
         self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
         self.workers = Workers(MOST_THREADS)
@@ -57,25 +50,16 @@ class Services:
         self.settings = settings
         self.journal = None if self.home is None else Journal(self.home, settings)
 
-    def around(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return the surroundings of a fire: what they have in common with those of the last ones is not made again."""
-        policy = self.settings.get("project_env_policy")
-        key = (self.project, policy, *map(context.get, AROUND))
-        kept = self._around.get(key)
-        if kept is not None:
-            return kept.again(request_id)
-        made = HookEnvironment(
+    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+        """Return what the declared hooks of one fire share."""
+        return HookEnvironment(
             context,
             project=self.project,
             request_id=request_id,
-            program=spawn_at.program,
+            program=program,
             may_fork=False,
-            project_env_policy=policy,
+            project_env_policy=self.settings.get("project_env_policy"),
         )
-        if len(self._around) >= MOST_AROUND:
-            self._around.clear()
-        self._around[key] = made
-        return made
 
     @property
     def locks(self) -> str:

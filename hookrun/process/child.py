@@ -1,4 +1,4 @@
-"""One hook ready to be run, and one that is running: what the loop is given and what it keeps of each."""
+"""A hook that is ready to run (Task) and one that runs (Process), for the poll loop."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 NEVER = float("inf")
 PIPE_ATOMIC = select.PIPE_BUF
-"""Bytes that any empty pipe takes without making the writer wait."""
+"""Bytes that an empty pipe takes without blocking the writer."""
 CHUNK = 1 << 16
 """Bytes that are read at a time; more than a pipe holds are written."""
 MAX_WRITE = 1 << 20
+"""Bytes of stdin that are written at a time."""
 NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
-"""In the place of a pidfd: there is none to be had; it has told that the process is gone; nobody needed it so far."""
+"""Instead of a pidfd: the system has none; it has reported the exit and is closed; not needed so far."""
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
-    """A hook cannot be started, and not for want of anything that another hook may give back. `failure` says why."""
+    """A hook cannot be started, for a reason that does not go away when another hook ends. `failure` gives it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.detail)
@@ -34,16 +35,15 @@ class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
 
 
 class Task:
-    """One hook ready to be run: what to start, with what on stdin, and within which bounds.
+    """A hook that is ready to run: what to start, its stdin and its limits.
 
-    `start` starts the process with the three given descriptors as its stdin, stdout and stderr, in a session of its
-    own, and returns its id; it raises CannotStart or OSError when it cannot. `marker` is a word that stands in the
-    environment of the process and of all that it starts. `lock` is a file that nobody else may hold meanwhile.
-    `timeout` is seconds, `deadline` the same as a time of the monotonic clock, `max_output` bytes of each stream.
-    `meanwhile` is called once it runs: what can be done while it does costs nobody any time. It must raise nothing.
+    `start` starts the process in its own session with the given descriptors as stdin, stdout and stderr, and returns
+    its id; it raises CannotStart or OSError. `marker` is a string in the environment of the process and of all its
+    descendants. `lock` is a file to hold exclusively. `timeout` is in seconds, `deadline` a time of the monotonic
+    clock, `max_output` in bytes of each stream.
     """
 
-    __slots__ = ("deadline", "lock", "marker", "max_output", "meanwhile", "start", "stdin", "timeout")
+    __slots__ = ("deadline", "lock", "marker", "max_output", "start", "stdin", "timeout")
 
     def __init__(
         self,
@@ -63,11 +63,10 @@ class Task:
         self.marker = marker
         self.lock = lock
         self.deadline = deadline
-        self.meanwhile: Callable[[], None] | None = None
 
 
 class Process:
-    """A hook that has been started. Times are those of the monotonic clock."""
+    """A hook that runs. Times are those of the monotonic clock."""
 
     __slots__ = (
         "closing",
@@ -90,11 +89,11 @@ class Process:
         "task",
     )
 
-    def __init__(self, task: Task, outcome: Outcome, started: float, deadline: float) -> None:
+    def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
         self.outcome = outcome
         self.started = started
-        self.deadline = deadline
+        self.deadline = NEVER
         self.pid = 0
         self.inp = self.out = self.err = self.lock_fd = -1
         self.pidfd = NOT_YET
@@ -110,7 +109,7 @@ class Process:
     def spawn(self) -> None:
         """Make the pipes, start the process, and write what its stdin takes at once.
 
-        Raises OSError or CannotStart, and leaves nothing open and nothing running, when that fails.
+        Raises OSError or CannotStart; then nothing is left open or running.
         """
         stdin, self.inp, self.out, stdout, self.err, stderr = _pipes()
         try:
@@ -119,8 +118,6 @@ class Process:
             self.pid = self.task.start(stdin, stdout, stderr)
             if self.write_stdin():
                 self.close_stdin()
-            if self.task.meanwhile is not None:
-                self.task.meanwhile()
         except BaseException as error:
             self.close()
             if self.pid or not isinstance(error, (OSError, CannotStart)):
@@ -133,9 +130,9 @@ class Process:
                 os.close(fd)
 
     def write_stdin(self) -> bool:
-        """Write what the hook reads of its stdin, and close it at the end; False while there is more to be written.
+        """Write to the hook's stdin; return False while there is more to write.
 
-        A hook that closes its stdin has had enough.
+        A hook that closes its stdin has read enough.
         """
         try:
             while self.stdin:
@@ -149,7 +146,7 @@ class Process:
         return True
 
     def collect(self, fd: int, data: bytes) -> None:
-        """Take what was read: the first `max_output` bytes of stdout are kept, the last of stderr, all are counted."""
+        """Keep the first `max_output` bytes of stdout and the last of stderr; count all of them."""
         outcome, most = self.outcome, self.task.max_output
         if fd == self.out:
             outcome.bytes_out += len(data)
@@ -161,12 +158,12 @@ class Process:
                 del self.err_data[:-most]
 
     def close_stdin(self) -> None:
-        """Close its stdin, of which it has had enough."""
+        """Close the hook's stdin."""
         fd, self.inp = self.inp, -1
         os.close(fd)
 
     def close_stream(self, fd: int) -> None:
-        """Close its stdout or stderr, which is at its end."""
+        """Close the hook's stdout or stderr at its end."""
         if fd == self.out:
             self.out = -1
         else:
@@ -174,10 +171,8 @@ class Process:
         os.close(fd)
 
     def close(self) -> None:
-        """Close what is still open of it.
-
-        A number is forgotten before it is closed: in a process that is forked meanwhile it could be somebody else's.
-        """
+        """Close the descriptors that are still open."""
+        # Forgotten before they are closed: in a child forked meanwhile the numbers could be somebody else's.
         open_still = (self.inp, self.out, self.err, self.pidfd)
         self.inp = self.out = self.err = -1
         if self.pidfd >= 0:
@@ -186,7 +181,7 @@ class Process:
             close(fd)
 
     def close_in_fork(self) -> None:
-        """In a forked child of the program: close what is the parent's, lest nobody sees its end."""
+        """Close the parent's descriptors in a forked child, which would keep the hook's pipes open."""
         for fd in (self.inp, self.out, self.err, self.pidfd, self.lock_fd):
             try:
                 close(fd)
@@ -194,7 +189,7 @@ class Process:
                 continue
 
     def is_gone(self) -> bool:
-        """Tell whether it has exited; then it has been reaped, by us or by somebody else."""
+        """Return whether the process has exited; then it has been reaped, by us or by others."""
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
@@ -220,7 +215,7 @@ class Process:
         outcome.ms = (monotonic() - self.started) * 1000
 
     def reap(self) -> None:
-        """Take the exit status, where nobody else has."""
+        """Take the exit status, unless others have taken it."""
         if self.status is None:
             try:
                 pid, status = os.waitpid(self.pid, 0 if self.exited else os.WNOHANG)
@@ -246,9 +241,9 @@ class Process:
             pass
 
     def count_leftovers(self, *, held: bool) -> int:
-        """Return how many processes a hook that ended by itself has left behind: at least those of its group.
+        """Return how many processes a hook that ended by itself has left behind.
 
-        `held` tells that somebody still had its streams when it was gone.
+        `held` says that some process still had its streams open when it exited.
         """
         try:
             os.killpg(self.pid, 0)
@@ -257,12 +252,12 @@ class Process:
                 return 0
         from hookrun.process import orphans
 
-        head = orphans.ProcessFamily(self.pid, self.task.marker)
-        orphans.find([head])
-        return len(head.known)
+        family = orphans.ProcessFamily(self.pid, self.task.marker)
+        orphans.find([family])
+        return len(family.known)
 
     def unlock(self) -> None:
-        """Give back its lock, also where a process that the program forked meanwhile holds the file open."""
+        """Release the lock, also where a child that the program forked meanwhile holds the file open."""
         if self.lock_fd >= 0:
             import fcntl
 

@@ -1,4 +1,4 @@
-"""The one poll loop that runs hooks: starts them, feeds them, drains them, ends them in time, and reaps them all."""
+"""Run hooks in one poll loop: start them, feed and drain their pipes, end them in time, and reap every one."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ if TYPE_CHECKING:
 
 
 MAX_PROCESSES = 32
+"""Processes that run at once; the others wait their turn."""
 SHORT_READ = 1 << 12
-"""Bytes: a read of fewer has emptied the pipe, or the next poll says that there is more."""
+"""Bytes: a shorter read has emptied the pipe, or the next poll reports the rest."""
 MAX_READS = 32
-"""Reads from one pipe before the others and the clock have their turn; more than a pipe holds."""
+"""Reads from one pipe before the other pipes and the clock are looked at; more than a pipe holds."""
 MAX_POLL_MS = 3_600_000
-"""Milliseconds: a longer wait is taken in parts."""
+"""Longest wait of one poll, in milliseconds."""
 AFTER_EXIT = 0.1
-"""Seconds that a hook's pipes are read on after it has exited: a child it left behind may hold them for ever."""
+"""Seconds to read a hook's pipes after it has exited: a child that it left behind may hold them for ever."""
 TERM_GRACE = 0.25
 """Seconds between TERM and KILL for a hook that is ended."""
 KILL_GRACE = 1.0
 """Seconds to wait for a killed hook to be gone: one in an uninterruptible wait is left to the kernel."""
 POLL_INTERVAL = 0.01
-"""Seconds between looks where the kernel gives no event: a process without a pidfd, a lock held by another."""
+"""Seconds between checks where the kernel gives no event: a process without a pidfd, a lock held by another."""
 FAST_POLL_INTERVAL = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
 MAX_INTERRUPTS = 10
-"""How often the ending of hooks is begun anew when Ctrl-C comes in its midst."""
+"""How often ending the hooks is started again when Ctrl-C interrupts it."""
 SLOW = 1.0
 """Seconds after which `on_slow` is called."""
 TEMPORARY_ERRORS = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
-"""What says that a hook cannot start now but may when another has ended."""
+"""A hook cannot start now but may when another has ended."""
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
-"""The signals that are believed to have come; a hook can write other numbers into a descriptor of ours."""
+"""Signals that are believed; a hook can write any number into an inherited descriptor."""
 PIDFD_AFTER = 0.02
-"""Seconds after which the exit of a hook is waited for: most are gone sooner, and with their pipes."""
+"""Seconds after which a pidfd is opened: most hooks exit sooner, and close their pipes when they do."""
 
 
 class Loop:
-    """Runs tasks to their end, at most MAX_PROCESSES at a time. `deadline` (monotonic) bounds them all.
+    """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
-    `wake` is a descriptor from which the numbers of signals can be read; `on_slow` is called once if all this lasts.
+    `wake` is a descriptor that delivers the numbers of signals; `on_slow` is called once when `slow_at` has passed.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class Loop:
             self._poll.register(wake, select.POLLIN)
 
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
-        """Run the tasks side by side and return their outcomes in the same order; a Failure is its own outcome.
+        """Run the tasks side by side and return their outcomes in order; that of a Failure is the failure itself.
 
-        None is for one that somebody else runs: its outcome says nothing.
+        The outcome of None, a hook that somebody else runs, is empty.
 
         Raises Interrupted after a signal, when all hooks have been ended.
         """
@@ -83,23 +84,8 @@ class Loop:
         both = zip(tasks, outcomes, strict=True)
         self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
         self._waiting.reverse()
-        if self._wake >= 0:
-            self._on_wake()  # a signal since the last hooks: start no more
-        return self._to_end(outcomes)
-
-    def go_on(self, process: Process) -> Outcome:
-        """Run a process to its end that somebody else has started. Raises as `run` does."""
-        self._adopt(process)
-        self._enforce_deadlines(monotonic())
-        return self._to_end([process.outcome])[0]
-
-    def abandon(self, process: Process) -> None:
-        """End a process that somebody else has started, and all of it, at once."""
-        self._live.append(process)
-        self._kill_all()
-
-    def _to_end(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Run what waits and what lives to its end."""
+        if self._wake >= 0 and self._poll.poll(0):
+            self._on_wake()  # a signal that came since the last run
         try:
             while self._waiting or self._live:
                 if not self._signal:
@@ -116,7 +102,7 @@ class Loop:
         return outcomes
 
     def _kill_all(self) -> None:
-        """Something went wrong in here, or Ctrl-C came: leave no hook running, however often it comes."""
+        """Leave no hook running after an error or Ctrl-C, however often Ctrl-C comes."""
         for _ in range(MAX_INTERRUPTS):
             try:
                 now = monotonic()
@@ -135,32 +121,35 @@ class Loop:
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
-        while waiting and not self._retry and self._take_place():
+        while waiting and not self._retry and self._take_slot():
             task, outcome, give_up = waiting.pop()
-            process = Process(task, outcome, monotonic(), 0.0)
-            started = False
+            process = Process(task, outcome, monotonic())
             try:
-                started = self._start_one(process, give_up, locked)
+                self._start_one(process, give_up, locked)
             except OSError as error:
-                if error.errno in TEMPORARY_ERRORS and self._others():
+                if error.errno in TEMPORARY_ERRORS and self._others_run():
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
                     outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
             except CannotStart as error:
                 outcome.failure = error.failure
+            except BaseException:
+                if process.pid and process not in self._live:
+                    self._live.append(process)  # started, but interrupted before it was watched
+                raise
             finally:
-                if not started:
+                if process not in self._live:
                     close(process.lock_fd)
-                    self._give_place()
+                    self._free_slot()
             if outcome.failure is not None:
                 self._on_finished(outcome)
         if locked:
             waiting.extend(reversed(locked))
             self._retry = True
 
-    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> bool:
-        """Start a process, unless its time is over, or its lock is another's: then it goes into `locked`."""
+    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
+        """Start a process unless its time has passed. If another holds its lock, put it into `locked`."""
         task, outcome, now = process.task, process.outcome, process.started
         deadline = min(self._deadline, task.deadline)
         process.deadline = min(now + task.timeout, give_up, deadline)
@@ -171,27 +160,28 @@ class Loop:
         elif task.lock is not None and not self._locked(process, task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
-            self._start(process)
-            return True
-        return False
+            process.spawn()
+            self._watch_process(process)
 
-    def _take_place(self) -> bool:
-        """Tell whether one more may run, and count it as running."""
+    # What a loop that shares its limit with others does in another way:
+
+    def _take_slot(self) -> bool:
+        """Return whether one more process may run, and count it."""
         return len(self._live) < MAX_PROCESSES
 
-    def _give_place(self) -> None:
-        """Let another run in the place of one that does not, or no longer."""
+    def _free_slot(self) -> None:
+        """Count one process less."""
 
-    def _others(self) -> bool:
-        """Tell whether something runs whose end may give back what the system is short of."""
+    def _others_run(self) -> bool:
+        """Return whether a process runs whose end may give back what the system is short of."""
         return bool(self._live)
 
     def _on_finished(self, outcome: Outcome) -> None:
-        """Take note that nothing will change in this outcome any more."""
+        """Take note that this outcome is final."""
 
     @staticmethod
     def _locked(process: Process, path: str) -> bool:
-        """Take the lock of an exclusive hook; False when another process has it."""
+        """Take the lock of an exclusive hook; return False when another process has it."""
         import fcntl
 
         from hookrun import state
@@ -206,13 +196,7 @@ class Loop:
             return False
         return True
 
-    def _start(self, process: Process) -> None:
-        """Start the process and watch it. Raises OSError or CannotStart."""
-        process.spawn()
-        self._adopt(process)
-
-    def _adopt(self, process: Process) -> None:
-        """Watch a process that has been started."""
+    def _watch_process(self, process: Process) -> None:
         self._live.append(process)
         for fd in (process.out, process.err):
             if fd >= 0:
@@ -223,14 +207,13 @@ class Loop:
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
 
-    # --- one turn of the loop
+    # --- polling
 
     def _next_wakeup(self, now: float) -> float:
-        """Return when something has to be looked at though nothing may have happened."""
-        until = min([self._slow_at, *(p.closing if p.ending or p.exited else p.deadline for p in self._live)])
-        if self._retry:
-            until = min(until, now + POLL_INTERVAL)
+        """Return when to poll again even if no descriptor is ready."""
+        until = min(self._slow_at, now + POLL_INTERVAL) if self._retry else self._slow_at
         for process in self._live:
+            until = min(until, process.closing if process.ending or process.exited else process.deadline)
             if process.pidfd == NOT_YET:
                 until = min(until, process.started + PIDFD_AFTER)
             elif process.pidfd == NO_PIDFD and not process.exited:
@@ -266,7 +249,7 @@ class Loop:
         self._enforce_deadlines(now)
 
     def _enforce_deadlines(self, now: float) -> None:
-        """End the processes that are out of time, kill those that outstay their grace, finish those that are done."""
+        """End the processes that are out of time, kill those that ignore it, finish those that are done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
@@ -295,13 +278,11 @@ class Loop:
         return f"it had not answered after {process.task.timeout:g} s"
 
     def _write_stdin(self, process: Process) -> None:
-        """Write what the hook reads of its stdin."""
         if process.write_stdin():
             self._unwatch(process.inp)
             process.close_stdin()
 
     def _drain(self, process: Process, fd: int) -> None:
-        """Read what is there."""
         for _ in range(MAX_READS):
             try:
                 data = os.read(fd, CHUNK)
@@ -312,13 +293,13 @@ class Loop:
                 process.close_stream(fd)
                 return
             process.collect(fd, data)
-            if len(data) < SHORT_READ:  # there is no more, as a rule: asking costs more than being told
+            if len(data) < SHORT_READ:  # as a rule the pipe is empty: another read costs more than the next poll
                 return
 
     # --- the end of a process
 
     def _wait_for_exit(self, process: Process, now: float) -> None:
-        """Have a process that is not done with its pipes at once, or not gone with them, tell when it has exited."""
+        """Open a pidfd for a process that lasts, or that has closed its pipes and not exited yet."""
         if process.out < 0 and process.err < 0:
             self._check_exit(process)
         elif now < process.started + PIDFD_AFTER:
@@ -327,7 +308,6 @@ class Loop:
             self._watch_exit(process)
 
     def _watch_exit(self, process: Process) -> None:
-        """Have the exit of a process be an event."""
         process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
@@ -337,7 +317,7 @@ class Loop:
             self._on_exit(process)
 
     def _on_exit(self, process: Process) -> None:
-        """The hook itself is gone; its pipes may be held by others."""
+        """Read what is left in the pipes of a hook that has exited; others may still hold them."""
         process.exited = True
         if not process.ending:
             process.closing = monotonic() + AFTER_EXIT
@@ -346,7 +326,7 @@ class Loop:
                 self._drain(process, fd)
 
     def _terminate(self, processes: list[Process], now: float) -> None:
-        """Ask these hooks and all they have started to end; note who that is while it can be seen."""
+        """Send TERM to these hooks. Note their descendants while they can still be found."""
         from hookrun.process import orphans
 
         for process in processes:
@@ -361,20 +341,19 @@ class Loop:
 
     @staticmethod
     def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
-        """Kill these hooks, and whatever is left of them and of those that are gone, outside their session too."""
+        """Kill these hooks and what is left of them and of those that are `gone`, outside their sessions too."""
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
         for process in processes + gone:
             process.signal_group(KILL)
-        heads = [process.family for process in processes + gone if process.family is not None]
-        if heads:
+        families = [process.family for process in processes + gone if process.family is not None]
+        if families:
             from hookrun.process import orphans
 
-            orphans.kill(heads)
+            orphans.kill(families)
 
     def _finish(self, process: Process) -> None:
-        """Reap the process and close everything of ours."""
         for fd in (process.out, process.err):
             if fd >= 0:
                 self._drain(process, fd)
@@ -383,11 +362,11 @@ class Loop:
                 self._unwatch(fd)
         process.finish()
         self._live.remove(process)
-        self._give_place()
+        self._free_slot()
         self._on_finished(process.outcome)
 
     def _on_wake(self) -> None:
-        """A signal has come: end every hook; at the second one, at once."""
+        """End every hook after a signal; kill them at the second one."""
         try:
             numbers = os.read(self._wake, CHUNK)
         except BlockingIOError:
@@ -407,18 +386,13 @@ class Loop:
         self._of[fd] = process
         self._poll.register(fd, events)
 
-    def _unregister_wake(self) -> None:
-        if self._wake >= 0:
-            self._poll.unregister(self._wake)
-            self._wake = -1
-
     def _unwatch(self, fd: int) -> None:
         if self._of.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
 
 def pidfd(pid: int) -> int:
-    """Return a descriptor to read from when the process has exited, NO_PIDFD for none (macOS, too many files)."""
+    """Return a descriptor that is readable when the process has exited; NO_PIDFD on macOS or with too many files."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

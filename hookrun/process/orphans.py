@@ -1,4 +1,4 @@
-"""The processes a hook has left or hidden: its group, its session, its descendants, and what carries its marker."""
+"""Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 ROUNDS = 40
 BETWEEN_ROUNDS = 0.005
-"""Seconds: a process that was killed is seen for a moment longer."""
+"""Seconds: a killed process can be seen for a moment longer."""
 
 KILL = 9
-LOOKS = 5
-"""How often what may have been started is looked for."""
-NOBODY = -1
-"""The process id of a head of which only the marker is known."""
+SEARCHES = 5
+"""Searches for a process that may have been started."""
+UNKNOWN_PID = -1
+"""The process id of a family of which only the marker is known."""
 START_TIME = 19
 """Where /proc/PID/stat has the start time, counted from the state on (proc(5))."""
 
 
 class ProcessFamily:
-    """A hook whose processes are looked for: its process id, the word its environment carries, and who is known.
+    """The processes of one hook: its process id, the marker in their environment, and the members found so far.
 
-    A member is (process id, when it started, in clock ticks).
+    A member is (process id, start time in clock ticks).
     """
 
     __slots__ = ("known", "marker", "pid")
@@ -36,15 +36,15 @@ class ProcessFamily:
         self.known: frozenset[Member] = frozenset()
 
 
-def find(heads: list[ProcessFamily]) -> None:
-    """Look once through all processes and note, for each hook, the living ones that belong to it.
+def find(families: list[ProcessFamily]) -> None:
+    """Search all processes once and note the living members of each family.
 
-    These are its group and session, those whose environment holds its marker, those known from an earlier look, and
-    all their descendants. Where there is no /proc (macOS) nothing can be seen.
+    These are its group and session, those whose environment holds its marker, those known from an earlier search, and
+    all their descendants. Where there is no /proc (macOS) none are found.
     """
     parents: dict[int, int] = {}
     begun: dict[int, int] = {}
-    found: list[set[int]] = [set() for _ in heads]
+    found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
     for number in _processes():
         stat = _read(f"/proc/{number}/stat")
@@ -53,21 +53,21 @@ def find(heads: list[ProcessFamily]) -> None:
             continue
         parents[number], begun[number] = int(fields[1]), int(fields[START_TIME])
         group, session, environment = int(fields[2]), int(fields[3]), _read(f"/proc/{number}/environ")
-        for head, members in zip(heads, found, strict=True):
-            known = head.pid in (group, session) or (number, begun[number]) in head.known
-            if known or (head.marker and head.marker in environment):
+        for family, members in zip(families, found, strict=True):
+            known = family.pid in (group, session) or (number, begun[number]) in family.known
+            if known or (family.marker and family.marker in environment):
                 members.add(number)
-    for head, members in zip(heads, found, strict=True):
-        while children := {n for n, parent in parents.items() if parent in members or parent == head.pid} - members:
+    for family, members in zip(families, found, strict=True):
+        while children := {n for n, parent in parents.items() if parent in members or parent == family.pid} - members:
             members.update(children)
-        head.known = frozenset((number, begun[number]) for number in members)
+        family.known = frozenset((number, begun[number]) for number in members)
 
 
-def kill(heads: list[ProcessFamily]) -> None:
-    """Kill all that belongs to these hooks, and what it starts meanwhile."""
+def kill(families: list[ProcessFamily]) -> None:
+    """Kill the members of these families, and what they start meanwhile."""
     for _ in range(ROUNDS):
-        find(heads)
-        members = frozenset().union(*(head.known for head in heads))
+        find(families)
+        members = frozenset().union(*(family.known for family in families))
         if not members:
             return
         for number, _ in members:
@@ -79,15 +79,15 @@ def kill(heads: list[ProcessFamily]) -> None:
 
 
 def kill_by_marker(marker: bytes) -> None:
-    """End what may have been started a moment before an exception came (Ctrl-C), so that its number is not known."""
-    head = ProcessFamily(NOBODY, marker)
-    for _ in range(LOOKS):  # while it becomes another program its environment cannot be seen
-        find([head])
-        if head.known:
+    """Kill a process of unknown id: it may have been started just before an exception came (Ctrl-C)."""
+    family = ProcessFamily(UNKNOWN_PID, marker)
+    for _ in range(SEARCHES):  # its environment is not readable during the exec
+        find([family])
+        if family.known:
             break
         sleep(BETWEEN_ROUNDS)
-    started = head.known
-    kill([head])
+    started = family.known
+    kill([family])
     for number, _ in started:
         try:
             os.waitpid(number, 0)

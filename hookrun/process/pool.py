@@ -1,133 +1,494 @@
-"""Runs hooks for many fires at once in a process that lives on: one thread, one poll loop, a limit for all of them.
+"""Run hooks for many fires at once in a process that lives on: one thread with one poll loop, one limit for all.
 
-A caller that may block, and finds room, runs its hooks itself in a loop of its own: that saves two changes of thread.
+A caller of `run` that finds room runs its hooks in a loop of its own instead: that saves two changes of thread, a
+quarter of hookrun's own CPU time of a fire.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
-from threading import Lock
+from threading import Condition, Lock, RLock, Thread, current_thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import alone
-from hookrun.process.child import Task
-from hookrun.process.loop import MAX_PROCESSES
-from hookrun.process.service import Batch, ClosedError, Inline, Places, Service
+from hookrun.process.child import NEVER, Task
+from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES, Loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hookrun.process.child import Process
+
     Tasks = Sequence[Task | Failure | None]
 
-__all__ = ["Batch", "ClosedError", "Pool"]
+READ_SIZE = 4096
+CLOSE_WAIT = 5.0
+"""Seconds to wait for the thread at the end: longer than it takes to kill whatever runs."""
+
+SIGNALS_SEEN_AFTER = 0.5
+"""Seconds after which a thread that waits notices a signal at the latest."""
+
+
+class ClosedError(RuntimeError):
+    """The pool, or the engine that it belongs to, was closed."""
+
+
+class Batch:
+    """Hooks given to the pool together. `done` is called once, with their outcomes in order, when all have ended."""
+
+    __slots__ = ("done", "outcomes", "taken", "tasks", "unfinished")
+
+    def __init__(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> None:
+        self.tasks = tasks
+        self.outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
+        self.unfinished = sum(isinstance(task, Task) for task in tasks)
+        self.taken = False
+        self.done = done
+
+    def fail(self, failure: Failure) -> None:
+        """Report that none of its tasks could be run."""
+        for task, outcome in zip(self.tasks, self.outcomes, strict=True):
+            if isinstance(task, Task):
+                outcome.failure = failure
+        self.report()
+
+    def report(self) -> None:
+        """Call `done`. An exception of its own must not disturb the other batches."""
+        try:
+            self.done(self.outcomes)
+        except Exception:
+            return
+
+
+class Slots:
+    """The processes that the loops of a pool may still start together.
+
+    While the pool's thread sets `claimed`, because batches wait there, callers find none free; `wake` wakes it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.free = limit
+        self.claimed = False
+        self.wake: Callable[[], None] | None = None
+        self._lock = Lock()
+
+    @property
+    def taken(self) -> int:
+        """How many processes run, or are about to."""
+        return self.limit - self.free
+
+    def take(self, count: int, *, claimed: bool = False) -> bool:
+        """Take so many slots at once; return False, and take none, if they are not free."""
+        with self._lock:
+            if self.free < count or (self.claimed and not claimed):
+                return False
+            self.free -= count
+            return True
+
+    def give(self, count: int) -> None:
+        """Give slots back."""
+        with self._lock:
+            self.free += count
+        if self.claimed and self.wake is not None:
+            self.wake()
 
 
 class Pool:
-    """Runs the hooks of a program's fires, at most `most` processes at a time; more wait for their turn, in order.
+    """Run the hooks of a program's fires, at most `limit` processes at a time; the others wait their turn, in order.
 
-    Safe to use from many threads. The thread is started at first need; a forked child of the program starts its own.
+    Safe to use from many threads. The thread is started when it is first needed; a forked child starts its own.
     """
 
-    def __init__(self, most: int = MAX_PROCESSES) -> None:
-        self._most = most
+    def __init__(self, limit: int = MAX_PROCESSES) -> None:
+        self._limit = limit
         self._closed = False
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
-        self._places = Places(self._most)
-        self._lock = Lock()
-        self._service: Service | None = None
+        self._changed = Condition(Lock())
+        self._slots = Slots(self._limit)
+        self._thread: PoolThread | None = None
+        self._callers: set[CallerLoop] = set()
+        self._spare: list[CallerLoop] = []
 
     def submit(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> Batch:
-        """Run the tasks side by side; `done` is called with their outcomes, in the pool's thread. Raises ClosedError.
+        """Run the tasks side by side; call `done` with their outcomes, in the pool's thread. Raises ClosedError.
 
-        `done` is not to raise; what it raises is dropped.
+        What `done` raises is dropped.
         """
         batch = Batch(tasks, done)
+        self._submit(batch)
+        return batch
+
+    def _submit(self, batch: Batch) -> None:
         try:
-            service = self._running_service()
+            thread = self._running_thread()
         except (OSError, RuntimeError) as error:
             if isinstance(error, ClosedError):
                 raise
             batch.fail(Failure("spawn", f"the thread that runs it could not be started: {error}"))
-            batch.tell()
-            return batch
-        service.submit(batch)
-        return batch
+        else:
+            thread.submit(batch)
 
     def cancel(self, batch: Batch) -> None:
-        """End the hooks of a batch: it is over, and `done` called, when none of them is left."""
-        service = self._service
-        if service is not None:
-            service.cancel(batch)
+        """End the hooks of a batch; `done` is called when none of them is left."""
+        thread = self._thread
+        if thread is not None:
+            thread.cancel(batch)
 
     def run(self, tasks: Tasks) -> list[Outcome]:
         """Run the tasks side by side, wait for them, return their outcomes. Raises ClosedError.
 
-        Whatever exception comes meanwhile (KeyboardInterrupt), none of them is left running.
+        An exception that comes meanwhile (KeyboardInterrupt) leaves none of them running.
         """
+        count = sum(isinstance(task, Task) for task in tasks)
+        loop = self._take_loop(count)
+        if loop is None:
+            return self._run_in_thread(tasks)
+        outcomes = None
+        try:
+            outcomes = loop.run(tasks)
+            return outcomes
+        finally:
+            with self._changed:
+                self._callers.discard(loop)
+                if self._closed:
+                    self._changed.notify_all()
+                elif outcomes is not None:
+                    self._spare.append(loop)
+            self._slots.give(count)
+
+    def _take_loop(self, count: int) -> CallerLoop | None:
+        """Return a loop for a caller with so many tasks, their slots taken; None where it has to wait its turn."""
         self._check()
-        places = self._places
-        if not places.take(len(tasks)):
-            return self._wait_for(tasks)
-        try:
-            return self._run_here(places, tasks)
-        finally:
-            places.give(len(tasks))
+        with self._changed:
+            self._check_open()
+            if not self._slots.take(count):
+                return None
+            try:
+                loop = self._spare.pop() if self._spare else CallerLoop(self._slots)
+            except OSError:  # too many open files: the thread has its own already, or reports it
+                self._slots.give(count)
+                return None
+            loop.reserved = count
+            self._callers.add(loop)
+            return loop
 
-    @staticmethod
-    def _run_here(places: Places, tasks: Tasks) -> list[Outcome]:
-        """Run the tasks in this thread, in places that have been taken."""
+    def _run_in_thread(self, tasks: Tasks) -> list[Outcome]:
+        finished = Lock()
+        finished.acquire()
+        batch = Batch(tasks, lambda _: finished.release())
         try:
-            wake = places.watch()
-        except OSError as error:
-            batch = Batch(tasks, lambda _: None)
-            batch.fail(Failure("spawn", f"what runs it could not be started: {error.strerror}"))
-            return batch.outcomes
-        try:
-            if len(tasks) == 1 and isinstance(tasks[0], Task):
-                return [alone.run(tasks[0], wake, lambda: Inline(places, 1, wake))]
-            return Inline(places, len(tasks), wake).run(tasks)
-        finally:
-            places.unwatch()
-
-    def _wait_for(self, tasks: Tasks) -> list[Outcome]:
-        over = Lock()
-        over.acquire()
-        batch = self.submit(tasks, lambda _: over.release())
-        try:
-            over.acquire()
+            self._submit(batch)
+            _wait_for(finished)
+        except ClosedError:
+            raise
         except BaseException:
             self.cancel(batch)
-            over.acquire()
+            for _ in range(MAX_INTERRUPTS if self._thread is not None else 0):
+                try:
+                    _wait_for(finished)
+                except KeyboardInterrupt:
+                    continue
+                break
             raise
         return batch.outcomes
 
     def close(self) -> None:
         """End every hook that runs, and the thread. What is submitted afterwards raises ClosedError."""
-        with self._lock:
+        with self._changed:
             self._closed = True
-            service, self._service = self._service, None
-        if self._pid == os.getpid():
-            self._places.close()
-            if service is not None:
-                service.close()
+            thread, self._thread = self._thread, None
+            callers = list(self._callers)
+            self._spare.clear()
+        if self._pid != os.getpid():
+            return
+        for loop in callers:
+            loop.close()
+        if thread is not None:
+            thread.close()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._callers, CLOSE_WAIT)
 
     def _check(self) -> None:
+        if self._pid != os.getpid():  # a fork: the thread and what it ran are the parent's
+            self._reset()
+
+    def _check_open(self) -> None:
         if self._closed:
             raise ClosedError("the engine is closed")
-        if self._pid != os.getpid():  # a fork: the thread and what it ran are the parent's
-            self._begin()
 
-    def _running_service(self) -> Service:
+    def _running_thread(self) -> PoolThread:
         self._check()
-        with self._lock:
-            if self._closed:
+        with self._changed:
+            self._check_open()
+            if self._thread is None:
+                self._thread = PoolThread(self._slots)
+                weakref.finalize(self, self._thread.close)  # forgotten, or at the program's end
+            return self._thread
+
+
+def _wait_for(lock: Lock) -> None:
+    # A signal that comes just before the thread blocks does not wake it: look whether one came from time to time.
+    while not lock.acquire(timeout=SIGNALS_SEEN_AFTER):
+        pass
+
+
+class PoolLoop(Loop):
+    """A loop that shares its limit with others, and that other threads can wake and close."""
+
+    _read_end = _write_end = -1
+
+    def __init__(self, slots: Slots) -> None:
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
+            os.set_blocking(end, False)
+        super().__init__(wake=self._read_end)
+        self._slots = slots
+        self._mutex = RLock()  # a garbage collection may close us while we hold it
+        self._closing = False
+        _LOOPS.add(self)
+
+    def close(self) -> None:
+        """End everything that runs."""
+        with self._mutex:
+            self._closing = True
+            self._wake_up()
+
+    def _wake_up(self) -> None:
+        """Write a byte for the thread of the loop, with the mutex held."""
+        if self._write_end >= 0:
+            try:
+                os.write(self._write_end, b"\0")
+            except BlockingIOError:  # the pipe is full of them
+                return
+
+    def _on_wake(self) -> None:
+        """Empty the pipe: what comes through it is no signal."""
+        try:
+            os.read(self._read_end, READ_SIZE)
+        except BlockingIOError:
+            return
+
+    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
+        with _STARTING:
+            super()._start_one(process, give_up, locked)
+
+    def _cancel(self, why: str, only: set[int] | None = None) -> None:
+        """End the hooks, or only those with these outcomes (their ids); those that wait never start."""
+
+        def is_meant(outcome: Outcome) -> bool:
+            return only is None or id(outcome) in only
+
+        waiting = [entry for entry in self._waiting if is_meant(entry[1])]
+        self._waiting = [entry for entry in self._waiting if not is_meant(entry[1])]
+        for _, outcome, _ in waiting:
+            outcome.failure = Failure("signal", f"{why} before it could start")
+            self._on_finished(outcome)
+        running = [process for process in self._live if is_meant(process.outcome) and not process.ending]
+        for process in running:
+            process.outcome.failure = Failure("signal", why)
+        if running:
+            self._terminate(running, monotonic())
+
+    def after_fork(self) -> None:
+        """Close, in a forked child, what is the parent's: a hook must see the end of its stdin."""
+        for process in self._live:
+            process.close_in_fork()
+        self._live.clear()
+        self._waiting.clear()
+        self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        """Close the pipe. Its numbers are forgotten before: from then on they may be somebody else's."""
+        ends = (self._read_end, self._write_end)
+        self._read_end = self._write_end = -1
+        for fd in ends:
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+    __del__ = _close_pipe
+
+
+_LOOPS: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
+_STARTING = RLock()
+"""Held while a process is started; forks of the host wait for it. A child forked meanwhile would hold pipes that nobody
+has noted yet: a hook would not see the end of its stdin, and `subprocess` would wait for the child's end."""
+
+
+def _after_fork() -> None:
+    _STARTING.release()
+    for loop in list(_LOOPS):
+        loop.after_fork()
+    _LOOPS.clear()
+
+
+os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)
+
+
+class CallerLoop(PoolLoop):
+    """The loop of a caller that waits for its hooks itself, in the slots that are `reserved` for them."""
+
+    reserved = 0
+
+    def _on_wake(self) -> None:
+        super()._on_wake()
+        if self._closing:
+            self._cancel("the engine was closed")
+
+    def _others_run(self) -> bool:
+        return bool(self._live) or self._slots.taken > self.reserved
+
+
+class PoolThread(PoolLoop):
+    """The loop of a pool in a thread of its own. Other threads hand it batches through a list and a pipe."""
+
+    def __init__(self, slots: Slots) -> None:
+        super().__init__(slots)
+        self._inbox: list[Batch] = []
+        self._cancelled: list[Batch] = []
+        self._wake_sent = False
+        self._ended = False
+        self._batches: dict[int, Batch] = {}
+        self._finished: list[Batch] = []
+        self._next_deadline = NEVER
+        self._thread = Thread(target=self._serve, name="hookrun-processes", daemon=True)
+        slots.wake = self._on_free_slot
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._close_pipe()
+            raise
+
+    # --- for other threads
+
+    def submit(self, batch: Batch) -> None:
+        """Take a batch. Raises ClosedError."""
+        with self._mutex:
+            if self._closing:
                 raise ClosedError("the engine is closed")
-            if self._service is None:
-                self._service = Service(self._places)
-                weakref.finalize(self, self._service.close)  # forgotten, or at the program's end
-            return self._service
+            self._inbox.append(batch)
+            if not self._wake_sent:  # else the thread empties the inbox after it has read the byte
+                self._wake_up()
+                self._wake_sent = True
+
+    def cancel(self, batch: Batch) -> None:
+        """End a batch, also one whose `submit` was interrupted."""
+        with self._mutex:
+            if not batch.taken and batch not in self._inbox:
+                self._inbox.append(batch)
+            self._cancelled.append(batch)
+            self._wake_up()
+
+    def close(self) -> None:
+        """End everything, and the thread."""
+        super().close()
+        if current_thread() is not self._thread:
+            self._thread.join(CLOSE_WAIT)
+
+    def _on_free_slot(self) -> None:
+        with self._mutex:
+            self._wake_up()
+
+    # --- in the thread
+
+    def _serve(self) -> None:
+        while not self._ended:
+            try:
+                self._take_in()
+                self._drop_late()
+                self._slots.claimed = bool(self._waiting)  # before slots are asked for: no wake-up may get lost
+                self._start_some()
+                self._slots.claimed = bool(self._waiting) and not self._retry
+                self._report()
+                if self._live or not self._closing:
+                    self._poll_once()
+            except Exception as error:  # a bug in hookrun: nobody may wait for ever
+                self._fail(error)
+        self._report()
+
+    def _take_in(self) -> None:
+        """Take the new batches of other threads, and end those that they have cancelled."""
+        with self._mutex:
+            new, self._inbox = self._inbox, []
+            cancelled, self._cancelled = self._cancelled, []
+            self._wake_sent = False
+            closing = self._closing
+            if closing and not (new or self._live or self._waiting):
+                self._close_pipe()
+                self._ended = True
+                return
+        for batch in new:
+            batch.taken = True
+            if batch.unfinished == 0:
+                self._finished.append(batch)
+                continue
+            both = zip(batch.tasks, batch.outcomes, strict=True)
+            entries = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
+            for task, outcome, _ in entries:
+                self._batches[id(outcome)] = batch
+                self._next_deadline = min(self._next_deadline, task.deadline)
+            self._waiting[:0] = reversed(entries)
+        if closing:
+            self._cancel("the engine was closed")
+        elif cancelled:
+            self._cancel("the fire was cancelled", {id(outcome) for batch in cancelled for outcome in batch.outcomes})
+
+    def _take_slot(self) -> bool:
+        return self._slots.take(1, claimed=True)
+
+    def _free_slot(self) -> None:
+        self._slots.give(1)
+
+    def _others_run(self) -> bool:
+        return self._slots.taken > 1
+
+    def _drop_late(self) -> None:
+        """Fail those whose deadline has passed while they waited their turn."""
+        now = monotonic()
+        if now < self._next_deadline:
+            return
+        late = [entry for entry in self._waiting if now >= entry[0].deadline]
+        self._waiting = [entry for entry in self._waiting if now < entry[0].deadline]
+        self._next_deadline = min((entry[0].deadline for entry in self._waiting), default=NEVER)
+        for _, outcome, _ in late:
+            outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+            self._on_finished(outcome)
+
+    def _next_wakeup(self, now: float) -> float:
+        return min(super()._next_wakeup(now), self._next_deadline)
+
+    def _on_finished(self, outcome: Outcome) -> None:
+        batch = self._batches.pop(id(outcome), None)
+        if batch is not None:
+            batch.unfinished -= 1
+            if batch.unfinished == 0:
+                self._finished.append(batch)
+
+    def _report(self) -> None:
+        finished, self._finished = self._finished, []
+        for batch in finished:
+            batch.report()
+
+    def _fail(self, error: Exception) -> None:
+        """End everything after a bug of ours, and report it to everybody who waits."""
+        failure = Failure("spawn", f"internal error, please report it: {type(error).__name__}: {error}")
+        unfinished = dict(self._batches)
+        try:
+            self._kill_all()
+        except Exception:
+            self._live.clear()
+        self._waiting = []
+        self._batches.clear()
+        for batch in {id(batch): batch for batch in unfinished.values()}.values():
+            for outcome in batch.outcomes:
+                if id(outcome) in unfinished:
+                    outcome.failure = failure
+            if batch not in self._finished:
+                self._finished.append(batch)

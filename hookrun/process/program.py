@@ -9,10 +9,9 @@ from errno import ENOENT
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hookrun.process import spawn_at
+from hookrun.process import popen
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
-from hookrun.process.prepare import Environment, Inherited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,8 +55,8 @@ async def run_program(
     if path is None:
         raise ProgramError(os.strerror(ENOENT))
     own = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
-    environment = Environment(Inherited(os.environb), own)
-    start = spawn_at.program((path, *argv[1:]), environment, cwd or os.getcwd())
+    environment = {**os.environb, **own}
+    start = popen.program((path, *argv[1:]), environment, cwd or os.getcwd())
 
     def start_merged(stdin: int, stdout: int, stderr: int) -> int:
         return start(stdin, *((stdout, stdout) if keep == "first" else (stderr, stderr)))

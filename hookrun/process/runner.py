@@ -1,4 +1,4 @@
-"""Runs hooks of every kind for the engine: prepares them, puts them through the loop, names how they failed."""
+"""Run hooks of every kind for the engine: prepare them, run them in the loop, classify their failures."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
 
     class Trust(Protocol):
-        """Who is asked about each hook before it is started and after it has ended."""
+        """Decides about each hook before it is started and after it has ended."""
 
-        def before(self, hook: Hook) -> Failure | None:
+        def check_before(self, hook: Hook) -> Failure | None:
             """Return why the hook may not run, None if it may."""
 
-        def after(self, hook: Hook, outcome: Outcome) -> Outcome:
-            """Return the outcome as far as it counts."""
+        def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
+            """Return the outcome, or what replaces it."""
 
 
 NOT_EXECUTED = (126, 127)
-"""The exit statuses of a shell that could not start a program."""
+"""Exit statuses of a shell that could not start a program."""
 NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
-"""How `python_hook.py` says that the function is not there; it is not imported here, for it imports `json`."""
+"""How `python_hook` reports a missing function; it is not imported here because it imports `json`."""
 
 
 class ProcessRunner:
-    """Calls with [(hook, stdin), ...] run these hooks side by side and return their outcomes in order.
+    """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
 
-    `on_background_end` is told, in another process, how a background hook ended. `trust` is asked about each hook.
+    `on_background_end` is called in another process when a background hook has ended. `trust` decides about each hook.
     """
 
     def __init__(
         self,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         loop: Loop,
         *,
         locks: str,
@@ -52,13 +52,13 @@ class ProcessRunner:
         trust: Trust | None = None,
     ) -> None:
         self._trust = trust
-        self._around = around
+        self._environment = environment
         self._loop = loop
         self._locks = locks
         self._on_background_end = on_background_end
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-        """Run the hooks. Raises Interrupted when a signal came; then every hook has been ended."""
+        """Run the hooks. Raises Interrupted after a signal, when every hook has been ended."""
         outcomes: list[Outcome] = []
         waited_for: list[int] = []
         tasks: list[Task | Failure] = []
@@ -80,21 +80,21 @@ class ProcessRunner:
         return outcomes
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
-        refused = self._trust.before(hook) if self._trust is not None else None
-        return refused or prepare(hook, stdin, self._around, locks=self._locks)
+        refused = self._trust.check_before(hook) if self._trust is not None else None
+        return refused or prepare(hook, stdin, self._environment, locks=self._locks)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
-        outcome = classify_failure(hook, outcome, self._around)
-        return self._trust.after(hook, outcome) if self._trust is not None else outcome
+        outcome = classify_failure(hook, outcome, self._environment)
+        return self._trust.check_after(hook, outcome) if self._trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
-        from hookrun.process import background
+        from hookrun.process import supervisor
 
-        return background.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
+        return supervisor.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
 
-def classify_failure(hook: Hook, outcome: Outcome, around: HookEnvironment) -> Outcome:
-    """Return the outcome with its failure given its true name where the exit status alone would hide it."""
+def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
+    """Return the outcome with a specific failure where its exit status alone would hide the cause."""
     if outcome.failure is not None or not outcome.exit_code:
         return outcome
     said = outcome.stderr.decode("utf-8", "replace").strip()
@@ -103,13 +103,13 @@ def classify_failure(hook: Hook, outcome: Outcome, around: HookEnvironment) -> O
     elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
         outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
     elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
-        outcome.failure = _no_interpreter(hook, around)
+        outcome.failure = _no_interpreter(hook, environment)
     return outcome
 
 
-def _no_interpreter(hook: Hook, around: HookEnvironment) -> Failure | None:
-    environment = around.variables(hook, b"")
-    path = resolve(hook.look[0], environment, around.directory(hook, environment))
+def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
+    variables = environment.variables(hook, b"")
+    path = resolve(hook.look[0], variables, environment.directory(hook, variables))
     interpreter = spawn.interpreter_of(path) if path is not None else None
     if path is None or interpreter is None or exists(fsencode(interpreter)):
         return None

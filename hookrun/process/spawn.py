@@ -16,47 +16,34 @@ from hookrun.process.child import CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     Start = Callable[[int, int, int], int]
 
 
 ENDING = (1, 2, 15)
-"""HUP, INT, TERM: what asks hookrun to end."""
+"""HUP, INT, TERM: the signals that ask hookrun to end."""
 
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
-"""What Python, or whoever started hookrun, may have set to be ignored: every signal that can be."""
-
+"""Every signal that Python, or the program that started hookrun, may have set to be ignored."""
 
 _before: dict[int, object] = {}
-"""What each of them did before they were caught; not Python's own answer to INT: what is left to do needs none."""
+"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at the end helps nobody."""
 
 STANDARD = 2
-"""The last of the descriptors that a hook gets."""
+"""The last of the three descriptors that a hook gets."""
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return what starts the program argv[0] (a path), for a process with one thread: it changes directory to spawn.
+    """Return a function that starts argv[0] (a path). Only for a process with one thread: it changes directory.
 
-    The new process leads a session of its own and has every signal at its default and unblocked.
+    The new process leads its own session and has every signal at its default and unblocked.
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
         try:
-            return os.posix_spawn(
-                argv[0],
-                argv,
-                environment,
-                file_actions=(
-                    (os.POSIX_SPAWN_DUP2, stdin, 0),
-                    (os.POSIX_SPAWN_DUP2, stdout, 1),
-                    (os.POSIX_SPAWN_DUP2, stderr, 2),
-                ),
-                setsid=True,
-                setsigmask=(),
-                setsigdef=RESTORED,
-            )
+            return posix_spawn(argv, environment, (stdin, stdout, stderr))
         except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
             interpreter = interpreter_of(argv[0])
             if interpreter is not None and not os.path.exists(interpreter):
@@ -72,8 +59,29 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
     return start
 
 
+def posix_spawn(
+    argv: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int] = ()
+) -> int:
+    """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
+
+    Raises NotImplementedError where the C library cannot start a session.
+    """
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        environment,
+        file_actions=[
+            *((os.POSIX_SPAWN_DUP2, fd, standard) for standard, fd in enumerate(streams)),
+            *((os.POSIX_SPAWN_CLOSE, fd) for fd in closed),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=RESTORED,
+    )
+
+
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return what runs `child` in a forked process and ends it with the status that `child` returns."""
+    """Return a function that forks, runs `child` and exits with the status that it returns."""
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
@@ -86,7 +94,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
             status = child()
         except SystemExit as error:
             status = _status(error)
-        except BaseException:  # the hook's own error: its traceback is what the person needs
+        except BaseException:  # the hook's own error: the user needs its traceback
             sys.excepthook(*sys.exc_info())
         finally:
             try:
@@ -99,17 +107,25 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
 
 
 def set_cloexec_on_inherited() -> None:
-    """Keep descriptors that whoever fired left open from the hooks: what one leaves behind would hold them."""
+    """Close on exec the descriptors that the caller left open: a process that a hook leaves behind would hold them."""
+    for fd in inheritable():
+        os.set_inheritable(fd, False)  # noqa: FBT003
+
+
+def inheritable() -> list[int]:
+    """Return the descriptors above 2 that a new process would inherit."""
+    found = []
     for name in os.listdir("/dev/fd"):
         try:
-            if int(name) > STANDARD:
-                os.set_inheritable(int(name), False)  # noqa: FBT003
-        except OSError:
+            if int(name) > STANDARD and os.get_inheritable(int(name)):
+                found.append(int(name))
+        except OSError:  # closed meanwhile, as that of the listing itself
             continue
+    return found
 
 
 def chdir(cwd: str) -> None:
-    """Change to the working directory of a hook. Raises CannotStart when that cannot be done."""
+    """Change to the working directory of a hook. Raises CannotStart."""
     try:
         os.chdir(cwd)
     except (OSError, ValueError) as error:
@@ -117,13 +133,13 @@ def chdir(cwd: str) -> None:
 
 
 def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
-    """Return what is raised where a hook's working directory cannot be entered."""
+    """Return the exception for a working directory that cannot be entered."""
     why = getattr(error, "strerror", None) or error
     return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
-    """Be what a spawned program would be: own session, default signals, three descriptors, the hook's environment."""
+    """Set up the session, signals, descriptors and environment that a spawned program would have."""
     gc.enable()
     os.setsid()
     restore_signals()
@@ -145,7 +161,7 @@ def _status(error: SystemExit) -> int:
 
 
 def explain_exec_error(path: str, error: OSError) -> Failure:
-    """Say why a file that is there and executable cannot be started."""
+    """Return why an existing executable file cannot be started."""
     interpreter = interpreter_of(path)
     if error.errno == ENOEXEC or interpreter is None:
         return Failure(
@@ -154,14 +170,27 @@ def explain_exec_error(path: str, error: OSError) -> Failure:
     return missing_interpreter(path, interpreter)
 
 
+def exec_failure(path: str) -> Failure | None:
+    """Return why a script cannot be started, as its first bytes tell: a missing interpreter, or no #! line."""
+    interpreter = interpreter_of(path)
+    if interpreter is not None:
+        return None if os.path.exists(interpreter) else missing_interpreter(path, interpreter)
+    try:
+        with open(path, "rb", buffering=0) as file:
+            is_text = b"\0" not in file.read(256)
+    except OSError:
+        return None
+    return explain_exec_error(path, OSError(ENOEXEC, os.strerror(ENOEXEC))) if is_text else None
+
+
 def missing_interpreter(path: str, interpreter: str) -> Failure:
-    """Return the failure of a script whose #! line names a program that is not there."""
+    """Return the failure of a script whose #! line names a program that does not exist."""
     hint = "; the file has Windows line ends: save it with LF" if interpreter.endswith("\r") else ""
     return Failure("missing", f"the interpreter {interpreter!r} that {path} names in its #! line does not exist{hint}")
 
 
 def interpreter_of(path: str) -> str | None:
-    """Return the program that a script names in its #! line; None when it has none or cannot be read."""
+    """Return the program in a script's #! line; None without such a line or when the file cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             line = file.read(256).partition(b"\n")[0]
@@ -174,10 +203,9 @@ def interpreter_of(path: str) -> str | None:
 
 
 def catch_signals() -> int:
-    """Make the ending signals readable from the returned descriptor instead; those ignored stay ignored."""
-    _signal.signal(
-        _signal.SIGCHLD, _signal.SIG_DFL
-    )  # ignored by whoever started us, it would take our children's status
+    """Deliver the ending signals through the returned descriptor instead; ignored ones stay ignored."""
+    # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
@@ -191,7 +219,7 @@ def catch_signals() -> int:
 
 
 def release_signals() -> None:
-    """Let the ending signals do again what they did before."""
+    """Restore the handlers that `catch_signals` has replaced."""
     _signal.set_wakeup_fd(-1)
     for number, before in _before.items():
         _signal.signal(number, before)
@@ -199,7 +227,7 @@ def release_signals() -> None:
 
 
 def restore_signals() -> None:
-    """Put the signals of a forked child to their defaults, none of them blocked."""
+    """Set every signal of a forked child to its default, unblocked."""
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:
         _signal.signal(number, _signal.SIG_DFL)

@@ -21,8 +21,8 @@ from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import Fire
 from hookrun.library.processes import Processes
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, HookEnvironment
+from hookrun.process.popen import program
+from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
@@ -200,14 +200,12 @@ class CaseEnvironment(HookEnvironment):
 
     env: Mapping[bytes, bytes] = {}
 
-    def variables(self, hook: Hook, marker: bytes) -> Environment:
+    def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return the environment of one run: the case's variables override all but those that describe the fire."""
-        environment = super().variables(hook, marker)
+        own = self.own_variables(hook, marker)
         declared = {os.fsencode(name) for name in hook.env or {}}
-        for name, value in self.env.items():
-            if name in declared or name not in environment.own:
-                environment[name] = value
-        return environment
+        own |= {name: value for name, value in self.env.items() if name in declared or name not in own}
+        return {**inherited(self.env_policy(hook)), **own}
 
 
 class CaseProcesses(Processes):
@@ -226,7 +224,7 @@ class CaseProcesses(Processes):
                 self._chain.context,
                 project=self.project or self._services.project,
                 request_id=self._request_id,
-                program=spawn_at.program,
+                program=program,
                 may_fork=False,
             )
             around.env = self.env

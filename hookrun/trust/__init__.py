@@ -1,1 +1,1 @@
-"""Which of a project's hooks a person has approved, bound to their bytes; and what they have switched off."""
+"""Decide which hooks of untrusted projects may run: the user's approvals, bound to bytes, and what is disabled."""

@@ -1,4 +1,4 @@
-"""What a person has switched off for themselves: hooks denied, disabled or paused."""
+"""Check before and after each hook whether the user allows it: decisions, approvals, unchanged files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class UserDecisions:
-    """What is switched off in one fire, and with it everything that a person's own fire asks about trust.
+    """The user's decisions in one run: hooks that are denied, disabled or paused.
 
-    `off` is name -> why, of the hooks that would have run.
+    `off` maps the names of hooks that would have run to the reason.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class UserDecisions:
         self._root = root
         self._around = around
         self._owners = _owners(settings)
-        self._examiner: HookInspector | None = None
+        self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
         self._trouble: str | None = None
         try:
@@ -47,16 +47,16 @@ class UserDecisions:
             self._store, self._trouble = stores.Store(), str(error)
 
     @property
-    def examiner(self) -> HookInspector:
-        """What looks at hooks; it is made when the first is to be looked at."""
-        if self._examiner is None:
+    def inspector(self) -> HookInspector:
+        """The inspector, created for the first hook that is inspected."""
+        if self._inspector is None:
             from hookrun.trust.digest import HookInspector
 
-            self._examiner = HookInspector(self._home, self._root, self._around, self._owners)
-        return self._examiner
+            self._inspector = HookInspector(self._home, self._root, self._around, self._owners)
+        return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
-        """Return why a hook is switched off, None if it is not. A managed one never is."""
+        """Return why a hook is switched off, or None. Managed hooks never are."""
         why = self._why_off(hook)
         if why is not None:
             self.off[hook.name] = why
@@ -77,33 +77,33 @@ class UserDecisions:
         return None
 
     def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
-        """Tell whether the hook is one of these: by its name in this project, by its digest wherever it is."""
+        """Return whether the list names the hook: by name in this project, by digest in any."""
         if not refused:
             return False
         root = realpath(self._root)
         if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
             return True
-        digest = self.examiner.inspect(hook).digest
+        digest = self.inspector.inspect(hook).digest
         return digest != "" and any(each["digest"] == digest for each in refused)
 
     def switched_off(self) -> list[str]:
-        """Return what is switched off of the hooks that would have run: `NAME: why`."""
+        """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
-    def before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, None if it may. To be asked right before it is started."""
+    def check_before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, or None. Call it right before the hook starts."""
         if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
         return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
 
-    def after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
-        """Return the outcome of a hook that has ended, as far as it counts."""
+    def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
+        """Return the outcome of a finished hook."""
         return outcome
 
     def keep(self) -> None:
-        """Keep for the next fire what was found."""
-        if self._examiner is not None:
-            self._examiner.keep()
+        """Cache the digests for the next run."""
+        if self._inspector is not None:
+            self._inspector.keep()
 
 
 def _owners(settings: Mapping[str, object]) -> list[int]:
@@ -116,9 +116,9 @@ def _owners(settings: Mapping[str, object]) -> list[int]:
 
 
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
-    """Return the pause that holds for hooks of this name now, None without one.
+    """Return the pause that applies to a hook now, or None.
 
-    One that begins in the future was made before the clock was set back: it is over.
+    One that begins in the future was set before the clock was set back: it has ended.
     """
     now = time()
     for pause in pauses:
@@ -128,7 +128,7 @@ def active_pause(pauses: list[Pause], name: str) -> Pause | None:
 
 
 def clock(seconds: float) -> str:
-    """Return a time (seconds since 1970) as a person's clock shows it."""
+    """Return a Unix time as local HH:MM:SS."""
     return strftime("%H:%M:%S", localtime(seconds))
 
 
@@ -136,9 +136,9 @@ PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Approvals(UserDecisions):
-    """Which hooks may run in one fire: those of a project only if they are approved, and stay what was approved.
+    """The user's decisions and approvals in one run: a project's hook must be approved and stay unchanged.
 
-    `given` are digests that count as approved for this fire, besides those of the store and of the user's settings.
+    `given` are digests approved for this run only, besides those of the store and of the user's settings.
     """
 
     def __init__(
@@ -156,14 +156,14 @@ class Approvals(UserDecisions):
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, list[LocalFile]] = {}
 
-    def before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, None if it may: it is approved, or no stranger's."""
+    def check_before(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run, or None if it is trusted or approved."""
         if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
-        trouble = super().before(hook)
+        trouble = super().check_before(hook)
         if trouble is not None:
             return trouble
-        examined = self.examiner.inspect(hook)
+        examined = self.inspector.inspect(hook)
         if examined.problem is not None:
             return Failure("untrusted", f"it cannot be approved: {examined.problem}")
         if examined.digest not in self._store.approved and examined.digest not in self._given:
@@ -171,10 +171,10 @@ class Approvals(UserDecisions):
         self._running[id(hook)] = examined.files
         return None
 
-    def after(self, hook: Hook, outcome: Outcome) -> Outcome:
-        """Return the outcome of a hook that has ended, void if its files are not what they were when it was started.
+    def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
+        """Return the outcome of a finished hook, without its answer if its files have changed since it started.
 
-        What it refused stays refused, in our words: a refusal is not undone by whoever can write its script.
+        A block stays a block, in our words: whoever can write the script cannot undo it.
         """
         files = self._running.pop(id(hook), None)
         if not files or self._are_still(hook, files):
@@ -188,8 +188,8 @@ class Approvals(UserDecisions):
 
     def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
         try:
-            now = self.examiner.files(hook)
-        except Exception:  # as in `examine`: what cannot be looked at is not what it was
+            now = self.inspector.files(hook)
+        except Exception:  # what cannot be inspected counts as changed
             return False
         return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
 
@@ -201,5 +201,5 @@ class Approvals(UserDecisions):
 
 
 def quoted(path: str) -> str:
-    """Return a path as a shell takes it for one word."""
+    """Return a path quoted for a shell."""
     return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"

@@ -1,4 +1,4 @@
-"""The digest of a hook: one SHA-256 over where it is declared, what is declared, and the bytes of its files."""
+"""Compute and cache the digest of a hook: a SHA-256 of its declaration, its place and the bytes of its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookrun.trust.ownership import Owners
 
     class Hash(Protocol):
-        """As much of a hash object as is used here."""
+        """The methods of a hash object that are used."""
 
         def update(self, data: bytes, /) -> None:
             """Take more data in."""
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
 
 FORM = "hookrun trust 1"
-"""What a digest is made of, in a word: another making of digests has another."""
+"""Version of the digest's input."""
 
 PREFIX = "sha256:"
 
 LARGEST = 256 << 20
-"""Bytes of a file that is hashed."""
+"""Limit on the size of a file."""
 
 CHUNK = 1 << 20
 
@@ -49,32 +49,32 @@ SYSTEM = (
     *("/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/", "/System/"),
     *("/etc/", "/proc/", "/sys/"),
 )
-"""Where files lie that come with the system and change with it."""
+"""Directories of the system, whose files change with updates."""
 
 FOR_PEOPLE = frozenset({"description", "metadata"})
-"""Fields that change nothing of what runs, when, or how."""
+"""Fields that do not affect what runs, when, or how."""
 
 FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
-"""Fields that follow from the others, and where the declaration stands."""
+"""Fields that follow from others, and the declaration's place."""
 
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "allowed_env"})
-"""Lists whose order says nothing."""
+"""Lists whose order has no meaning."""
 
 LABELS = frozenset({"base", "home", "own", "twins"})
-"""What `claude` has besides what is declared in the hook: where its project lies, and which others there are."""
+"""Keys of `claude` that depend on the project's place and on other hooks."""
 
 DEFAULTS = Hook(name="", events=()).to_dict()
 
 
 class UnreadableFileError(Exception):
-    """A file that belongs to a hook cannot be hashed; the message says why."""
+    """A file of a hook that cannot be hashed; the message says why."""
 
 
 def declaration(hook: Hook, root: str, home: str) -> str:
-    """Return what a declaration comes to as text: the same for every spelling of the same thing.
+    """Return the canonical text of a declaration.
 
-    That is the file it is declared in, by its path from the project's root, and every field that makes a difference and
-    is not at its default, whether it stands in the hook, under `defaults` or in an included file.
+    It has the file, relative to the project's root, and every significant field that differs from its default, no
+    matter whether the hook, `defaults` or an included file sets it.
     """
     fields = hook.to_dict()
     said = [
@@ -86,7 +86,7 @@ def declaration(hook: Hook, root: str, home: str) -> str:
 
 
 def place(source: str, root: str, home: str) -> str:
-    """Return how a file is called wherever the project lies: from its root, from the home directory, or by its path."""
+    """Return a path relative to the project's root, with `~/` in the home directory, or absolute."""
     path = os.path.normpath(source)
     for base, name in ((root, ""), (home, "~/")):
         if within(path, base):
@@ -105,8 +105,8 @@ def _settled(name: str, value: object) -> object:
 def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owners) -> str:
     """Return the digest of a hook: `sha256:` and 64 hexadecimal digits.
 
-    `declared` is what `declaration` returned. Files of the system that lie outside the project are not in it; a link
-    of the project that leads to one is, by where it leads. Raises UnreadableFileError.
+    `declared` is what `declaration` returned. System files outside the project are left out; of a project's link to
+    one, the target is included. Raises UnreadableFileError.
     """
     real_root = owners.resolve_and_check(root)[0]
     contents: list[list[str]] = []
@@ -114,7 +114,7 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
         real = owners.resolve_and_check(file.path)[0]
         inside = within(real, real_root)
         if file.label.startswith(BY_PATH) and not inside:
-            continue  # the link of a virtual environment: which one is active is not the hook's
+            continue  # a virtual environment's link: which one is active does not belong to the hook
         if inside or not real.startswith(SYSTEM):
             contents.append([file.label, sum_of(file)])
         elif within(os.path.normpath(file.path), root):
@@ -125,7 +125,7 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
 
 
 def sum_of(file: LocalFile) -> str:
-    """Return the SHA-256 of a file that is still what it was when it was found. Raises UnreadableFileError."""
+    """Return the SHA-256 of a file that has not changed since it was found. Raises UnreadableFileError."""
     made = sha256()
     try:
         fd = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -145,7 +145,7 @@ def sum_of(file: LocalFile) -> str:
 
 
 def _sha256() -> Callable[[], Hash]:
-    """Return the C implementation by itself: `hashlib` around it costs more than hashing."""
+    """Return the bare C implementation: importing `hashlib` costs more than hashing."""
     for name in ("_sha2", "_sha256"):  # Python 3.12 and later, 3.11
         try:
             made: Callable[[], Hash] = __import__(name).sha256
@@ -164,14 +164,14 @@ def sha256() -> Hash:
 
 VERSION = 1
 YOUNG = 2_000_000_000
-"""Nanoseconds: what changed so shortly before it was hashed can change again and its times not show it (2 s on FAT)."""
+"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 MOST_HOOKS = 1000
-"""Hooks of one project whose digests are kept."""
+"""Limit on cached digests of a project."""
 
 
 class DigestCache:
-    """The known digests of the hooks of one project. A cache: what cannot be read or kept is computed again."""
+    """A cache of digests by declaration and file identities. Unreadable entries are computed again."""
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
@@ -188,21 +188,21 @@ class DigestCache:
             pass
 
     def digest(self, declared: str, files: list[LocalFile]) -> str | None:
-        """Return the digest of what is declared with these very files, None if it is not known."""
+        """Return the digest of a declaration with these files, None if it is not cached."""
         known = self._known.get(declared)
         if isinstance(known, list) and known[1:] == [file.to_list() for file in files] and isinstance(known[0], str):
             return known[0]
         return None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
-        """Take in a digest that was computed now, unless one of the files is too young to be known by its times."""
+        """Add a digest, unless one of the files is too young to be known by its times."""
         now = time_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
             self._changed = True
 
     def keep(self) -> None:
-        """Write down what was remembered. That it cannot be written is no failure."""
+        """Write new digests to disk; failure to do so is ignored."""
         if not self._changed:
             return
         from hookrun.config.cache_writer import write
@@ -219,7 +219,7 @@ class DigestCache:
 
 
 class Inspection:
-    """What was found: the hook's `digest` and `files`, or the `problem` for which it cannot be approved at all."""
+    """A hook's `digest` and `files`, or the `problem` that prevents its approval."""
 
     __slots__ = ("digest", "files", "problem")
 
@@ -230,9 +230,9 @@ class Inspection:
 
 
 class HookInspector:
-    """Examines the hooks of the project at `root`, as they would run in these surroundings.
+    """Inspects hooks of the project at `root`: their files, whether other accounts could change them, their digest.
 
-    `owners` are accounts, besides this one and root, whose files are believed.
+    `owners` are accounts, besides this one and root, whose files are trusted.
     """
 
     def __init__(self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = ()) -> None:
@@ -243,10 +243,10 @@ class HookInspector:
         self._identities: DigestCache | None = None
 
     def inspect(self, hook: Hook) -> Inspection:
-        """Return what the hook is now. What its files were before is believed only while their identities hold."""
+        """Return the hook's current state, with a cached digest if no file has changed."""
         try:
             return self._inspect(hook)
-        except Exception as error:  # whatever a stranger thinks of, it concerns this hook and no other
+        except Exception as error:  # whatever an untrusted project does affects only its own hook
             return Inspection("", [], f"it cannot be looked at ({type(error).__name__}: {error})")
 
     def _inspect(self, hook: Hook) -> Inspection:
@@ -271,7 +271,7 @@ class HookInspector:
         return Inspection(digest, files)
 
     def files(self, hook: Hook) -> list[LocalFile] | None:
-        """Return the files that belong to the hook as they are now; None for too many."""
+        """Return the files of the hook, None if they are too many."""
         environment = self._around.variables(hook, b"")
         cwd = self._around.directory(hook, environment)
         try:
@@ -280,6 +280,6 @@ class HookInspector:
             return None
 
     def keep(self) -> None:
-        """Keep for the next fire what was found."""
+        """Cache the digests for the next run."""
         if self._identities is not None:
             self._identities.keep()

@@ -1,4 +1,4 @@
-"""The local files that belong to a hook: those its command or its module names, and those it declares under `files`."""
+"""Find the files of a hook: those that its command or module names, and those under `files`."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
     Named = tuple[str, str]
-    """How a file is called in a hook's digest, and its path."""
+    """A file's label in the digest, and its path."""
 
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
-"""What an interpreter runs, or reads to know what to run, when it is given a directory."""
+"""Files that an interpreter reads when it is given a directory."""
 
 BY_PATH = "PATH:"
-"""How the label of a program begins that PATH has found in the project."""
+"""Prefix of the label of a program found by PATH in the project."""
 
 MOST_LOOKED_AT = 10_000
-"""Files and directories that are looked at for the globs of one hook."""
+"""Limit on directory entries read for the globs of one hook."""
 
 UNCHECKED = 1
-"""The flags of a compiled Python module that is believed without a look at its source (PEP 552)."""
+"""Flags of a compiled Python module that is loaded without checking its source (PEP 552)."""
 
 
 class TooManyFilesError(Exception):
-    """The globs of a hook look at more than MOST_LOOKED_AT files."""
+    """The globs of a hook read more than MOST_LOOKED_AT entries."""
 
 
 class LocalFile:
-    """A file that belongs to a hook: its `label` in the digest, its `path`, its `identity` when it was looked at."""
+    """A file of a hook: its `label` in the digest, its `path`, its `identity` when it was found."""
 
     __slots__ = ("identity", "label", "path")
 
@@ -47,14 +47,14 @@ class LocalFile:
         self.identity = identity
 
     def to_list(self) -> list[object]:
-        """Return everything as plain data, for a cache."""
+        """Return the file as plain data, for the cache."""
         return [self.label, self.path, *self.identity]
 
 
 def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> list[LocalFile]:
-    """Return the files that belong to a hook, run in `cwd` with this environment in the project at `root`.
+    """Return the files of a hook that runs in `cwd` with this environment in the project at `root`.
 
-    The system's own are among them where the hook names them. Raises TooManyFilesError.
+    They include system files that the hook names. Raises TooManyFilesError.
     """
     found: dict[str, LocalFile] = {}
     for label, path in _named(hook, environment, cwd, root):
@@ -65,7 +65,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
 
 
 def _look(label: str, path: str, found: dict[str, LocalFile]) -> int:
-    """Take a file in if it is there; return what is there, as the type of the file's mode, 0 for nothing."""
+    """Add a regular file; return the type of the path (S_IFMT), 0 if it does not exist."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -77,11 +77,11 @@ def _look(label: str, path: str, found: dict[str, LocalFile]) -> int:
 
 
 def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> Iterator[Named]:
-    """Yield everything that may be such a file."""
+    """Yield label and path of every possible file."""
     on_path = _path_within(root, environment, cwd)
     for word in (*hook.words, *((hook.interpreter,) if hook.interpreter else ())):
         yield word, expand(word, environment, cwd)
-        if hook.cwd == "event":  # the same file, also for an agent that has gone elsewhere: there it is missing
+        if hook.cwd == "event":  # the same file when the agent works in another directory, where it is missing
             yield word, expand(word, environment, root)
         if "/" not in word:
             for directory in on_path:
@@ -94,14 +94,14 @@ def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) 
 
 
 def _path_within(root: str, environment: Mapping[bytes, bytes], cwd: str) -> list[str]:
-    """Return the directories of PATH that lie in the project: a program that is found there is a file of it."""
+    """Return the directories of PATH inside the project, whose programs are files of the project."""
     directories = os.fsdecode(environment.get(b"PATH", b"")).split(":")
     paths = [os.path.normpath(os.path.join(cwd, each)) for each in directories]
     return [path for path in paths if within(path, root)]
 
 
 def within(path: str, root: str) -> bool:
-    """Tell whether a normalised path is a directory or lies in it."""
+    """Return whether a normalized path is the directory or lies in it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
@@ -113,7 +113,7 @@ def _is_directory(path: str) -> bool:
 
 
 def _modules(name: str, directory: str) -> Iterator[Named]:
-    """Yield what Python may take for a module and the packages it is in, looking in this directory first."""
+    """Yield the files that Python may load for a module and its packages from this directory."""
     from _imp import extension_suffixes
 
     suffixes = (".py", ".pyc", *extension_suffixes())
@@ -128,7 +128,7 @@ def _modules(name: str, directory: str) -> Iterator[Named]:
 
 
 def _unchecked(label: str, directory: str, part: str) -> Iterator[Named]:
-    """Yield the compiled forms of a module that Python would run without a look at the source beside them."""
+    """Yield compiled forms of a module that Python loads without checking the source."""
     try:
         names = sorted(os.listdir(f"{directory}/__pycache__"))
     except OSError:
@@ -147,14 +147,14 @@ def _flags(path: str) -> int | None:
 
 
 def _matching(pattern: str, path: str, looked_at: list[int]) -> Iterator[Named]:
-    """Yield the files that a glob names. `*` stays in one directory, `**` is any number, a directory is all in it."""
+    """Yield the files of a glob. `*` matches in one directory, `**` any depth; a directory means all files in it."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     for found in _below("", parts, looked_at):
         yield f"files:{pattern}:{_labelled(found, parts)}", found
 
 
 def _labelled(path: str, parts: list[str]) -> str:
-    """Return the part of a path that its glob did not spell out, so that it says the same in a project that moved."""
+    """Return the part of a path that the glob matched, which stays the same when the project moves."""
     plain = 0
     while plain < len(parts) and not _is_glob(parts[plain]):
         plain += 1
@@ -190,7 +190,7 @@ def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[s
 
 
 def _entries(directory: str, looked_at: list[int]) -> list[tuple[str, bool]]:
-    """Return the names in a directory, and whether each is a directory of its own. Git's are nobody's hooks."""
+    """Return the names in a directory, without .git, and whether each is a real directory."""
     try:
         with os.scandir(directory or "/") as entries:
             found = sorted((each.name, each.is_dir(follow_symlinks=False)) for each in entries if each.name != ".git")

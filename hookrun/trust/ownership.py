@@ -1,4 +1,4 @@
-"""Who could put something else in the place of a file: the owner and mode of all that leads to it, link by link."""
+"""Check who could replace a file: owner and mode of every component of its path, link by link."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_LINKS = 40
-"""Links that are followed on one way, as the system does (path_resolution(7))."""
+"""Limit on links in one path, as in path_resolution(7)."""
 
 
 class Owners:
-    """The accounts whose files are believed: this one, root, and those that are given.
+    """The trusted accounts: this one, root, and `more`.
 
-    Whoever may write a directory may put another file into it, so each directory on the way counts as the file does,
-    but for one with the sticky bit (/tmp): there nobody removes what belongs to somebody else.
+    Whoever can write a directory can replace the files in it, so every directory of a path is checked. Exempt is one
+    with the sticky bit (/tmp), where accounts cannot remove each other's files.
     """
 
     def __init__(self, more: Iterable[int] = ()) -> None:
@@ -25,9 +25,9 @@ class Owners:
         self._fine: set[str] = set()
 
     def resolve_and_check(self, path: str) -> tuple[str, str | None]:
-        """Return where an absolute path leads when links are followed, and the first thing that is wrong on the way.
+        """Return the target of an absolute path with links resolved, and the first problem on the way.
 
-        What is wrong is part of a sentence and says what to do; None when nothing is.
+        The problem is part of a sentence and says what to do; None if there is none.
         """
         rest = path.split("/")[::-1]
         at = ""
@@ -58,7 +58,7 @@ class Owners:
         return at or "/", wrong
 
     def _look(self, path: str) -> tuple[str | None, str | None]:
-        """Return where the path leads if it is a link, and what is wrong with it."""
+        """Return the target if the path is a link, and what is wrong with the path."""
         try:
             status = os.lstat(path)
             if not S_ISLNK(status.st_mode):
@@ -94,7 +94,7 @@ def _wrong_mode(path: str, status: os.stat_result) -> str | None:
 
 
 def _is_owners_own(gid: int, uid: int) -> bool:
-    """Tell whether a group is its owner's alone, as many systems give one to each account."""
+    """Return whether a group has no other member than the owner, as with user private groups."""
     from grp import getgrgid
     from pwd import getpwuid
 
@@ -106,7 +106,7 @@ def _is_owners_own(gid: int, uid: int) -> bool:
 
 
 def uids(names: Iterable[object]) -> list[int]:
-    """Return the numbers of accounts that are given by name or number; an unknown one is nobody."""
+    """Return the user ids of accounts given by name or number; unknown ones are left out."""
     from pwd import getpwnam
 
     found = []

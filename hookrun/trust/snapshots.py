@@ -1,4 +1,4 @@
-"""What a hook looked like when it was approved, so that the next time only what has changed need be read."""
+"""Store what a hook looked like when it was approved, to show only the changes next time."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LARGEST_FILE = 64 << 10
-"""Bytes of one file that are kept and shown; of a larger one only its size."""
+"""Limit on the bytes of a file that is stored and shown; of a larger one, only its size is."""
 
 LARGEST = 512 << 10
-"""Bytes that are kept of one hook."""
+"""Limit on the bytes stored for a hook."""
 
 Texts = dict[str, str]
-"""Name -> text: of the declaration and of every file that belongs to the hook."""
+"""Name -> text of the declaration and of every file of the hook."""
 
 
 def text_of(path: str) -> str:
-    """Return what stands in a file; for what is no text, too large, or cannot be read, lines in brackets.
+    """Return the text of a file, or lines in brackets if it is binary, too large or unreadable.
 
-    These have its digest, so that another file of the same size is seen to be another.
+    These contain its digest, so that a changed file of the same size shows as changed.
     """
     try:
         with open(path, "rb") as file:
@@ -43,7 +43,7 @@ def text_of(path: str) -> str:
 
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
-    """Keep what was approved. That it cannot be kept is no failure: then there will be no difference to show."""
+    """Store what was approved. A failure is ignored: there will be no difference to show."""
     kept: Texts = {}
     room = LARGEST
     for name, text in texts.items():
@@ -57,7 +57,7 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
 
 
 def read(home: str, digest: str) -> Texts | None:
-    """Return what was approved under a digest, None where it was not kept."""
+    """Return what was approved under a digest, or None if it was not stored."""
     try:
         with open(_path(home, digest), encoding="ascii") as file:
             data = json.load(file)

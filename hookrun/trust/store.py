@@ -1,4 +1,4 @@
-"""What a person has decided about hooks, as every fire reads it: one private, versioned file of the account."""
+"""Read the user's decisions about hooks from a private, versioned file of the account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Approved(TypedDict):
-        """What was approved: a hook's name, its source and root as they were, when (seconds since 1970)."""
+        """An approval: the hook's name, its source and root at that time, and the Unix time."""
 
         name: str
         source: str
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         time: float
 
     class Refused(TypedDict):
-        """A hook that is denied or disabled: by name in one project, and by digest in every other."""
+        """A denied or disabled hook: by name in one project, by digest in all others."""
 
         name: str
         root: str
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         time: float
 
     class Pause(TypedDict):
-        """A pause of one hook, or (`hook` None) of all, between two times in seconds since 1970."""
+        """A pause of one hook, or of all (`hook` None), between two Unix times."""
 
         hook: str | None
         begin: float
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 
 VERSION = 1
-"""Of the file. A newer one is not guessed at."""
+"""Version of the file's format."""
 
 NAME = "trust.json"
 AGAIN = "what was approved has to be approved again"
 
 
 class StoreError(Exception):
-    """The store cannot be believed, so that nothing in it counts; the message says why and what to do."""
+    """The store cannot be trusted, so it is ignored as a whole; the message says why and what to do."""
 
 
 class Store:
-    """The decisions. `approved` is digest -> what it stands for; the others are lists, the oldest first."""
+    """The decisions: `approved` by digest; the others are lists, the oldest first."""
 
     __slots__ = ("approved", "denied", "disabled", "paused")
 
@@ -61,7 +61,7 @@ class Store:
 
 
 def load(home: str, owners: Iterable[int] = ()) -> Store:
-    """Return what is decided, an empty store where nothing is. Raises StoreError where it is not to be believed.
+    """Return the decisions, an empty store if there are none. Raises StoreError if they cannot be trusted.
 
     `owners` are accounts, besides this one and root, that may own the directories above it.
     """
@@ -77,7 +77,7 @@ def load(home: str, owners: Iterable[int] = ()) -> Store:
 
 
 def open_directory(where: str, owners: Iterable[int] = ()) -> int:
-    """Return a descriptor of the store's directory. Raises FileNotFoundError, StoreError where others could write."""
+    """Return a descriptor of the store's directory. Raises FileNotFoundError, StoreError if others can write it."""
     try:
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def open_directory(where: str, owners: Iterable[int] = ()) -> int:
 
 
 def read(fd: int, where: str) -> Store:
-    """Return what the store in an open directory says. Raises StoreError."""
+    """Return the store in an open directory. Raises StoreError."""
     path = f"{where}/{NAME}"
     text = _text(fd, path)
     if text is None:
@@ -117,7 +117,7 @@ def read(fd: int, where: str) -> Store:
 
 
 def _text(fd: int, path: str) -> str | None:
-    """Return what stands in the file, None without one. Raises StoreError for one that others could have written."""
+    """Return the content of the file, or None. Raises StoreError if others could have written it."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         file = os.open(NAME, flags, dir_fd=fd)
@@ -142,7 +142,7 @@ def _text(fd: int, path: str) -> str | None:
 
 
 def _store(data: object) -> Store:
-    """Return the store that a parsed file is. Raises KeyError, TypeError, ValueError or AttributeError for another."""
+    """Return the store of parsed data. Raises KeyError, TypeError, ValueError or AttributeError if it is invalid."""
     if not isinstance(data, dict) or data["version"] != VERSION:
         raise ValueError("no store")
     store = Store()

@@ -31,7 +31,8 @@ def test_schema_is_printed(project: Project) -> None:
 @pytest.mark.parametrize("command", [*COMMANDS, ""])
 def test_help_with_examples(project: Project, command: str, option: str) -> None:
     """Every command, and hookrun itself, explains itself with examples on stdout."""
-    done = hookrun(project, *filter(None, [command]), option)
+    run = hookrun_process if command == "fire" else hookrun
+    done = run(project, *filter(None, [command]), option)
     assert (done.status, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: hookrun")
     assert "Examples:" in done.stdout

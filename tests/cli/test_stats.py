@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.cli.stats import percentile
+from hookrun.fire.repeat import percentile
 from hookrun.library.event_contexts import (
     AfterInference,
     PostCheckpoint,

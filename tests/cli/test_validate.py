@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, hookrun_process
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -163,6 +163,6 @@ def test_working_directory_that_is_gone(project: Project) -> None:
     gone.mkdir()
     command = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), *project.command("validate")]
     project.command = lambda *_: command  # type: ignore[method-assign]  # the same process behind a shell
-    done = hookrun(project)
+    done = hookrun_process(project)
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.startswith("hookrun: the working directory does not exist any more")

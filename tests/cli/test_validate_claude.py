@@ -48,7 +48,7 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
         ("PreToolUse", "^bash$", 'fits none that Claude Code is known to have); did you mean "Bash"?'),
         ("PreToolUse", "edit.*", 'fits none that Claude Code is known to have); did you mean "Edit"?'),
         ("PreToolUse", "*.py", "it matches nothing"),
-        ("PreToolUse", r"(a)\1", "is not read here: it matches nothing"),
+        ("PreToolUse", r"(a)\1", "is not supported: it matches nothing"),
         (
             "PreToolUse",
             ["Bash", "Edit"],

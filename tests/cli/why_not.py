@@ -482,7 +482,7 @@ WAYS: dict[str, Way] = {
         "Codex does not trust its hooks, and skips them in silence",
         _not_trusted_by_codex,
         ("doctor", "codex"),
-        "Codex does not trust the hook for PreToolUse",
+        "Codex CLI does not trust the hook for PreToolUse",
         "`hookrun install codex --trust`",
     ),
 }

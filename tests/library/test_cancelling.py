@@ -87,7 +87,7 @@ def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
         await become(lambda: inside(project) == count)
         await cancelled(fire)
         assert (left(project), others()) == (NOTHING, set())
-        assert not engine._services.pool._places.taken
+        assert not engine._services.pool._slots.taken
 
     run(engine, test())
 
@@ -125,7 +125,7 @@ def test_a_fire_that_is_cancelled_while_it_waits_for_a_place_never_runs(project:
         first = asyncio.create_task(engine.fire("pre_tool_use", fields()))
         await become(lambda: inside(project) == 1)
         second = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: engine._services.pool._places.wake is not None)
+        await become(lambda: engine._services.pool._slots.claimed)
         await cancelled(second)
         (project.root / "go").touch()
         assert kinds(await first) == [None]
@@ -297,8 +297,7 @@ def main():
         if sys.argv[3] == "fire_sync":
             engine.fire_sync("pre_tool_use", session_id="s", tool_name="bash", tool_args={})
         elif sys.argv[3] == "a thread beside":
-            engine._services.pool._places.take(engine._services.pool._most)  # none is free: the pool's thread runs it
-            engine._services.pool._places.give(1)
+            engine._services.pool._slots.claimed = True  # as if others waited: the pool's thread runs it
             engine.fire_sync("pre_tool_use", session_id="s", tool_name="bash", tool_args={})
         else:
             asyncio.run(engine.fire("pre_tool_use", session_id="s", tool_name="bash", tool_args={}))

@@ -219,4 +219,4 @@ def test_ctrl_c_in_a_handler_beside_a_process(project: Project, load: Load, fire
     engine.register("pre_tool_use", stops, parallel=True)
     with pytest.raises(KeyboardInterrupt):
         fire(engine)
-    assert not engine._services.pool._places.taken
+    assert not engine._services.pool._slots.taken

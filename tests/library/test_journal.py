@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, strategies as st
 
-from hookrun import Engine, Verdict, audit
-from hookrun.library.journal import Draft
-from hookrun.model import Hook, HookResult, Outcome
+from hookrun import Engine, audit
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
 OBJECTION_FREE = "cat >/dev/null"
-TEXTS = st.one_of(st.none(), st.text(max_size=8), st.just("%b %s {}"), st.just("x" * 700))
 
 
 def engine_of(project: Project, **settings: object) -> Engine:
@@ -38,50 +33,6 @@ def open_files() -> list[str]:
         except OSError:
             continue
     return [file for file in found if "audit.jsonl" in file]
-
-
-@given(
-    context=st.fixed_dictionaries(
-        {"event": st.just("stop")} | dict.fromkeys(("request_id", "agent", "session_id", "tool_name"), TEXTS)
-    ),
-    name=st.text(min_size=1, max_size=600),
-    sizes=st.tuples(*[st.integers(0, 1 << 40)] * 3),
-    own=st.floats(0, 1e7),
-    ms=st.floats(0, 1e7),
-)
-def test_a_draft_says_what_the_records_of_any_fire_say(
-    context: dict[str, object], name: str, sizes: tuple[int, int, int], own: float, ms: float
-) -> None:
-    """Whatever the context says, key by key and in the same order."""
-    hook = Hook(name=name, events=["stop"], source="/p/coder.json", line=3)
-    outcome = Outcome()
-    outcome.exit_code, outcome.ms = 0, own
-    outcome.bytes_in, outcome.bytes_out, outcome.bytes_err = sizes
-    run = HookResult(hook, Verdict(), outcome=outcome)
-    lines = Draft(hook, context).lines(run, ms)
-    assert lines is not None
-    drafted = [json.loads(line) for line in lines.splitlines()]
-    expected = audit.fire_records([run], context, ms=ms, problems=[], keep_context=False, action="continue")
-    for one, other in zip(drafted, expected, strict=True):
-        assert one.pop("time")
-        del other["time"]
-        assert one.pop("ms") == pytest.approx(other.pop("ms"), abs=0.11)
-        assert list(one.items()) == list(other.items())
-
-
-@pytest.mark.parametrize(
-    "unusual",
-    [{"truncated": True}, {"left": 1}, {"exit_code": None}, {"exit_code": 3}],
-    ids=lambda each: next(iter(each)),
-)
-def test_a_draft_leaves_what_it_has_no_words_for_to_the_records(unusual: dict[str, Any]) -> None:
-    """Such a run is recorded as any other."""
-    hook = Hook(name="h", events=["stop"])
-    outcome = Outcome()
-    outcome.exit_code = 0
-    for name, value in unusual.items():
-        setattr(outcome, name, value)
-    assert Draft(hook, {}).lines(HookResult(hook, Verdict(), outcome=outcome), 1.0) is None
 
 
 def test_the_audit_stays_open_once_and_is_closed_with_the_engine(project: Project) -> None:

@@ -179,7 +179,7 @@ def test_a_thousand_processes_leave_everything_where_it_was(project: Project) ->
 
     work(80)
     assert grown(lambda: work(40)) < KEPT
-    assert not engine._services.pool._places.taken
+    assert not engine._services.pool._slots.taken
     engine.close_sync()
     assert before.same()
     assert left(project) == NOTHING
@@ -238,10 +238,10 @@ def test_an_engine_that_is_forgotten_ends_its_background_hooks_quietly(
     )
     engine.fire_sync("pre_tool_use", fields())
     until(lambda: inside(project) == 1)
-    service = engine._services.background_pool._service
-    assert service is not None
-    thread = service._thread
-    del engine, service
+    pool_thread = engine._services.background_pool._thread
+    assert pool_thread is not None
+    thread = pool_thread._thread
+    del engine, pool_thread
     gc.collect()
     (project.root / "go").touch()
     until(lambda: gc.collect() >= 0 and not thread.is_alive())

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import spawn_at
+from hookrun.process import popen, spawn
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
-from hookrun.process.prepare import Environment, Inherited
 from tests.process.test_processes import Signpost, until
 
 if TYPE_CHECKING:
@@ -35,9 +34,9 @@ NO = Failure("missing", "a failure that was known before")
 MARKERS = itertools.count()
 
 
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn_at.Start:
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn.Start:
     """Return what starts a program with this environment and no other."""
-    return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
+    return popen.program(argv, dict(environment), cwd)
 
 
 class Bench:

@@ -46,9 +46,9 @@ def test_a_batch_with_nothing_to_run_is_over_at_once(tasks: Given) -> None:
     with pool_of(1) as pool:
         assert len(submit(pool, tasks).outcomes()) == len(tasks)
         assert len(pool.run(tasks)) == len(tasks)
-        assert pool._places.take(1)
+        assert pool._slots.take(1)
         assert len(pool.run(tasks)) == len(tasks)
-        pool._places.give(1)
+        pool._slots.give(1)
 
 
 def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> None:
@@ -76,7 +76,7 @@ def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> N
         in_threads(6, both)
         for each in told:
             assert kinds(each.outcomes()) == [None, None]
-        assert not pool._places.taken
+        assert not pool._slots.taken
     assert (len(counts()), max(counts()), max(seen)) == (total, most, most)
 
 
@@ -87,7 +87,7 @@ def test_every_place_is_given_back(bench: Bench) -> None:
         for _ in range(3):
             pool.run(tasks)
             submit(pool, tasks).outcomes()
-            assert pool._places._free == 4
+            assert pool._slots.free == 4
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:
@@ -125,7 +125,7 @@ def test_no_place_is_lost_between_threads_and_batches(bench: Bench) -> None:
                 assert {outcome.exit_code for outcome in outcomes} == {7}
 
         in_threads(5, work)
-        assert not pool._places.taken
+        assert not pool._slots.taken
 
 
 def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench: Bench) -> None:
@@ -144,7 +144,7 @@ def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench:
         def other(_: int) -> None:
             until(lambda: bench.inside() == 1)
             second.append(submit(pool, [bench.task(":")]))
-            until(lambda: pool._places.wake is not None)
+            until(lambda: pool._slots.claimed)
             bench.gate.tell()
             second[0].outcomes()
 
@@ -188,7 +188,7 @@ def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
         bench.gate.tell()
         assert (kinds(first.outcomes()), last.outcomes()[0].stdout) == ([None], b"last\n")
         assert not (bench.directory / "started").exists()
-        assert not pool._places.taken
+        assert not pool._slots.taken
 
 
 def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
@@ -201,7 +201,7 @@ def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
                 pool.cancel(batch)
             for each in told:
                 assert set(kinds(each.outcomes())) <= {None, "signal"}
-        assert not pool._places.taken
+        assert not pool._slots.taken
     assert (bench.processes(), zombies()) == ([], [])
 
 

@@ -77,13 +77,12 @@ def test_what_cannot_start_while_others_run_is_tried_again(bench: Bench, way: st
 FEW_FILES = """
 import os, resource, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, Inherited
+from hookrun.process import popen
 from hookrun.process.pool import Pool
 from hookrun.process.child import Task
 resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 def task(n):
-    begin = spawn_at.program(("/bin/sh", "-c", f"echo {n}"), Environment(Inherited(os.environb), {}), "/")
+    begin = popen.program(("/bin/sh", "-c", f"echo {n}"), dict(os.environb), "/")
     return Task(begin, b"", timeout=60, max_output=99)
 pool, over, seen = Pool(32), threading.Semaphore(0), []
 for n in range(50):
@@ -139,7 +138,7 @@ for _ in range(8):
         assert forked.wait(ENOUGH) == 0
     runs = (bench.directory / "runs").read_text().split()
     assert ((bench.directory / "overlap").exists(), len(runs)) == (False, 24 + 8 * (processes - 1))
-    assert not pool._places.taken
+    assert not pool._slots.taken
 
 
 def test_a_lock_is_waited_for_no_longer_than_the_timeout(bench: Bench) -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Outcome
-from hookrun.process import service as services
-from hookrun.process.pool import Pool
+from hookrun.process.pool import Batch, Pool, PoolThread
 from tests.process.bench import (
     ENOUGH,
     NO,
@@ -42,7 +41,7 @@ __all__ = ["bench", "pytestmark"]
 
 
 @pytest.mark.parametrize(
-    "where", ["_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_tell", "_finish"]
+    "where", ["_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"]
 )
 def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str
@@ -53,7 +52,7 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
         first = submit(pool, [bench.task("echo a"), bench.waiting()])
         until(lambda: bench.inside() == 1)
         mistake = RuntimeError("a mistake")
-        monkeypatch.setattr(services.Service, where, once(getattr(services.Service, where), fail(mistake)))
+        monkeypatch.setattr(PoolThread, where, once(getattr(PoolThread, where), fail(mistake)))
         second = submit(pool, [bench.task("exit 0"), bench.waiting()])
         until(lambda: bool(first.calls and second.calls) or bench.inside() == 2)
         for _ in range(2):
@@ -61,7 +60,7 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
         outcomes = [*first.outcomes(SOON), *second.outcomes(SOON)]
         for failure in [outcome.failure for outcome in outcomes if outcome.failure]:
             assert failure.kind == "signal" or "report it: RuntimeError: a mistake" in failure.detail
-        until(lambda: not pool._places.taken)
+        until(lambda: not pool._slots.taken)
         assert (bench.processes(), zombies()) == ([], [])
         assert kinds(submit(pool, [bench.task("exit 0")] * 3).outcomes(SOON)) == [None] * 3
     assert open_files() == before
@@ -85,7 +84,7 @@ def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, way: st
             else:
                 with pytest.raises(RuntimeError):
                     pool.run([task])
-        assert (pool._places._free, open_files()) == (1, before)
+        assert (pool._slots.free, open_files()) == (1, before)
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == [None]
 
 
@@ -153,20 +152,20 @@ def test_what_is_submitted_while_the_pool_is_closed_is_run_or_refused(
     """A batch that comes between the thread's last look and its end is not forgotten."""
     with pool_of(1) as pool:
         submit(pool, [NO]).outcomes()
-        service = pool._service
-        assert service is not None
-        take_in, told, closer = service._take_in, Told(), threading.Thread(target=pool.close)
+        thread = pool._thread
+        assert thread is not None
+        take_in, told, closer = thread._take_in, Told(), threading.Thread(target=pool.close)
         closed = threading.Event()
 
         def take_in_and_close() -> None:
             take_in()
-            monkeypatch.setattr(service, "_take_in", take_in)
-            service.submit(services.Batch([bench.task("exit 0")], told))
+            monkeypatch.setattr(thread, "_take_in", take_in)
+            thread.submit(Batch([bench.task("exit 0")], told))
             closer.start()
-            until(lambda: service._closing)
+            until(lambda: thread._closing)
             closed.set()
 
-        monkeypatch.setattr(service, "_take_in", take_in_and_close)
+        monkeypatch.setattr(thread, "_take_in", take_in_and_close)
         submit(pool, [NO])
         assert closed.wait(ENOUGH)
         closer.join(ENOUGH)
@@ -180,11 +179,11 @@ def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: B
     thread.start()
     until(lambda: bench.inside() == 1)
     waits = submit(pool, [bench.task("exit 0")])
-    service = pool._service
-    assert service is not None
-    until(lambda: pool._places.wake is not None)
-    number = service._write_end
-    service.close()  # the pool's own close may end the thread's hook too
+    pool_thread = pool._thread
+    assert pool_thread is not None
+    until(lambda: pool._slots.claimed)
+    number = pool_thread._write_end
+    pool_thread.close()  # the pool's own close may end the thread's hook too
     assert kinds(waits.outcomes()) == ["signal"]
     fd = os.open(bench.directory / "somebody's file", os.O_WRONLY | os.O_CREAT)
     if fd != number:  # else it has the number already
@@ -222,8 +221,8 @@ def forgotten(bench: Bench, *, keeps: bool) -> list[str | None]:
 
     pool.submit([bench.waiting()], tell)
     until(lambda: bench.inside() == 1)
-    assert pool._service is not None
-    thread = pool._service._thread
+    assert pool._thread is not None
+    thread = pool._thread._thread
     del pool, tell
     gc.collect()
     if keeps:

@@ -1,4 +1,4 @@
-"""Starting a program from any thread, in a directory of its own: by the C library and, without it, by a shell."""
+"""Starting a program from any thread, in a directory of its own: by `subprocess` or through a shell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import spawn, spawn_at
+from hookrun.process import popen, spawn
 from hookrun.process.child import CannotStart
 from tests.process.bench import program
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PATH = {b"PATH": os.environb[b"PATH"]}
-WAYS = ["the C library", "a shell"]
+WAYS = ["subprocess", "a shell"]
 THREADS = 8
 
 linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
@@ -33,9 +33,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have the directory changed in each of the two ways."""
     if request.param == "a shell":
-        monkeypatch.setattr(spawn_at, "LIBRARY", None)
-    elif spawn_at.LIBRARY is None:
-        pytest.skip("this C library's posix_spawn cannot change the directory")
+        monkeypatch.setattr(popen, "_signals_are_inherited", lambda: True)
     return str(request.param)
 
 
@@ -68,18 +66,10 @@ def python(script: str, cwd: Path | str) -> bytes:
     return written
 
 
-PROGRAM = """
-from hookrun.process import spawn_at
-from hookrun.process.prepare import Environment, Inherited
-def program(argv, environment, cwd):
-    return spawn_at.program(argv, Environment(Inherited({}), dict(environment)), cwd)
-"""
-
-
 def in_another_python(script: str, *arguments: str) -> str:
     """Run a script, for which `program` and `os` are there, in a Python whose descriptors are its own to spoil."""
-    text = f"import os, sys\n{PROGRAM}\n{script}"
-    root = Path(spawn_at.__file__).parents[2]
+    text = f"import os, sys\nfrom hookrun.process.popen import program\n{script}"
+    root = Path(popen.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", text, *arguments],
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -145,7 +135,7 @@ def test_a_shell_that_changes_the_directory_leaves_no_trace_of_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The environment is as it was given where PWD is in it: where we came from is not told."""
-    monkeypatch.setattr(spawn_at, "LIBRARY", None)
+    monkeypatch.setattr(popen, "_signals_are_inherited", lambda: True)
     status, written = run(("/usr/bin/env",), tmp_path, {b"A": b"1", b"PWD": os.fsencode(tmp_path)})
     told = set(written.splitlines()) - {b"_=/usr/bin/env", b"SHLVL=0"}  # of a bash that is /bin/sh
     assert (status, told) == (0, {b"A=1", b"PWD=" + os.fsencode(tmp_path)})
@@ -187,17 +177,17 @@ for fd in range(256):
 """
 
 
-@pytest.mark.skipif(
-    sys.platform == "linux" and not getattr(spawn_at.LIBRARY, "_closefrom", None),
-    reason="this C library's posix_spawn closes no descriptors",
-)
-def test_three_descriptors_are_open_and_no_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_three_descriptors_are_open_and_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str) -> None:
     """What the host has open does not get into a hook, even if it made it inheritable."""
+    if where == "here":
+        monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(popen, "LISTED_FOR", -1)
     fds = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
     os.dup2(fds[0], 200)
     try:
         os.set_inheritable(fds[1], True)
-        assert python(OPEN, tmp_path).split() == [b"0", b"1", b"2"]
+        assert python(OPEN, os.getcwd() if where == "here" else tmp_path).split() == [b"0", b"1", b"2"]
     finally:
         for fd in (*fds, 200):
             os.close(fd)
@@ -234,7 +224,7 @@ def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path,
 
 
 def failure(
-    begin: Callable[..., spawn_at.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
+    begin: Callable[..., spawn.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
 ) -> tuple[str, str]:
     """Return the kind and the text of the failure to start a program."""
     with pytest.raises(CannotStart) as caught:
@@ -418,55 +408,42 @@ def test_two_thousand_starts_leave_no_descriptor_and_no_memory(tmp_path: Path) -
     assert (descriptors, memory < 1_000_000) == (0, True), memory
 
 
-# --- where the C library cannot be called
+# --- in our own directory, which posix_spawn need not change
 
 
-def test_in_our_own_directory_no_shell_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where the directory is the one we are in, the program is started as it is: a shell would run such a text."""
-    monkeypatch.setattr(spawn_at, "LIBRARY", None)
+def test_in_our_own_directory_neither_a_shell_nor_subprocess_is_needed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Signals that are ignored are at their default, and a text is no program: a shell would run it."""
+    monkeypatch.setattr(subprocess, "Popen", None)
     text = executable(tmp_path / "text", "echo hello\n")
     monkeypatch.chdir(tmp_path)
     assert failure(program, (text,), os.getcwd(), PATH)[0] == "spawn"
     assert sh("pwd -P", os.getcwd()) == (0, os.fsencode(tmp_path.resolve()) + b"\n")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert sh("kill -HUP $$; echo alive", os.getcwd()) == (-signal.SIGHUP, b"")
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
-def test_a_directory_of_ours_that_is_gone_hinders_no_start(way: str, tmp_path: Path) -> None:
+def test_a_directory_of_ours_that_is_gone_hinders_no_start(tmp_path: Path) -> None:
     """A process whose own directory was removed starts programs elsewhere."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    fallback = "" if way == "the C library" else "import hookrun.process.spawn_at as s; s.LIBRARY = None\n"
     script = "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\npid = program(('/bin/pwd',), {}, '/')(0, 1, 2)\n"
-    assert in_another_python(f"{fallback}{script}os.waitpid(pid, 0)", str(gone)) == "/\n"
+    assert in_another_python(f"{script}os.waitpid(pid, 0)", str(gone)) == "/\n"
 
 
-def test_a_python_without_ctypes_has_a_shell_change_the_directory(tmp_path: Path) -> None:
-    """A Python that was built without libffi starts programs all the same."""
-    script = """
-import sys
-sys.modules["_ctypes"] = None
-from hookrun.process import spawn_at
-assert spawn_at.LIBRARY is None
-from hookrun.process.prepare import Environment, Inherited
-pid = spawn_at.program(("/bin/pwd",), Environment(Inherited({}), {}), sys.argv[1])(0, 1, 2)
-os.waitpid(pid, 0)
-"""
-    root = Path(spawn_at.__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import os\n{script}", str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(root)},
-        capture_output=True,
-        check=True,
-    )
-    assert done.stdout == os.fsencode(tmp_path) + b"\n"
-
-
-def test_without_sessions_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where neither the C library nor os.posix_spawn makes a session, the failure says what is lacking."""
+def test_without_sessions_in_the_c_library_subprocess_makes_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where os.posix_spawn cannot start a session the program runs all the same, in a session of its own."""
 
     def without_session(*_arguments: object, **_options: object) -> int:
         raise NotImplementedError
 
-    monkeypatch.setattr(spawn_at, "LIBRARY", None)
     monkeypatch.setattr(os, "posix_spawn", without_session)
-    kind, detail = failure(program, ("/bin/sh",), str(tmp_path), PATH)
-    assert (kind, "a session of its own" in detail) == ("spawn", True)
+    monkeypatch.chdir(tmp_path)
+    session, process = python("import os; print(os.getsid(0), os.getpid())", os.getcwd()).split()
+    assert session == process

@@ -1,4 +1,4 @@
-"""Hooks in Claude's dialect run on a sample of their event, in a directory of their own, and their answers judged."""
+"""Run hooks in Claude's dialect on a sample of their event, in a temporary directory, and judge their answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook, Outcome
 
-LONGEST = 10.0
-"""Seconds that a hook gets for a sample."""
+SAMPLE_TIMEOUT = 10.0
+"""Seconds for a hook's answer."""
 
 TOOLS: dict[str, dict[str, object]] = {
     "Bash": {"tool_name": "bash", "tool_args": {"command": "git status", "description": "Show the state"}},
@@ -38,7 +38,7 @@ TOOLS: dict[str, dict[str, object]] = {
     "Agent": {"tool_name": "task", "tool_args": {"prompt": "Look around", "description": "Look"}},
     "mcp__": {"tool_name": "mcp__sample__tool", "tool_args": {"query": "x"}},
 }
-"""A word of a matcher -> the call that a hook with such a matcher is shown, the first that is there."""
+"""Word in a matcher -> the sample call; the first match is used."""
 
 EVENTS: dict[str, dict[str, object]] = {
     "post_tool_use": {"tool_result_output": "done\n"},
@@ -55,16 +55,16 @@ EVENTS: dict[str, dict[str, object]] = {
     "error": {"error_info": {"error_message": "rate_limit"}},
     "assistant_response": {"assistant_response": "Done."},
 }
-"""What a sample of an event says besides."""
+"""Further fields of an event's sample."""
 
 WITH_TOOL = frozenset({"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"})
 
 
-def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
-    """Run each hook on a sample and yield what is wrong with what it answered. It runs with all that it can do."""
+def run_samples(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
+    """Run each hook on a sample and yield warnings about its answer. The hook runs with all its side effects."""
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
-            for word in relative_words(hook.kind, hook.target):  # as if the agent were at the project's root
+            for word in relative_words(hook.kind, hook.target):  # as if the agent worked at the project's root
                 first = os.path.normpath(word).partition("/")[0]
                 if not os.path.lexists(f"{cwd}/{first}"):
                     os.symlink(f"{root}/{first}", f"{cwd}/{first}")
@@ -72,7 +72,7 @@ def probe(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
 
 
 def sample(hook: Hook, cwd: str) -> dict[str, object]:
-    """Return a context of the hook's event that its matcher is likely to fit, for a working directory."""
+    """Return a context of the hook's event that its matcher probably matches."""
     event = hook.events[0]
     data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **EVENTS.get(event, {})}
     if event in WITH_TOOL:
@@ -111,7 +111,7 @@ def _goes_on(given: Verdict | Failure) -> bool:
 
 def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Interpretation]:
     around = HookEnvironment(context, project=root, request_id="probe", home=home)
-    loop = Loop(deadline=monotonic() + LONGEST)
+    loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
     runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
     stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
     (outcome,) = runner([(hook, stdin)])

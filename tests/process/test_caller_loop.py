@@ -1,4 +1,4 @@
-"""One hook run without a loop: the same outcome as from a loop, whatever it does, and nothing of it left behind."""
+"""A hook run by the caller itself: the same outcome as from any loop, whatever it does, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import alone
 from hookrun.process.child import PIPE_ATOMIC, CannotStart, Process, Task
-from hookrun.process.loop import MAX_PROCESSES, Loop
-from hookrun.process.service import Inline, Places
-from tests.process.bench import SOON, Bench, bench, program, pytestmark, zombies
+from hookrun.process.loop import Loop
+from hookrun.process.pool import CallerLoop, Pool
+from tests.process.bench import SOON, Bench, bench, pool_of, pytestmark, zombies
 from tests.process.test_processes import until
 
 if TYPE_CHECKING:
@@ -48,19 +47,17 @@ def task(bench: Bench, line: str, size: int = 100, timeout: float = 60) -> Task:
 
 
 def run(task: Task) -> Outcome:
-    """Run a task alone, as the pool does."""
-    places = Places(MAX_PROCESSES)
-    wake = places.watch()
-    try:
-        return alone.run(task, wake, lambda: Inline(places, 1, wake))
-    finally:
-        places.unwatch()
+    """Run a task in a pool that has room for it."""
+    with pool_of(1) as pool:
+        outcomes = pool.run([task])
+        assert pool._thread is None, "it was run by the pool's thread"
+        return outcomes[0]
 
 
 def told(outcome: Outcome) -> dict[str, object]:
     """Return what an outcome says, its time and how much of a stdin nobody reads was written left out."""
     failure = outcome.failure and (outcome.failure.kind, outcome.failure.detail)
-    names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "left")
+    names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "processes_left")
     return {"failure": failure, **{name: getattr(outcome, name) for name in names}}
 
 
@@ -102,21 +99,6 @@ def test_a_program_that_cannot_start_is_told_by_its_name() -> None:
     assert told(outcome)["failure"] == ("missing", "nowhere to be found")
 
 
-def test_what_is_scarce_is_tried_again_by_a_loop() -> None:
-    """An OSError of the start may be another's doing: a loop knows how to wait for the end of others."""
-    begin = program(("/bin/sh", "-c", "echo x"), {}, "/")
-    tries: list[int] = []
-
-    def second_time(stdin: int, stdout: int, stderr: int) -> int:
-        tries.append(1)
-        if len(tries) == 1:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
-        return begin(stdin, stdout, stderr)
-
-    outcome = run(Task(second_time, b"", timeout=60, max_output=100))
-    assert (outcome.stdout, len(tries)) == (b"x\n", 2)
-
-
 def test_an_exclusive_hook_takes_its_lock_first(bench: Bench) -> None:
     """A task with a lock is a loop's business: while another holds it, it waits."""
     made = task(bench, "echo x")
@@ -136,28 +118,23 @@ def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
 
 def test_closing_the_pool_ends_it(bench: Bench) -> None:
     """Another thread closes the pool while the caller waits: the hook is ended and has failed."""
-    places = Places(MAX_PROCESSES)
-    wake = places.watch()
+    pool = Pool(1)
     outcomes: list[Outcome] = []
-    made = bench.waiting()
-    thread = threading.Thread(target=lambda: outcomes.append(alone.run(made, wake, lambda: Inline(places, 1, wake))))
+    thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting()])))
     thread.start()
     until(lambda: bench.inside() == 1)
-    closing = threading.Thread(target=places.close)
-    closing.start()
+    pool.close()
     thread.join(SOON)
-    places.unwatch()
-    closing.join(SOON)
     assert [told(outcome)["failure"] for outcome in outcomes] == [("signal", "the engine was closed")]
     assert bench.processes() == []
 
 
-@pytest.mark.parametrize("moment", ["spawn", "_ends_soon", "finish"])
+@pytest.mark.parametrize("moment", ["spawn", "_poll_once", "finish"])
 def test_an_exception_from_outside_leaves_nothing_running(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Ctrl-C when it has just begun, while it runs, or when it is over: it is ended, and the exception goes on."""
-    where: object = alone if moment == "_ends_soon" else Process
+    where: object = CallerLoop if moment == "_poll_once" else Process
     real: Callable[..., object] = getattr(where, moment)
     calls: list[int] = []
 
@@ -180,16 +157,18 @@ def test_an_exception_from_outside_leaves_nothing_running(
 def test_a_forked_child_holds_none_of_its_streams(bench: Bench) -> None:
     """What the program forks meanwhile has none of the hook's streams open."""
     outcomes: list[Outcome] = []
-    thread = threading.Thread(target=lambda: outcomes.append(run(bench.waiting(timeout=60))))
+    pool = Pool(1)
+    thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting(timeout=60)])))
     thread.start()
     until(lambda: bench.inside() == 1)
-    streams = [fd for process in list(alone._RUNNING) for fd in (process.out, process.err)]
+    streams = [fd for loop in pool._callers for process in loop._live for fd in (process.out, process.err)]
     child = os.fork()
     if child == 0:
         os._exit(sum(_is_open(fd) for fd in streams))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     bench.gate.tell()
     thread.join(SOON)
+    pool.close()
     assert (len(streams), status) == (2, 0)
     assert [outcome.exit_code for outcome in outcomes] == [0]
 

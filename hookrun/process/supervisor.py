@@ -1,4 +1,4 @@
-"""A hook that nobody waits for: a forked supervisor holds it, ends it in time and tells of its end."""
+"""Run a background hook under a forked supervisor, which enforces its timeout and reports its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
     """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
 
-    The supervisor has nothing of ours open: whoever waits for the end of our streams does not wait for it.
+    The supervisor closes every descriptor of ours: nobody who reads our streams to their end waits for it.
     """
     try:
         pid = os.fork()
@@ -39,7 +39,6 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
 
 
 def _leave() -> None:
-    """Leave the session, the signals and the streams of whoever fired."""
     os.setsid()
     restore_signals()
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,0 +1,116 @@
+"""Start programs from any thread of a living process, where neither fork nor chdir is safe."""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` makes an enumeration of each number
+import fcntl
+import os
+import subprocess
+from contextlib import suppress
+from errno import ENOENT, ENOEXEC, ENOTDIR
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hookrun.model import Failure
+from hookrun.process import spawn
+from hookrun.process.child import CannotStart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LEFT_IGNORED = tuple(n for n in spawn.RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
+"""Signals that `subprocess` leaves ignored in the new process where the host ignores them."""
+LISTED_FOR = 0.1
+"""Seconds before inheritable descriptors are listed again: that costs a tenth of a start, and hosts make few."""
+_LISTED: list[tuple[float, list[int]]] = [(float("-inf"), [])]
+IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
+
+
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn.Start:
+    """Return a function that starts argv[0] (an absolute path) in the directory `cwd`, from any thread.
+
+    As with `spawn.program` the new process leads its own session, has every signal at its default and unblocked, and
+    no descriptor but its three.
+    """
+
+    def start(stdin: int, stdout: int, stderr: int) -> int:
+        try:
+            _check_names(environment)
+            # posix_spawn is the cheapest and resets signals, but it cannot change the directory. `subprocess` can, but
+            # resets signals only in a preexec_fn: Python code after a fork, which can deadlock in a program with
+            # threads. Where both are needed, a shell changes the directory, for half a millisecond more.
+            if cwd == _working_directory() or _signals_are_inherited():
+                with suppress(NotImplementedError):  # no sessions in this C library: ignored signals stay ignored
+                    return _posix_spawn(argv, environment, cwd, (stdin, stdout, stderr))
+            process = subprocess.Popen(
+                argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
+            )
+        except OSError as error:
+            _check_directory(cwd)
+            if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
+                raise CannotStart(spawn.explain_exec_error(argv[0], error)) from error
+            raise
+        except ValueError as error:
+            _check_directory(cwd)
+            raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
+        process.returncode = 0  # the loop reaps it: `subprocess` must not
+        return process.pid
+
+    return start
+
+
+def _posix_spawn(
+    argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str, streams: tuple[int, int, int]
+) -> int:
+    if cwd != _working_directory():
+        _check_directory(cwd)
+        failure = spawn.exec_failure(argv[0])  # the shell's exit status would not tell
+        if failure is not None:
+            raise CannotStart(failure)
+        os.stat(argv[0])
+        argv = ("/bin/sh", "-c", IN_DIRECTORY, cwd, *argv)
+    copies: list[int] = []
+    try:
+        for fd in streams:  # above 2, so that no dup2 overwrites another of them
+            copies += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, spawn.STANDARD + 1)]
+        return spawn.posix_spawn(argv, environment, copies, _inheritable())
+    finally:
+        for fd in copies:
+            os.close(fd)
+
+
+def _inheritable() -> list[int]:
+    """Return the descriptors above 2 that a new process would inherit, as they were less than LISTED_FOR ago."""
+    listed, found = _LISTED[0]
+    now = monotonic()
+    if now - listed > LISTED_FOR:
+        found = spawn.inheritable()
+        _LISTED[0] = now, found
+    return found
+
+
+def _check_names(environment: Mapping[bytes, bytes]) -> None:
+    if b"" in environment:
+        raise ValueError("illegal environment variable name")
+
+
+def _signals_are_inherited() -> bool:
+    """Return whether the host ignores or blocks a signal that `subprocess` would leave ignored or blocked in a hook."""
+    ignored = any(_signal.getsignal(number) == _signal.SIG_IGN for number in LEFT_IGNORED)
+    return ignored or bool(_signal.pthread_sigmask(_signal.SIG_BLOCK, ()))
+
+
+def _check_directory(cwd: str) -> None:
+    """Raise CannotStart when the directory cannot be entered: the error of a start does not say what it is about."""
+    try:
+        os.stat(cwd)
+        os.stat(f"{cwd}/.")  # fails as chdir does for what is no directory or may not be searched
+    except (OSError, ValueError) as error:
+        raise spawn.cannot_enter(cwd, error) from error
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return None
