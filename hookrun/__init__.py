@@ -7,6 +7,7 @@ from hookrun.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
+    from hookrun.guarded import guarded_files as guarded_files
     from hookrun.library.context import Context as Context
     from hookrun.library.engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.event_contexts import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
     from hookrun.process.pool import ClosedError as ClosedError
 
 PUBLIC = {
+    "hookrun.guarded": "guarded_files",
     "hookrun.library.context": "Context",
     "hookrun.library.engine": "Bundle DeclarationError Engine",
     "hookrun.library.event_contexts": (

@@ -28,8 +28,20 @@ def main() -> None:
         status = 130
     except ImportError as error:  # hookrun is just being replaced, or not whole
         os.write(2, f"hookrun: cannot be loaded, no hook has run: {error}\n".encode())
-        status = 0 if "copilot" in argv else 1  # to Copilot any other status is a refusal
+        status = _status_for_agent(argv)
     os._exit(status)  # nothing is buffered: what the interpreter would tidy up, the system does faster
+
+
+def _status_for_agent(argv: list[str]) -> int:
+    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal."""
+    if "--agent" not in argv:
+        return 1
+    try:
+        from hookrun.agents import AGENTS, load
+
+        return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+    except ImportError:  # nothing is known of the agent: a message that it does not show is better than a refusal
+        return 0
 
 
 if __name__ == "__main__":

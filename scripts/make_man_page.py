@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli import COMMANDS, cli, load_command  # noqa: E402
-from hookrun.fire.command import HELP  # noqa: E402
+from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def _lines() -> Iterator[str]:
 def _command(name: str) -> Iterator[str]:
     yield f".SS hookrun {_text(name)}"
     if name == "fire":
-        yield from _as_it_is(HELP)
+        yield from _as_it_is(help_text())
         return
     command = load_command(name)
     yield from _help(name, command)

@@ -88,7 +88,6 @@ FOR_AN_AGENT = {
     "hookrun.fire.agent",
     "hookrun.agents",
     "hookrun.agents.base",
-    "hookrun.agents.detect",
     "hookrun.agents.formats",
 }
 """What it adds that an agent fires, beside the module about that agent and what that shares with others."""

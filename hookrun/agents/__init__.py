@@ -1,4 +1,4 @@
-"""The coding agents that hookrun answers in their own words: one module each, loaded when it is the one that calls."""
+"""The registry of coding agents: a module for each, which is loaded when that agent is the one that calls."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ AGENTS = {
     "cline": "hookrun.agents.cline",
     "opencode": "hookrun.agents.opencode",
 }
-"""What an agent is called here -> the module that speaks its language."""
+"""The name of an agent -> the module with all that is particular about it."""
+
+OTHERS = {"cursor": (".cursor/hooks.json",)}
+"""The name of an agent that a hook's `agents` may have, but that has no module here -> its SETTINGS_GLOBS."""
 
 
 class UnknownAgentError(LookupError):
-    """No agent goes by that name; the message says which there are."""
+    """No agent has the given name; the message says which there are."""
 
 
 def load(name: str) -> Agent:
-    """Return an agent's module. Raises UnknownAgentError."""
+    """Return the module of the agent. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
         raise UnknownAgentError(f"unknown agent {name!r}: expected one of {', '.join(AGENTS)}; see docs/agents.md")
@@ -32,3 +35,14 @@ def load(name: str) -> Agent:
 
     module: object = modules[path]
     return module  # type: ignore[return-value]  # what a module must have is held by a test
+
+
+def env_markers() -> tuple[str, ...]:
+    """Return the environment variables that agents set for the commands they run."""
+    return tuple(each for name in AGENTS for each in load(name).ENV_MARKERS)
+
+
+def settings_globs() -> tuple[str, ...]:
+    """Return where agents have their hooks and what switches them off, in a project or the home directory, as globs."""
+    known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
+    return (*known, *(each for globs in OTHERS.values() for each in globs))

@@ -142,6 +142,12 @@ def placeholder_message(agent: Agent, native: str) -> Message:
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 
+def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
+    """Return the name of the agent that sent a message through the hooks of this one; mostly it is the same one."""
+    others = agent.INSTALL.get("read_by", {})
+    return next((name for name, is_theirs in others.items() if is_theirs(payload)), agent.NAME)
+
+
 def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
     """Return the message with which an agent would have fired `event` on a context that is in hookrun's names.
 

@@ -67,6 +67,8 @@ ARGUMENTS = {"NotebookEdit": {"notebook_path": "file_path", "new_source": "new_s
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
+ENV_MARKERS = ("CLAUDECODE",)
+SETTINGS_GLOBS = (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*")
 DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
 MAX_TIMEOUTS = {"SessionEnd": 60.0}
 EXIT_ZERO_ONLY = False
@@ -146,6 +148,15 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
                     yield (*path, "hooks", each), "an object with a type"
 
 
+def _is_copilots(payload: dict[str, object]) -> bool:
+    """Return whether Copilot CLI sent the message, which runs the hooks in a project's .claude/settings.json, too.
+
+    It gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only to some,
+    where it is in its own directory.
+    """
+    return "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -163,4 +174,5 @@ INSTALL: InstallSpec = {
     ),
     "off": {"disableAllHooks": True},
     "dropped_if": _dropped_if,
+    "read_by": {"copilot": _is_copilots},
 }

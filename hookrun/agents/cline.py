@@ -93,6 +93,8 @@ FAILING: Arguments = {"refused_by_a_hook": True}
 """Arguments that none of STRICT takes."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
+ENV_MARKERS = ("CLINE_ACTIVE",)
+SETTINGS_GLOBS = (".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*")
 DEFAULT_TIMEOUTS = {"": 120.0}
 MAX_TIMEOUTS = {"": 120.0}
 EXIT_ZERO_ONLY = False

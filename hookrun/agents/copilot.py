@@ -93,6 +93,14 @@ ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit"
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("COPILOT_PROJECT_DIR",)
+ENV_MARKERS = ("COPILOT_CLI",)
+SETTINGS_GLOBS = (
+    ".github/hooks/*",
+    ".github/copilot/settings*",
+    ".copilot/settings.json",
+    ".copilot/config.json",
+    ".copilot/hooks/*",
+)
 DEFAULT_TIMEOUTS = {"": 30.0}
 MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = True
@@ -241,6 +249,7 @@ INSTALL: InstallSpec = {
         "{directory}/hooks/hookrun.json",
     ),
     "off": {"disableAllHooks": True},
+    "own_hooks": ("{home}/.copilot/hooks", "{project}/.github/hooks"),
     "folder_trust": {
         "file": "config.json",
         "lists": ("trusted_folders", "trustedFolders"),

@@ -67,6 +67,8 @@ ARGUMENTS = {"notebook_edit": {"notebook_path": "file_path", "new_source": "new_
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("QWEN_PROJECT_DIR",)
+ENV_MARKERS = ("QWEN_CODE",)
+SETTINGS_GLOBS = (".qwen/settings.json",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False

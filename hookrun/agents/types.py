@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.agents.base import Message, NameMap
     from hookrun.agents.formats import ResponseFormat
 
@@ -50,6 +48,14 @@ class Agent(Protocol):
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
         """The environment variables in which it names the project's root, to hooks."""
+
+    @property
+    def ENV_MARKERS(self) -> tuple[str, ...]:
+        """The environment variables that it sets for the commands it runs."""
+
+    @property
+    def SETTINGS_GLOBS(self) -> tuple[str, ...]:
+        """Where its hooks and what switches them off are, in a project or the home directory, as globs."""
 
     @property
     def DEFAULT_TIMEOUTS(self) -> Mapping[str, float]:
@@ -162,6 +168,10 @@ class InstallSpec(TypedDict):
     """The files with its settings, the one that counts most first; written as those in `elsewhere`."""
     off: NotRequired[dict[str, object]]
     """A setting, as a path with dots -> the value that switches its hooks off."""
+    read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
+    """Agents that run the hooks in these files, too -> whether a message is theirs."""
+    own_hooks: NotRequired[tuple[str, ...]]
+    """Directories of `{home}` or `{project}` with its own hooks, of an agent that also runs those of another."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
     """Finds why it drops a whole file with hooks, from the data and whether a byte-order mark precedes it: where, and
     what is expected there."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun.agents import AGENTS
+from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
@@ -239,7 +239,7 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
     return defaults
 
 
-KNOWN_AGENTS = (*AGENTS, "cursor")
+KNOWN_AGENTS = (*AGENTS, *OTHERS)
 """Agents that a hook can be limited to without a warning; Cursor runs hooks of Claude's settings."""
 
 FIELDS = names(HOOK_FIELDS)

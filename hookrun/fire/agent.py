@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 
 from hookrun import agents, audit, context as contexts
-from hookrun.agents.base import UnreadableMessageError, native_event, placeholder_message
-from hookrun.agents.detect import detect_agent, has_own_wiring
+from hookrun.agents.base import UnreadableMessageError, detect_agent, native_event, placeholder_message
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
@@ -41,7 +40,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
         contexts.drain_stdin()
         unknown = isinstance(error, agents.UnknownAgentError)
         print_error(trouble or (str(error) if unknown else internal_error(error, options.home, for_agent=True)))
-        return GO_ON if os.environ.get("COPILOT_CLI") else TROUBLE  # to Copilot any other status is a refusal
+        return GO_ON if _caller_needs_zero() else TROUBLE
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
     try:
@@ -51,6 +50,15 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except Exception as error:  # nothing of ours ever refuses
         print_error(internal_error(error, options.home, for_agent=True))
         return GO_ON
+
+
+def _caller_needs_zero() -> bool:
+    """Return whether an agent has started us, by the environment, to which another exit status is a refusal."""
+    try:
+        known = map(agents.load, agents.AGENTS)
+        return any(each.EXIT_ZERO_ONLY and any(map(os.environ.get, each.ENV_MARKERS)) for each in known)
+    except Exception:  # its module cannot be loaded either: refuse nothing
+        return True
 
 
 def _end_with_zero() -> None:
@@ -140,7 +148,7 @@ class AgentFire:
 
     def _read(self, command: FireInvocation) -> Message:
         payload = command.read_context(self.options.ctx)
-        name = detect_agent(self.agent.NAME, payload)
+        name = detect_agent(self.agent, payload)
         if name != self.agent.NAME:
             self._answer_instead(name)
         return self.agent.read(payload, self.event)
@@ -163,9 +171,11 @@ class AgentFire:
         return None
 
     def _has_own_wiring(self, command: FireInvocation) -> bool:
+        from hookrun.agents.detect import has_own_hooks
+
         repository = command.config_files.repository if command.config_files is not None else None
         project = repository or command.project_root()
-        return has_own_wiring(self.agent, self.message.native, home=command.home, project=project)
+        return has_own_hooks(self.agent, self.message.native, home=command.home, project=project)
 
     def _answer_instead(self, name: str) -> None:
         """Answer the agent that really calls: it runs the hooks in another one's settings."""

@@ -34,7 +34,7 @@ Options:
   --config FILE       a declaration file in the place of the project's own
   --deadline SECONDS  what has not answered by then is a timeout
   --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
-  --agent NAME        claude, codex, gemini, qwen, copilot, cline or opencode; see docs/agents.md
+  --agent NAME        {agents}; see docs/agents.md
   --scope SCOPE       with --agent: project in a project's wiring, which is silent where the user's own answers
   --probe DIR         with --agent: only what DIR declares as a home is in force, as in hookrun doctor --prove
   --trust DIGEST,...  hooks of the project that count as approved; only --agent asks for approval
@@ -51,6 +51,14 @@ Examples:
   hookrun fire pre_tool_use --ctx ctx.json
   echo '{"tool_name": "bash", "tool_args": {"command": "ls"}}' | hookrun fire pre_tool_use --explain
 """
+
+
+def help_text() -> str:
+    """Return what `hookrun fire --help` prints."""
+    from hookrun.agents import AGENTS
+
+    *first, last = AGENTS
+    return HELP.replace("{agents}", f"{', '.join(first)} or {last}")
 
 
 class FireOptions:
@@ -254,7 +262,7 @@ def main(argv: list[str]) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
     ensure_standard_streams()
     if "-h" in argv or "--help" in argv:
-        return TROUBLE if write_all(1, HELP.encode()) else GO_ON
+        return TROUBLE if write_all(1, help_text().encode()) else GO_ON
     options: FireOptions | None = None
     try:
         options = parse_arguments(argv)

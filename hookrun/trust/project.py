@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hookrun.agents import env_markers
 from hookrun.config.diagnostics import quote
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
-
-AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
-"""Variables that agents set for the commands they run."""
 
 
 class NotAllowedError(Exception):
@@ -222,7 +220,7 @@ def require_terminal(purpose: str) -> None:
 
 def refuse_if_run_by_agent(purpose: str) -> None:
     """Make sure that, by the environment, neither an agent nor a hook runs this process. Raises NotAllowedError."""
-    for name in (*AGENT_MARKS, NESTING.decode()):
+    for name in (*env_markers(), NESTING.decode()):
         if os.environ.get(name):
             cause = f"{name} is in the environment, which an agent or a hook sets"
             raise NotAllowedError(f"only you can {purpose}, and {cause}: run it in a terminal of your own")

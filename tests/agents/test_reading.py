@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookrun.agents import copilot, detect, gemini, opencode, qwen
-from hookrun.agents.base import UnreadableMessageError
+from hookrun.agents import claude, copilot, gemini, load, opencode, qwen
+from hookrun.agents.base import UnreadableMessageError, detect_agent
 from tests.golden import golden
 
 Json = dict[str, Any]
@@ -19,25 +19,25 @@ OTHERS = {name: golden.recorded(name) for name in ("codex", "gemini", "qwen", "c
 @pytest.mark.parametrize("name", CLAUDES)
 def test_a_message_of_claude_s_is_told_to_be_claude_s(name: str) -> None:
     """Every one that was recorded, and every one that is documented."""
-    assert detect.detect_agent("claude", CLAUDES[name][1]) == "claude"
+    assert detect_agent(claude, CLAUDES[name][1]) == "claude"
 
 
 @pytest.mark.parametrize("name", COPILOTS)
 def test_a_message_of_copilot_s_is_told_from_claude_s(name: str) -> None:
     """In both dialects, every one that was recorded."""
-    assert detect.detect_agent("claude", COPILOTS[name][1]) == "copilot"
+    assert detect_agent(claude, COPILOTS[name][1]) == "copilot"
 
 
 def test_a_later_claude_may_tell_the_time() -> None:
     """One field alone makes no message Copilot's."""
     _, data = CLAUDES["claude/shell.02.PreToolUse.json"]
-    assert detect.detect_agent("claude", {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
+    assert detect_agent(claude, {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
 
 
 @pytest.mark.parametrize("agent", OTHERS)
 def test_through_its_own_wiring_nobody_is_taken_for_another(agent: str) -> None:
     """Only Claude's settings are read by others."""
-    assert {detect.detect_agent(agent, data) for _, data in OTHERS[agent].values()} == {agent}
+    assert {detect_agent(load(agent), data) for _, data in OTHERS[agent].values()} == {agent}
 
 
 def before(tool: str, **more: object) -> Json:

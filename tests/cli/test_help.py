@@ -13,7 +13,7 @@ import click
 import pytest
 
 from hookrun.cli import COMMANDS, USER_ERRORS, cli
-from hookrun.fire.command import HELP, parse_arguments
+from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed
 
@@ -47,7 +47,9 @@ def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[
 
 def help_of(name: str) -> str:
     """Return the help of a command."""
-    return HELP if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+    return (
+        help_text() if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+    )
 
 
 EVERY = {" ".join(path): command for path, command in commands(cli, ())}

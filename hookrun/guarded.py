@@ -1,0 +1,70 @@
+"""Name the files that decide which hooks run, for hooks that keep an agent from changing what guards it."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import agents
+from hookrun.config import load_compiled
+from hookrun.config.discovery import (
+    LAYER_FILES,
+    LOCAL_FILE,
+    MANAGED_DIRECTORY,
+    PROJECT_FILES,
+    find,
+    home_directory,
+)
+from hookrun.files import is_within
+from hookrun.process.prepare import expand
+from hookrun.trust.digest import SYSTEM
+from hookrun.trust.hook_files import TooManyFilesError, files_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.model import Hook
+
+CONFIG, OWN, SETTINGS, HOOK = "a declaration of hooks", "hookrun's own", "an agent's settings", "part of a hook"
+
+OWN_DIRECTORIES = (".config/hookrun", ".local/share/hookrun", ".local/state/hookrun", ".cache/hookrun")
+"""hookrun's own files in the home directory: the user's config files, approvals, audit, cache."""
+
+
+def guarded_files(directory: str | None = None) -> dict[str, str]:
+    """Return globs of the files that decide which hooks run, each with what such a file is: "an agent's settings", ...
+
+    A glob that begins with `*/` stands for a file in any directory; every other is an absolute path, in which `*` is
+    any text. Without a `directory` the globs are those that hold everywhere; with one, the scripts and files of the
+    hooks that are in force there are among them, under the paths that they are configured with and those that links
+    lead to.
+
+        >>> guarded_files()["*/.claude/settings.json"]
+        "an agent's settings"
+    """
+    home = home_directory()
+    found = {f"*/{name}": CONFIG for name in (*PROJECT_FILES, LOCAL_FILE)}
+    found |= {f"{MANAGED_DIRECTORY}/{name}": CONFIG for name in LAYER_FILES}
+    found |= {f"{home}/{each}/*": OWN for each in OWN_DIRECTORIES}
+    found |= {f"*/{each}": SETTINGS for each in agents.settings_globs()}
+    if directory is not None:
+        compiled = load_compiled(find(directory, home))
+        for hook in compiled.hooks() if compiled is not None else ():
+            for path in _files(hook, directory):
+                for each in (os.path.normpath(path), os.path.realpath(path)):
+                    if not each.startswith(SYSTEM) or is_within(each, directory):
+                        found.setdefault(each, HOOK)
+    return found
+
+
+def _files(hook: Hook, root: str) -> Iterator[str]:
+    """Yield the files of a hook that are run or declared; one that it only reads as an argument may be edited."""
+    cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
+    environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as hooks in Claude's settings have it
+    try:
+        files = files_of(hook, environment, cwd, root)
+    except TooManyFilesError:
+        return
+    for file in files:
+        if file.label in hook.look or ":" in file.label or os.access(file.path, os.X_OK):
+            yield file.path
