@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.fastjson import dumps
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
 TYPE_CHECKING = False
@@ -165,9 +165,3 @@ def _plain(path: str) -> str:
 
 def _quoted(patterns: Sequence[str]) -> str:
     return " | ".join(format_value(pattern) for pattern in patterns)
-
-
-def format_value(value: object, limit: int = 60) -> str:
-    """Return `value` for people's eyes: as JSON in ASCII, control characters escaped, cut at `limit` characters."""
-    text = dumps(value[:limit] if isinstance(value, str) else value)
-    return text if len(text) <= limit else text[: limit - 3] + "..."

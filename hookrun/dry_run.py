@@ -8,8 +8,9 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.agents import AGENTS, load
-from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, format_value, mismatch_reason, resolve_path
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, mismatch_reason, resolve_path
 from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.prepare import expand, prepare, resolve

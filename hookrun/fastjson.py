@@ -153,3 +153,9 @@ def type_name(value: object) -> str:
         return "null"
     kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
     return kinds.get(type(value), "a number")
+
+
+def format_value(value: object, limit: int = 60) -> str:
+    """Return `value` as JSON in ASCII, control characters escaped, cut to `limit` characters."""
+    text = dumps(value[:limit] if isinstance(value, str) else value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import conditions, globs
+from hookrun import conditions, fastjson, globs
 from hookrun.model import Hook
 
 Conditions = Mapping[str, Sequence[str]]
@@ -445,7 +445,7 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
 @given(st.text(st.characters()) | trees)
 def test_what_is_shown_is_short_and_printable(value: object) -> None:
     """Whatever the value, people see at most the given number of printable ASCII characters."""
-    text = conditions.format_value(value, 20)
+    text = fastjson.format_value(value, 20)
     assert len(text) <= 20
     assert text.isascii()
     assert text.isprintable()
@@ -453,6 +453,6 @@ def test_what_is_shown_is_short_and_printable(value: object) -> None:
 
 def test_a_long_value_is_cut() -> None:
     """What does not fit ends in three dots, what fits is whole."""
-    assert conditions.format_value("a" * 58) == '"' + "a" * 58 + '"'
-    assert conditions.format_value("a" * 100) == '"' + "a" * 56 + "..."
-    assert conditions.format_value([1] * 100, 10) == "[1,1,1,..."
+    assert fastjson.format_value("a" * 58) == '"' + "a" * 58 + '"'
+    assert fastjson.format_value("a" * 100) == '"' + "a" * 56 + "..."
+    assert fastjson.format_value([1] * 100, 10) == "[1,1,1,..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.claude import tables
-from hookrun.conditions import format_value
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import os
 
 from hookrun.claude import matcher, tables
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
-from hookrun.conditions import format_value
+from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
 TYPE_CHECKING = False

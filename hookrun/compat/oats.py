@@ -1,8 +1,8 @@
 """The names of oats-coder's hook engine (`oats.hook.engine`), on hookrun's.
 
-A program that uses them as their documentation shows changes the import, and gets what the first engine had not: a
-hook that timed out is ended with all it started, a `modify` does not hide a later `block`, every change reaches the
-hooks that come after, and a failure is named (`result.failures`) instead of only logged.
+A program that uses them as documented only changes its import, and gains: a hook that times out is killed with
+everything it started, a `modify` does not hide a later `block`, every change reaches later hooks, and failures are
+reported (`result.failures`) instead of only logged.
 
 >>> import asyncio
 >>> from hookrun.compat.oats import HookContext, HookEngine, HookEvent
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from hookrun.library.result import Result
 
 REFUSALS = frozenset({"block", "skip", "stop", "ask"})
-"""The actions for which the first engine has one word: block."""
+"""The actions that oats calls block."""
 
 NO_LIMIT = 1e9
-"""The seconds of a hook whose `timeout` is None: a declaration has no word for as long as it likes."""
+"""The seconds of a hook whose `timeout` is None: a declaration cannot express that."""
 
 
-class HookEvent(str, Enum):  # noqa: UP042  # what the first engine has, to the letter
-    """The lifecycle events of the first engine."""
+class HookEvent(str, Enum):  # noqa: UP042  # as in oats
+    """The lifecycle events of oats."""
 
     PRE_TOOL_USE = "pre_tool_use"
     POST_TOOL_USE = "post_tool_use"
@@ -44,7 +44,7 @@ class HookEvent(str, Enum):  # noqa: UP042  # what the first engine has, to the 
 
 @dataclass
 class HookContext:
-    """What a hook reads: the eleven fields of the first engine."""
+    """What a hook reads: the eleven fields of oats."""
 
     session_id: str
     event: HookEvent
@@ -67,7 +67,7 @@ class HookContext:
 
 @dataclass
 class HookResult:
-    """What came of it: `continue`, `block` or `modify`. `failures` are the hooks that gave no verdict, and why."""
+    """The result: `continue`, `block` or `modify`. `failures` maps hooks without a verdict to the reason."""
 
     action: str = "continue"
     modified_args: dict[str, Any] | None = None
@@ -76,17 +76,17 @@ class HookResult:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the result that a JSON object says."""
+        """Return the result of a JSON object."""
         return cls(data.get("action", "continue"), data.get("modified_args"), data.get("message"))
 
     @classmethod
     def continue_result(cls) -> Self:
-        """Return the result that lets the agent go on."""
+        """Return the result that allows the call."""
         return cls()
 
     @classmethod
     def block_result(cls, message: str = "") -> Self:
-        """Return the result that keeps the agent from it."""
+        """Return the result that blocks the call."""
         return cls("block", message=message)
 
 
@@ -94,15 +94,15 @@ class HookEngine:
     """Runs hook commands at lifecycle events, as `coder.json` declares them: `event`, `matcher`, `command`, `timeout`.
 
     A member that is None is not given; a `timeout` of None is no limit. All other fields of a declaration are
-    understood too. Raises RegistrationError (a ValueError) for one that is wrong. `engine` is hookrun's own, for what
-    the first engine has no word for.
+    supported too. Raises RegistrationError (a ValueError) for an invalid one. `engine` is hookrun's own, for everything
+    that oats lacks.
     """
 
     def __init__(self, hooks: list[dict[str, Any]] | None = None) -> None:
         self.engine = Engine(hooks=[_given(hook) if isinstance(hook, dict) else hook for hook in hooks or []])
 
     async def fire(self, event: HookEvent, context: HookContext) -> HookResult:
-        """Run the hooks that match and return what they come to; a hook that fails refuses nothing by itself."""
+        """Run the matching hooks and return the result; a hook that fails blocks nothing by itself."""
         data = context.to_dict()
         return _result(await self.engine.fire(HookEvent(event).value, data))
 

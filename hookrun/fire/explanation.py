@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.conditions import format_value
 from hookrun.dry_run import explain_mismatch
+from hookrun.fastjson import format_value
 from hookrun.text import diff
 
 TYPE_CHECKING = False

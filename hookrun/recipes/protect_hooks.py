@@ -280,7 +280,7 @@ def _tokens(line: str) -> list[str]:
 
 
 def _decides(words: list[str]) -> bool:
-    """Tell whether hookrun is run with a command that is the person's, by whatever runs it."""
+    """Return whether hookrun is run with a command that is the person's, by whatever runs it."""
     if words and os.path.basename(words[0]) in TALKERS:
         return False
     for index, word in enumerate(words):
@@ -291,14 +291,14 @@ def _decides(words: list[str]) -> bool:
 
 
 def _changes(words: list[str]) -> bool:
-    """Tell whether these words let hookrun write declarations."""
+    """Return whether these words let hookrun write declarations."""
     first, second, *_ = [*(word for word in words if word[:1] != "-"), "", ""]
     writes = first in CHANGING or (first == "recipes" and second in CHANGING_RECIPES)
     return writes and "--dry-run" not in words and "--help" not in words
 
 
 def _writes(words: list[str]) -> bool:
-    """Tell whether one of the words is a program that changes the files it is given: `sudo rm` has it second."""
+    """Return whether one of the words is a program that changes the files it is given: `sudo rm` has it second."""
     names = [os.path.basename(word) for word in words]
     return any(
         name in WRITERS or any(word in WRITERS_WITH.get(name, ()) for word in words[index + 1 :])
@@ -321,13 +321,13 @@ def _removed(command: SimpleCommand) -> list[str]:
 
 
 def _empties(words: list[str]) -> bool:
-    """Tell whether `find` with these words removes everything it comes by."""
+    """Return whether `find` with these words removes everything it comes by."""
     removes = "-delete" in words or any(os.path.basename(word) in REMOVERS for word in words)
     return removes and not has_filter(words)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:
-    """Tell whether no layer above the project declares this hook so that it counts: what `hookrun doctor` says."""
+    """Return whether no layer above the project declares this hook so that it counts: what `hookrun doctor` says."""
     return not any(
         hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
         for hook in hooks
