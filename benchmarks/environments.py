@@ -45,14 +45,15 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hookrun-benchmarks"
 
 
-def install_checkout(cache: Path) -> Environment:
-    """Install the checkout this file stands in, not editable, into a new environment.
+def install_checkout(cache: Path, checkout: Path = CHECKOUT) -> Environment:
+    """Install a checkout, by default the one this file stands in, not editable, into a new environment.
 
     Raises:
         InstallError: pip could not.
 
     """
-    return _create(_place(cache, "hookrun"), [str(CHECKOUT)])
+    name = "hookrun" if checkout == CHECKOUT else "hookrun-other"
+    return _create(_place(cache, name), [str(checkout.resolve())])
 
 
 def install(cache: Path, name: str, requirements: list[str]) -> Environment:

@@ -1,6 +1,6 @@
 """What one `hookrun fire` costs, beside a bare interpreter, a plain runner and its peers, in one interleaved run.
 
-    python benchmarks/fire.py [--rounds 60] [--quick] [--only NAME,...] [--no-peers] [--json FILE]
+    python benchmarks/fire.py [--rounds 60] [--quick] [--only NAME,...] [--no-peers] [--against CHECKOUT] [--json FILE]
 
 Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is broken or cannot be set up.
 """
@@ -28,6 +28,8 @@ from measure import BrokenCaseError, Case, Samples, columns, machine, measure, p
 from peers import PEERS, UnavailableError
 
 BASE = "bare"
+OTHER = "@other"
+"""End of the names of another checkout's cases."""
 DEFAULT_ROUNDS = 60
 QUICK_ROUNDS = 12
 PLAIN_REQUIREMENTS = ["click", "orjson", "PyYAML"]
@@ -78,6 +80,7 @@ class Options:
     seed: int
     only: frozenset[str]
     peers: bool
+    against: Path | None
     results: Path | None
     cache: Path
 
@@ -97,11 +100,13 @@ class Suite:
 
     def keep(self, names: frozenset[str]) -> None:
         """Drop every timed case but the unit and those named; all stay when none is named."""
-        known = frozenset(case.name for case in self.cases).union(*(peer.timed for peer in PEERS))
+        known = frozenset(case.name for case in self.cases if not case.name.endswith(OTHER))
+        known = known.union(*(peer.timed for peer in PEERS))
         if unknown := names - known:
             message = f"no case is named {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
             raise BrokenCaseError(message)
-        self.cases = [case for case in self.cases if not names or case.name in names | {BASE}]
+        kept = names | {BASE}
+        self.cases = [case for case in self.cases if not names or case.name.removesuffix(OTHER) in kept]
 
 
 def main() -> int:
@@ -141,6 +146,9 @@ def _options() -> Options:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds: to see that it works")
     parser.add_argument("--only", default="", metavar="NAME,...", help="only these cases, and the unit")
     parser.add_argument("--no-peers", action="store_true", help="without the peers")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="the same cases of another checkout beside them"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement to FILE")
     parser.add_argument(
@@ -154,6 +162,7 @@ def _options() -> Options:
         seed=given.seed,
         only=frozenset(filter(None, given.only.split(","))),
         peers=not given.no_peers,
+        against=given.against,
         results=given.json,
         cache=given.cache,
     )
@@ -165,6 +174,8 @@ def _suite(bench: Bench, options: Options) -> Suite:
     suite.add(fire_cases.basic_cases(bench, hookrun))
     suite.add(*fire_cases.hookrun_cases(bench, hookrun))
     suite.add(*trust_cases.cases(bench, hookrun))
+    if options.against is not None:
+        _add_other(suite, bench, environments.install_checkout(options.cache, options.against))
     plain = environments.install(options.cache, "plain", PLAIN_REQUIREMENTS)
     suite.add(*fire_cases.plain_cases(bench, plain))
     for peer in PEERS:
@@ -175,6 +186,15 @@ def _suite(bench: Bench, options: Options) -> Suite:
         except (InstallError, UnavailableError) as error:
             suite.absent.append(f"{peer.name}: {error}")
     return suite
+
+
+def _add_other(suite: Suite, bench: Bench, hookrun: environments.Environment) -> None:
+    """Add the cases of another checkout, in directories and a home of their own."""
+    apart = Bench(bench.directory("other"))
+    apart.directory("home")
+    for timed, controls in (fire_cases.hookrun_cases(apart, hookrun), trust_cases.cases(apart, hookrun)):
+        for cases, all_cases in ((timed, suite.cases), (controls, suite.controls)):
+            all_cases += [dataclasses.replace(case, name=case.name + OTHER) for case in cases]
 
 
 def _decidable(samples: dict[str, Samples]) -> list[Bar]:
@@ -194,6 +214,11 @@ def _print_report(facts: dict[str, str], suite: Suite, samples: dict[str, Sample
     for reason in suite.absent:
         print(f"  not run: {reason}")
     print(f"\nTimes\n{table(samples, base=BASE)}")
+    beside = [
+        (name, str(paired_ratio(samples[name], samples[name + OTHER]))) for name in samples if name + OTHER in samples
+    ]
+    if beside:
+        print(f"\nThis checkout / the other, paired [IQR]\n{columns(beside)}")
     compared = [
         (title, str(paired_ratio(samples[case], samples[against])))
         for title, case, against in COMPARISONS

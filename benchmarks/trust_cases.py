@@ -29,6 +29,7 @@ def cases(bench: Bench, hookrun: Environment) -> tuple[list[Case], list[Case]]:
     timed = [
         _case(bench, hookrun, "agent-approved", "--agent claude, one script of the project, approved"),
         _case(bench, hookrun, "agent-own", "--agent claude, the same script declared by the user: no check"),
+        _case(bench, hookrun, "agent-no-match", "--agent claude, the script declared for another tool", matcher="edit"),
     ]
     controls = [
         _case(bench, hookrun, "agent-approved-control", "the project's script blocks", script=BLOCKING_HOOK),
@@ -37,12 +38,12 @@ def cases(bench: Bench, hookrun: Environment) -> tuple[list[Case], list[Case]]:
     return timed, controls
 
 
-def _case(bench: Bench, hookrun: Environment, name: str, about: str, script: str = HOOK) -> Case:
+def _case(bench: Bench, hookrun: Environment, name: str, about: str, script: str = HOOK, **fields: object) -> Case:
     project, home = bench.directory(f"{name}/project"), bench.directory(f"{name}/home")
     (project / ".git").mkdir()
     guard = bench.write(f"{name}/project/hooks/guard.sh", f"{script}\n")
     bench.directory(f"{name}/home/.local/share").chmod(0o700)
-    declared = json.dumps({"hooks": [hook(command=f"sh {guard}")]})
+    declared = json.dumps({"hooks": [hook(command=f"sh {guard}", **fields)]})
     other = json.dumps({"hooks": [hook(1, event="file_changed")]})
     own = name.startswith("agent-own")
     bench.write(f"{name}/project/{DECLARED}", other if own else declared)

@@ -188,6 +188,7 @@ class Hook:
     `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
     before), and whether it is Claude Code's `own`: in a file that Claude Code reads, so that it runs the hook itself.
+    `extra` holds the fields of `config.schema.FIELDS` that have no attribute of their own here.
     """
 
     __slots__ = (
@@ -204,6 +205,7 @@ class Hook:
         "error",
         "events",
         "exclusive",
+        "extra",
         "files",
         "headers",
         "interpreter",
@@ -266,7 +268,9 @@ class Hook:
         words: Sequence[str] = (),
         error: str | None = None,
         claude: Mapping[str, object] | None = None,
+        **extra: object,
     ) -> None:
+        self.extra = extra
         self.name = name
         self.events = events
         self.kind = kind
@@ -310,7 +314,7 @@ class Hook:
 
     def to_dict(self) -> dict[str, object]:
         """Return every field by its name: what `from_dict` takes back, what the cache holds and `list --json` shows."""
-        return {name: getattr(self, name) for name in Hook.__slots__}
+        return {name: getattr(self, name) for name in Hook.__slots__ if name != "extra"} | self.extra
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:

@@ -35,6 +35,8 @@ for _number, _default in (
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _default)
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of a test would compile hookrun anew
+
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 
 

@@ -125,7 +125,7 @@ class ResponseFormat:
     """What an event's answer can say, out of WORDS, and what makes the JSON of it.
 
     `say` is given only what the form is able to say: degrade.py has seen to it. A `skip` is a block by then.
-    `at_a_cost` returns the names of DEGRADATIONS for what can only be said with another meaning.
+    `caveats` returns the names of DEGRADATIONS for what can only be said with another meaning.
     """
 
     __slots__ = ("capabilities", "caveats", "render")

@@ -144,7 +144,7 @@ NO_WORDS: frozenset[str] = frozenset()
 class AgentResponse:
     """What is said to an agent: `data` is the JSON object, empty for nothing; `degraded` are names of DEGRADATIONS.
 
-    `said` is what of the verdict could be said.
+    `reply` is the part of the verdict that could be said.
     """
 
     __slots__ = ("data", "degraded", "reply")

@@ -134,7 +134,7 @@ class FolderTrust(TypedDict):
 
 
 class InstallSpec(TypedDict):
-    """Where an agent reads its hooks, and how one is written there: the constant WIRING of its module."""
+    """Where an agent reads its hooks, and how one is written there: the constant INSTALL of its module."""
 
     program: str
     """What its program is called on PATH."""

@@ -269,7 +269,9 @@ def _read(path: str) -> bytes | None:
 def _approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
     fields = {
-        name: value for name, value in found.hook.to_dict().items() if name not in NOT_SHOWN and value != DEFAULTS[name]
+        name: value
+        for name, value in found.hook.to_dict().items()
+        if name not in NOT_SHOWN and value != DEFAULTS.get(name)
     }
     if found.hook.claude is not None:
         fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
@@ -315,7 +317,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
-        if name not in HAS_OWN_LINE and value != DEFAULTS[name]:
+        if name not in HAS_OWN_LINE and value != DEFAULTS.get(name):
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if found.inspection.problem is not None:
         yield "problem", found.inspection.problem

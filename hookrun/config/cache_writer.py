@@ -54,7 +54,9 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     for hook in declarations.hooks:
         for event in hook.events:
             tables.setdefault(event, []).append(_row(hook, length))
-        parts.append(dumps({name: value for name, value in hook.to_dict().items() if value != DEFAULTS[name]}) + "\n")
+        parts.append(
+            dumps({name: value for name, value in hook.to_dict().items() if value != DEFAULTS.get(name)}) + "\n"
+        )
         length += len(parts[-1])
     index: dict[str, int] = {}
     for event, rows in tables.items():

@@ -99,12 +99,16 @@ Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyOb
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: its name, the shape of its value, its description and its default (None for none)."""
+    """A field: its name, the shape of its value, its description and its default (None for none).
+
+    `runs` marks the fields that say what a hook runs, of which it has exactly one.
+    """
 
     name: str
     shape: Shape
     description: str
     default: object = None
+    runs: bool = False
 
 
 def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
@@ -138,9 +142,6 @@ IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
-KINDS = ("command", "args", "python", "url")
-"""The fields that say what a hook runs; it has exactly one of them."""
-
 REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
 """Field -> the kind of hook that it requires."""
 
@@ -162,9 +163,6 @@ SYNONYMS = {
     "working_dir": "cwd",
 }
 """Common wrong names -> the field."""
-
-NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
-"""Fields of a single hook, which `defaults` cannot set."""
 
 CONTEXT_FIELDS = (
     "session_id",
@@ -218,21 +216,24 @@ HOOK_FIELDS = (
         ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
         "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
     ),
-    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs."),
+    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs.", runs=True),
     Field(
         "args",
         ListOf(WORD, "a list of a program and its arguments", first=PATH),
         "A program and its arguments, run without a shell.",
+        runs=True,
     ),
     Field(
         "python",
         Str('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
         "A Python function that is called with the context.",
+        runs=True,
     ),
     Field(
         "url",
         Str("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
         "An address that the context is posted to.",
+        runs=True,
     ),
     Field("interpreter", PATH, "The Python that runs a `python` hook, instead of hookrun's own."),
     Field(
@@ -306,6 +307,12 @@ HOOK_FIELDS = (
     Field("metadata", AnyObject(), "Anything, for tools."),
 )
 """Every field of a hook."""
+
+KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
+"""The fields that say what a hook runs; it has exactly one of them."""
+
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+"""Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "How large the log may grow before it is set aside.", default=10485760),

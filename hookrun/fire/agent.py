@@ -124,7 +124,7 @@ class AgentFire:
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
-        self.skipped = self._left_to(command)
+        self.skipped = self._handled_by_other_wiring(command)
         if self.skipped is not None:
             return
         for call in self.message.calls:
@@ -159,7 +159,7 @@ class AgentFire:
         else:
             command.load(self._start(), self.options.config)
 
-    def _left_to(self, command: FireInvocation) -> str | None:
+    def _handled_by_other_wiring(self, command: FireInvocation) -> str | None:
         """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
         if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
             return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
@@ -218,7 +218,7 @@ class AgentFire:
         if command is not None and command.config_files is None:
             self._load_settings(command)
         interrupted = command.interrupted if command is not None else 0
-        answer, stdout = self._said()
+        answer, stdout = self._render()
         self.answer = answer
         error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
@@ -238,12 +238,12 @@ class AgentFire:
     def _print(self, stdout: bytes) -> str | None:
         return write_all(1, stdout)
 
-    def _said(self) -> tuple[AgentResponse | None, bytes]:
+    def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
         if not self._has_something_to_say():
             return None, b""
         try:
-            answer = self._made()
+            answer = self._build_response()
             return answer, answer.stdout()
         except Exception as error:
             self.trouble.append(self._internal_error(error))
@@ -252,14 +252,14 @@ class AgentFire:
 
         refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
         reason = "\n".join(verdict.message or verdict.action for verdict in refusals)
-        plain = of(self.agent, self.message, [Reply("block", reason) if refusals else self._troubled()])
+        plain = of(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
         return plain, plain.stdout()
 
     def _has_something_to_say(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
-        return bool(self.trouble or problems or any(_matters(fire, verdict) for fire, verdict in self.fires))
+        return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
-    def _made(self) -> AgentResponse:
+    def _build_response(self) -> AgentResponse:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
         from hookrun.agents.formats import reply_from_verdict
         from hookrun.agents.reply import build_response
@@ -268,11 +268,11 @@ class AgentFire:
             reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
             for fire, verdict in self.fires
         ]
-        saids = [self._bounded(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
-        return build_response(self.agent, self.message, [*saids, self._troubled()], self._notice)
+        saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
+        return build_response(self.agent, self.message, [*saids, self._own_failure()], self._notice)
 
-    def _bounded(self, fire: EventFire, said: Reply) -> Reply:
-        """Let blocks of a stop come to an end: an agent must not be kept going for ever."""
+    def _limit_stop_blocks(self, fire: EventFire, said: Reply) -> Reply:
+        """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
         from hookrun.agents.formats import Reply, join_paragraphs
 
         if fire.event not in STOP_EVENTS:
@@ -288,7 +288,7 @@ class AgentFire:
         told = f"it was kept from ending {state.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
         return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
 
-    def _troubled(self) -> Reply:
+    def _own_failure(self) -> Reply:
         """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
         from hookrun.agents.formats import Reply
 
@@ -374,7 +374,7 @@ def _which(event: str, context: Mapping[str, object]) -> str:
     return f"{event} {context.get('agent_id') or ''}"
 
 
-def _matters(fire: EventFire, verdict: Verdict) -> bool:
+def _has_effect(fire: EventFire, verdict: Verdict) -> bool:
     """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
     if fire.chain is None:
         return False

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait as wait_for
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.workers import Work, settle
+from hookrun.library.threads import Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError
 from hookrun.text import describe_exception
@@ -19,7 +19,7 @@ from hookrun.text import describe_exception
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from hookrun.library.workers import LoopThread
+    from hookrun.library.threads import LoopThread
 
 LOG = logging.getLogger("hookrun")
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())

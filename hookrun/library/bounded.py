@@ -15,7 +15,7 @@ CANCEL_GRACE = 1.0
 FOREVER = float("inf")
 
 
-class Bounded:
+class TimeLimited:
     """A coroutine that waits for `first`, awaited until `deadline` (monotonic). Gives what it returns, or raises.
 
     At its deadline it is cancelled, and `expired` is true; what it still returns or raises then is given all the same.

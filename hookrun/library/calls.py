@@ -8,7 +8,7 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.bounded import FOREVER, Bounded
+from hookrun.library.bounded import FOREVER, TimeLimited
 from hookrun.library.context import own
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
@@ -26,7 +26,7 @@ SHOWN = 80
 """Characters of a value that a message shows."""
 
 
-class Call:
+class HandlerCall:
     """One call of a handler. `outcome` is complete when it is over.
 
     `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `Bounded`).
@@ -79,7 +79,7 @@ class Call:
         self._over()
         return None
 
-    def advance(self, wanted: Any) -> Bounded | None:
+    def advance(self, wanted: Any) -> TimeLimited | None:
         """In a task: let what is to be awaited go on until it waits; return what is then to be awaited in its stead.
 
         One that never waits is over then, and there is None.
@@ -92,7 +92,9 @@ class Call:
         except BaseException as error:
             self._raised(error)
         else:
-            return Bounded(coroutine, first, min(self._started + self._handler.timeout, self._deadline), self._before)
+            return TimeLimited(
+                coroutine, first, min(self._started + self._handler.timeout, self._deadline), self._before
+            )
         self._over()
         return None
 
@@ -102,7 +104,7 @@ class Call:
         if bounded is not None:
             await self.wait(bounded)
 
-    async def wait(self, bounded: Bounded) -> None:
+    async def wait(self, bounded: TimeLimited) -> None:
         """Await what `advance` returned. Raises CancelledError when the task is cancelled."""
         try:
             value = await bounded

@@ -20,7 +20,7 @@ YOUNG = 2_000_000_000
 """Nanoseconds: a file that was changed so recently may be changed again without its times telling."""
 
 
-class Decisions:
+class TrustStoreCache:
     """The store as it was read last. Safe to use from many threads."""
 
     def __init__(self) -> None:

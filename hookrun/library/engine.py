@@ -15,10 +15,10 @@ from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import given, handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
-from hookrun.library.fire import Fire
-from hookrun.library.registry import Registry, Selection
+from hookrun.library.fire import EngineFire
+from hookrun.library.registry import Candidates, Registry
 from hookrun.library.result import Result
-from hookrun.library.services import Services
+from hookrun.library.services import EngineState
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
@@ -89,7 +89,7 @@ class Engine:
     ) -> None:
         if max_processes < 1:
             raise ValueError(f"max_processes is {max_processes}, expected at least 1")
-        self._services = Services(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
+        self._services = EngineState(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
         self._registry = Registry()
         if isinstance(events, str):
             raise ValueError(f"events is {events!r}, expected a list of names")  # noqa: TRY004  # as for all options
@@ -98,7 +98,7 @@ class Engine:
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
         self._own_events = set(names)
-        self._given = given.declared(hooks, self._own_events)
+        self._given = given.hooks_from_data(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[object, str] = {}
@@ -312,7 +312,7 @@ class Engine:
         fields: dict[str, object],
         state: object,
         deadline: float | None,
-    ) -> Fire | Result:
+    ) -> EngineFire | Result:
         """Return what is to be run; a result at once when no hook is concerned."""
         if not isinstance(event, str) and isinstance(event, Context):  # asking an abstract class costs ten times more
             state = event.state if state is None else state
@@ -337,8 +337,8 @@ class Engine:
         if self._closed:
             raise ClosedError("the engine is closed")
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
-        selection = Selection(table, concerned)
-        return Fire(self._services, name, data, selection, state=state, deadline=until)
+        selection = Candidates(table, concerned)
+        return EngineFire(self._services, name, data, selection, state=state, deadline=until)
 
     def _canonical(self, event: str) -> str:
         name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")

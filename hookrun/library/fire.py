@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
 from hookrun.engine import HookChain
-from hookrun.library import encode
-from hookrun.library.bounded import FOREVER, Bounded
-from hookrun.library.calls import Call, as_coroutine, dismiss, to_be_awaited
+from hookrun.library import encoding
+from hookrun.library.bounded import FOREVER, TimeLimited
+from hookrun.library.calls import HandlerCall, as_coroutine, dismiss, to_be_awaited
 from hookrun.library.context import Context
 from hookrun.library.event_contexts import CLASSES
-from hookrun.library.group import Group
+from hookrun.library.group import ParallelGroup
 from hookrun.library.handlers import Handler
 from hookrun.library.processes import Processes
 from hookrun.library.result import Result
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from hookrun.engine import Steps
     from hookrun.library.journal import Journal
-    from hookrun.library.registry import Selection
-    from hookrun.library.services import Services
+    from hookrun.library.registry import Candidates
+    from hookrun.library.services import EngineState
     from hookrun.model import Hook
 
     Report = tuple[Handler, Context]
@@ -47,7 +47,7 @@ class NestedError(RecursionError):
     """A handler fires what calls it again, too many times over."""
 
 
-class Fire:
+class EngineFire:
     """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
@@ -57,10 +57,10 @@ class Fire:
 
     def __init__(
         self,
-        services: Services,
+        services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Selection,
+        selection: Candidates,
         *,
         state: object,
         deadline: float,
@@ -89,7 +89,7 @@ class Fire:
                 self._given,
                 self._selection,
                 off=self._why_off,
-                encode=encode.context,
+                encode=encoding.context,
                 encode_changes=False,
                 keep_text=self._keep_text,
             )
@@ -111,7 +111,7 @@ class Fire:
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = Call(hook, self._context(hook), self._deadline, before)
+                    call = HandlerCall(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
                     if wanted is not None and (bounded := call.advance(wanted)) is not None:
                         await call.wait(bounded)
@@ -139,7 +139,7 @@ class Fire:
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = Call(hook, self._context(hook), self._deadline)
+                    call = HandlerCall(hook, self._context(hook), self._deadline)
                     wanted = call.begin()
                     if wanted is not None:
                         try:
@@ -204,13 +204,13 @@ class Fire:
         home = self._services.home
         return save_overflow_text(home, text) if home is not None else None
 
-    def _group(self, hooks: Sequence[Hook]) -> Group:
-        calls: dict[int, Call] = {}
+    def _group(self, hooks: Sequence[Hook]) -> ParallelGroup:
+        calls: dict[int, HandlerCall] = {}
         for index, hook in enumerate(hooks):
             if isinstance(hook, Handler):
                 context = self._context(hook)
-                calls[index] = Call(hook, context, self._deadline, clone_state=len(hooks) > 1)
-        return Group(self._services, hooks, calls, self._to_run())
+                calls[index] = HandlerCall(hook, context, self._deadline, clone_state=len(hooks) > 1)
+        return ParallelGroup(self._services, hooks, calls, self._to_run())
 
     def _to_run(self) -> Processes:
         """Return what runs declared hooks."""
@@ -352,7 +352,7 @@ async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER
     try:
         coroutine = as_coroutine(wanted)
         first = coroutine.send(None)
-        bounded = Bounded(coroutine, first, min(until, deadline), before)
+        bounded = TimeLimited(coroutine, first, min(until, deadline), before)
         await bounded
     except StopIteration:
         return

@@ -19,7 +19,7 @@ NAME = "hooks"
 """How messages call the list."""
 
 
-def declared(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
+def hooks_from_data(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
     """Return the hooks of these entries. Raises RegistrationError with a line for each thing that is wrong.
 
     They are the program's own word, so they are of its layer, the user's; relative paths are taken from its directory.

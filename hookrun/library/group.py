@@ -9,15 +9,15 @@ from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import Call, dismiss
-from hookrun.library.workers import Job, Work, settle
+from hookrun.library.calls import HandlerCall, dismiss
+from hookrun.library.threads import Job, Work, settle
 from hookrun.model import Failure, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from hookrun.library.processes import Processes
-    from hookrun.library.services import Services
+    from hookrun.library.services import EngineState
     from hookrun.model import Hook
     from hookrun.process.pool import Batch
 
@@ -72,17 +72,19 @@ async def _surely(end: _End) -> None:
         return
 
 
-class Group:
+class ParallelGroup:
     """Hooks of one fire that run side by side: `calls` are those of its handlers, by their place among the hooks."""
 
-    def __init__(self, services: Services, hooks: Sequence[Hook], calls: dict[int, Call], processes: Processes) -> None:
+    def __init__(
+        self, services: EngineState, hooks: Sequence[Hook], calls: dict[int, HandlerCall], processes: Processes
+    ) -> None:
         self._services = services
         self._calls = calls
         self._processes = processes
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
-        self._jobs: dict[Call, Job] = {}
+        self._jobs: dict[HandlerCall, Job] = {}
         self._count = len(hooks)
 
     def _in_order(self) -> list[Outcome]:
@@ -145,7 +147,7 @@ class Group:
             raise
         self._take(batch.outcomes)
 
-    async def _thread_over(self, index: int, call: Call, future: Future[Outcome]) -> None:
+    async def _thread_over(self, index: int, call: HandlerCall, future: Future[Outcome]) -> None:
         try:
             self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(future), call.left())
         except TimeoutError:
@@ -204,7 +206,7 @@ class Group:
         named = self._processes.named(hooks, outcomes)
         self._outcomes.update(zip([n for n, _ in self._declared], named, strict=True))
 
-    def _in_thread(self, call: Call) -> Future[Outcome]:
+    def _in_thread(self, call: HandlerCall) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         future.set_running_or_notify_cancel()
         variables = contextvars.copy_context()
@@ -213,7 +215,7 @@ class Group:
         return future
 
 
-def _call(call: Call) -> Outcome:
+def _call(call: HandlerCall) -> Outcome:
     wanted = call.begin()
     if wanted is not None:
         close = getattr(wanted, "close", None)

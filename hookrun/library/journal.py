@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun import audit
-from hookrun.library import encode
+from hookrun.library import encoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Journal:
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return what is wrong if that fails. Raises ValueError for no JSON."""
-        return self.append(b"".join([encode.context(record) + b"\n" for record in records]))
+        return self.append(b"".join([encoding.context(record) + b"\n" for record in records]))
 
     def append(self, lines: bytes) -> str | None:
         """Append whole lines in one write; return what is wrong if that fails."""

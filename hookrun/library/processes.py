@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.engine import HookChain
-    from hookrun.library.services import Services
+    from hookrun.library.services import EngineState
     from hookrun.model import Hook, Outcome
     from hookrun.process.child import Task
     from hookrun.process.pool import Batch
@@ -26,7 +26,7 @@ class Processes:
 
     def __init__(
         self,
-        services: Services,
+        services: EngineState,
         chain: HookChain,
         *,
         request_id: str,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from hookrun import state
 from hookrun.config.discovery import home_directory
 from hookrun.library.background import Background
-from hookrun.library.decisions import Decisions
+from hookrun.library.decisions import TrustStoreCache
 from hookrun.library.journal import Journal
-from hookrun.library.workers import LoopThread, Workers
+from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
@@ -22,7 +22,7 @@ MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more wait."""
 
 
-class Services:
+class EngineState:
     """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
 
     `home` is the account's, None for an engine without declarations: then nothing is written.
@@ -37,10 +37,10 @@ class Services:
         self.journal: Journal | None = None
         self.trusted = False
         self.problems: list[str] = []
-        self.decisions = Decisions()
+        self.decisions = TrustStoreCache()
         self.pool = Pool(max_processes)
         self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
-        self.workers = Workers(MOST_THREADS)
+        self.workers = DaemonThreadPool(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
         weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed

@@ -217,7 +217,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
     failure = check_program_exists(hook.look, variables, cwd)
     if failure is not None:
         return failure
-    begin = STARTS[hook.kind](hook, variables, cwd, environment)
+    begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
     return Task(
@@ -280,7 +280,14 @@ def _no_python(hook: Hook) -> Failure:
 
 
 STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
-"""Field of the declaration -> how the hook is started."""
+"""Kind of hook -> how it is started; another kind is started by `start` of its module `process/KIND_hook.py`."""
+
+
+def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], spawn.Start | Failure]:
+    from importlib import import_module
+
+    start: Callable[..., spawn.Start | Failure] = import_module(f"hookrun.process.{kind}_hook").start
+    return start
 
 
 def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: str) -> Failure | None:

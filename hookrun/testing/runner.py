@@ -14,9 +14,9 @@ from hookrun import context as contexts
 from hookrun.agents import load as load_agent
 from hookrun.config.diagnostics import closest
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.registry import Selection, Table
+from hookrun.library.registry import Candidates, EventHooks
 from hookrun.library.result import Result
-from hookrun.library.services import Services
+from hookrun.library.services import EngineState
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
@@ -102,8 +102,8 @@ class CaseRunner:
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
-        self._services: dict[CaseConfig, Services] = {}
-        self._tables: dict[tuple[object, ...], Table] = {}
+        self._services: dict[CaseConfig, EngineState] = {}
+        self._tables: dict[tuple[object, ...], EventHooks] = {}
         self._numbers = itertools.count(1)
         self._homes: list[str] = []
 
@@ -219,7 +219,7 @@ class CaseRunner:
         concerned = table.concerned(context)
         if not concerned:
             return result_from_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(config), event, context, Selection(table, concerned), sandbox)
+        fire = CaseFire(self._services_for(config), event, context, Candidates(table, concerned), sandbox)
         fired = fire.run_sync()
         result = result_from_verdict(fired, list(fired.runs), dict(context))
         result.ms = fired.ms
@@ -233,10 +233,10 @@ class CaseRunner:
         Its PATH is ours: a case may hide every program from its hooks.
         """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
-        table = Table([hook])
+        table = EventHooks([hook])
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
-        fire = CaseFire(self._services_for(config), "setup", context, Selection(table, frozenset({0})), sandbox)
+        fire = CaseFire(self._services_for(config), "setup", context, Candidates(table, frozenset({0})), sandbox)
         (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
@@ -246,18 +246,18 @@ class CaseRunner:
             shown = f": {output[-MAX_SETUP_OUTPUT:]}" if output else ""
             raise CannotRunError(f"setup: it {why}{shown}; correct the line")
 
-    def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> Table:
+    def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> EventHooks:
         key = (config, event, hooks)
         if key not in self._tables:
             found = [hook for hook in config.hooks if event in hook.events and hook.mode != "off"]
-            self._tables[key] = Table([hook for hook in found if hooks is None or hook.name in hooks])
+            self._tables[key] = EventHooks([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _services_for(self, config: CaseConfig) -> Services:
+    def _services_for(self, config: CaseConfig) -> EngineState:
         services = self._services.get(config)
         if services is None:
             root = f"{self._temporary}/project" if config.rootless else config.root
-            services = Services(root, max_processes=self.at_once)
+            services = EngineState(root, max_processes=self.at_once)
             services.home = f"{self._temporary}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool

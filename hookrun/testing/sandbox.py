@@ -18,7 +18,7 @@ from hookrun.config.document import Document
 from hookrun.config.load import load_config
 from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
 from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import Fire
+from hookrun.library.fire import EngineFire
 from hookrun.library.processes import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
-    from hookrun.library.registry import Selection
-    from hookrun.library.services import Services
+    from hookrun.library.registry import Candidates
+    from hookrun.library.services import EngineState
     from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 IN_MEMORY = "declarations in memory"
@@ -231,15 +231,15 @@ class CaseProcesses(Processes):
         return self._surroundings
 
 
-class CaseFire(Fire):
+class CaseFire(EngineFire):
     """A fire in a sandbox: it leaves no record, and collects the failures of its background hooks."""
 
     def __init__(
         self,
-        services: Services,
+        services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Selection,
+        selection: Candidates,
         sandbox: Sandbox,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)

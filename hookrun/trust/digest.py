@@ -80,7 +80,7 @@ def declaration(hook: Hook, root: str, home: str) -> str:
     said = [
         [name, _settled(name, fields[name])]
         for name in sorted(fields.keys() - FOR_PEOPLE - FROM_OTHERS)
-        if fields[name] != DEFAULTS[name]
+        if fields[name] != DEFAULTS.get(name)
     ]
     return dumps([FORM, place(hook.source, root, home), said])
 

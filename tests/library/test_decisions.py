@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.library import decisions
-from hookrun.library.decisions import Decisions
+from hookrun.library.decisions import TrustStoreCache
 from hookrun.state import data_dir
 from hookrun.trust import store as stores
 from hookrun.trust.store import NAME, Store, StoreError
@@ -47,14 +47,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_what_has_not_changed_is_read_once(home: str, read: list[str]) -> None:
     """Any number of fires read the store once."""
-    known = Decisions()
+    known = TrustStoreCache()
     assert [list(known.load(home).approved) for _ in range(3)] == [["sha256:a"]] * 3
     assert len(read) == 1
 
 
 def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> None:
     """A decision of another process is seen, also one that has taken the place of another of the same size."""
-    known = Decisions()
+    known = TrustStoreCache()
     known.load(home)
     with locked_store(home) as store:
         store.approved["sha256:b"] = store.approved.pop("sha256:a")
@@ -66,7 +66,7 @@ def test_a_file_that_was_just_written_is_read_again(
 ) -> None:
     """Within two seconds two states of a file may have the same times."""
     monkeypatch.setattr(decisions, "YOUNG", 3_600_000_000_000)
-    known = Decisions()
+    known = TrustStoreCache()
     known.load(home)
     known.load(home)
     assert len(read) == 2
@@ -75,7 +75,7 @@ def test_a_file_that_was_just_written_is_read_again(
 @pytest.mark.parametrize("what", ["the file", "its directory"])
 def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, what: str, tmp_path: Path) -> None:
     """A change of who may write it counts as a change of it."""
-    known = Decisions()
+    known = TrustStoreCache()
     known.load(home)
     where = tmp_path / data_dir("")[1:]
     (where / NAME if what == "the file" else where).chmod(0o777)
@@ -88,7 +88,7 @@ def test_another_home_or_other_owners_are_another_store(home: str, read: list[st
     other = tmp_path / "other"
     other.mkdir()
     approve(str(other), "sha256:other")
-    known = Decisions()
+    known = TrustStoreCache()
     assert list(known.load(home).approved) == ["sha256:a"]
     assert list(known.load(str(other)).approved) == ["sha256:other"]
     known.load(str(other), (0,))
@@ -97,7 +97,7 @@ def test_another_home_or_other_owners_are_another_store(home: str, read: list[st
 
 def test_a_store_that_is_removed_decides_nothing(home: str, tmp_path: Path) -> None:
     """Without the file nothing is decided."""
-    known = Decisions()
+    known = TrustStoreCache()
     known.load(home)
     (tmp_path / data_dir("")[1:] / NAME).unlink()
     assert known.load(home).approved == {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hookrun import ClosedError, Context, Engine, Verdict
-from hookrun.library.workers import Workers
+from hookrun.library.threads import DaemonThreadPool
 from tests.library.firing import Fire, answers, failure, kinds, within
 
 LONG = 60.0
@@ -28,7 +28,7 @@ def test_threads_that_were_left_alone_take_no_place(
     engine: Engine, fire: Fire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many handlers hang in threads, the next one gets one; when they end, no more run than before."""
-    monkeypatch.setattr(engine._services, "workers", Workers(2))
+    monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(2))
     free, begun = Event(), []
 
     def hangs(ctx: Context) -> None:
@@ -48,8 +48,8 @@ def test_where_no_thread_can_be_had_the_failure_says_so(
     engine: Engine, fire: Fire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the most that may be left alone a handler is never called, and not said to have been in a thread."""
-    monkeypatch.setattr("hookrun.library.workers.MOST_LEFT", 1)
-    monkeypatch.setattr(engine._services, "workers", Workers(1))
+    monkeypatch.setattr("hookrun.library.threads.MOST_LEFT", 1)
+    monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
     free, begun = Event(), []
     called: list[object] = []
 
@@ -73,7 +73,7 @@ def test_where_no_thread_can_be_had_the_failure_says_so(
 
 def test_a_cancelled_fire_leaves_its_threads_alone_too(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take no place either, and what had no thread yet is not called."""
-    monkeypatch.setattr(engine._services, "workers", Workers(1))
+    monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
     free, begun = Event(), Event()
     called: list[object] = []
 

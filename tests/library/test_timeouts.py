@@ -10,7 +10,7 @@ import pytest
 
 from hookrun import Context, Engine, Verdict
 from hookrun.library import bounded
-from hookrun.library.workers import Workers
+from hookrun.library.threads import DaemonThreadPool
 from tests.library.firing import Fire, answers, failure, kinds, order, within
 
 LONG = 60.0
@@ -337,7 +337,7 @@ def test_one_that_waits_for_a_thread_runs_out_of_time_too(
     """Its time runs from when it is its turn, whether there is a thread for it or not; it never begins later."""
     go = Event()
     ran: list[str] = []
-    monkeypatch.setattr(engine._services, "workers", Workers(1))
+    monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
 
     def blocks(ctx: Context) -> None:
         go.wait(LONG)

@@ -40,7 +40,7 @@ class Job:
         self.begun = self.left = self.over = False
 
 
-class Workers:
+class DaemonThreadPool:
     """At most `most` threads, beside those that were left; more work waits. What is submitted must not raise."""
 
     def __init__(self, most: int) -> None:
