@@ -17,9 +17,9 @@ from hookrun.config.discovery import NoHomeError, find, home_directory
 from hookrun.config.document import Document
 from hookrun.config.load import load_config
 from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
-from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import EngineFire
-from hookrun.library.processes import Processes
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.group import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
-    from hookrun.library.registry import Candidates
-    from hookrun.library.services import EngineState
+    from hookrun.library.engine_state import EngineState
+    from hookrun.library.registry import TableCandidates
     from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 IN_MEMORY = "declarations in memory"
@@ -239,7 +239,7 @@ class CaseFire(EngineFire):
         services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Candidates,
+        selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
