@@ -67,7 +67,7 @@ USER_ERRORS = frozenset(
         "hookrun.edit.file_change.FileError",
         "hookrun.events.UnknownEventError",
         "hookrun.fire.invocation.FireError",
-        "hookrun.observe.database.StoreError",
+        "hookrun.observe.database.DatabaseError",
         "hookrun.recipes.catalog.UnknownRecipeError",
         "hookrun.scaffold.declaration_file.ScaffoldError",
         "hookrun.testing.cases.NoCaseFileError",
