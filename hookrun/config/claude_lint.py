@@ -10,7 +10,8 @@ from hookrun.claude import permissions
 from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic, closest, quote
+from hookrun.config.diagnostics import Diagnostic
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

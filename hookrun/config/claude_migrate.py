@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from hookrun.claude import tables
 from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, fits, names_in
 from hookrun.config.claude_settings import A_DAY, session_end, validate_handler
-from hookrun.config.diagnostics import quote
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

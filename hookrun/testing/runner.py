@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
-from hookrun.config.diagnostics import closest
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Candidates, EventHooks
 from hookrun.library.result import Result
@@ -34,6 +33,7 @@ from hookrun.testing.sandbox import (
     config_from_files,
     expand_placeholders,
 )
+from hookrun.text import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
