@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.claude import tables
-from hookrun.claude.matcher import TOOL_EVENTS
-from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
