@@ -11,10 +11,10 @@ import click
 from click.core import ParameterSource
 
 from hookrun.cli.common import FAILED, json_option, print_json, resolve_home, warn, working_directory
+from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
 from hookrun.testing.results import Coverage, TestRun
-from hookrun.testing.runner import run_cases
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import os
 import shlex
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.config import load_compiled
-from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
+from hookrun import guarded_files
+from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.process.prepare import expand
 from hookrun.recipes.recipe import Recipe
 from hookrun.shell.find_xargs import has_filter
 from hookrun.shell.named_files import option_targets
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import absolute
-from hookrun.trust.digest import SYSTEM
-from hookrun.trust.hook_files import TooManyFilesError, files_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,24 +59,6 @@ RECIPE = Recipe(
         - A project that declares it can take it out again: declare it for yourself, with `--user`.
     """,
 )
-
-DECLARATIONS = frozenset({*PROJECT_FILES, LOCAL_FILE})
-"""Names of declaration files, wherever they lie."""
-
-HOOKRUNS_OWN = (".config/hookrun/*", ".local/share/hookrun/*", ".local/state/hookrun/*", ".cache/hookrun/*")
-"""What lies in the account's home directory: declarations, decisions, audit, cache."""
-
-AGENT_SETTINGS = (
-    ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*",
-    ".codex/config.toml", ".codex/hooks.json",
-    ".gemini/settings.json", ".qwen/settings.json",
-    ".github/hooks/*", ".github/copilot/settings*", ".copilot/settings.json", ".copilot/config.json",
-    ".copilot/hooks/*",
-    ".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*",
-    ".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc",
-    ".cursor/hooks.json",
-)  # fmt: skip
-"""Where agents keep their hooks and what switches them off, in a project or the home directory."""
 
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
 """Commands of hookrun that are the person's."""
@@ -142,7 +122,6 @@ class Watch:
         self._root = os.environ.get("HOOKRUN_PROJECT_DIR", "/")
         working = context.get("working_dir")
         self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
-        self._files: set[str] | None = None
 
     def of_file(self, path: str) -> str | None:
         """Return why a file is not to be changed, None if it may be."""
@@ -160,41 +139,16 @@ class Watch:
         return path
 
     def _what(self, path: str) -> str | None:
-        name = os.path.basename(path).casefold()
-        if name in DECLARATIONS or (within(path, MANAGED_DIRECTORY) and name in LAYER_FILES):
-            return "a declaration of hooks"
-        if any(glob(f"{self._home}/{each}", path) for each in HOOKRUNS_OWN):
-            return "hookrun's own"
-        if any(path.endswith("/" + each) or glob(f"*/{each}", path) for each in AGENT_SETTINGS):
-            return "an agent's settings"
-        if path in self._hook_files():
-            return "part of a hook"
+        directory, _, name = path.rpartition("/")
+        forms = (path, f"{directory}/{name.casefold()}")  # where names have no case
+        for pattern, what in self._guarded.items():
+            if path == pattern or any(glob(pattern, each) for each in forms):
+                return what
         return None
 
-    def _hook_files(self) -> set[str]:
-        """Return the scripts and files of all hooks in force, as named and where links lead."""
-        if self._files is None:
-            compiled = load_compiled(find(self._root, self._home))
-            self._files = {
-                path
-                for hook in (compiled.hooks() if compiled is not None else [])
-                for named in self._files_of(hook)
-                for path in (os.path.normpath(named), os.path.realpath(named))
-                if not path.startswith(SYSTEM) or within(path, self._root)
-            }
-        return self._files
-
-    def _files_of(self, hook: Hook) -> Iterable[str]:
-        """Yield the files of a hook that are run or declared; one that it only reads as an argument may be edited."""
-        cwd = self._root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, self._root)
-        try:
-            environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(self._root)}  # as Claude's hooks have it
-            files = files_of(hook, environment, cwd, self._root)
-        except TooManyFilesError:
-            return
-        for file in files:
-            if file.label in hook.look or ":" in file.label or os.access(file.path, os.X_OK):
-                yield file.path
+    @cached_property
+    def _guarded(self) -> dict[str, str]:
+        return guarded_files(self._root)
 
     def of_command(self, line: str) -> str | None:
         """Return why a shell line is not to be run, None if it may be."""
@@ -224,17 +178,18 @@ class Watch:
 
     def _of_directory(self, full: str) -> str | None:
         for each in self._held():
-            if within(each, full):
+            if is_within(each, full):
                 return f"{full} holds {each}, which an agent does not change"
         return None
 
     def _held(self) -> Iterable[str]:
-        """Yield what no directory is removed with; in the project only what there is."""
-        kept = [each.partition("*")[0].rstrip("/") for each in (*HOOKRUNS_OWN, *AGENT_SETTINGS)]
-        yield from (f"{self._home}/{each}" for each in kept)
-        here = (f"{self._root}/{each}" for each in (*kept, *sorted(DECLARATIONS)))
+        """Yield what must not be removed with its directory; in the project only what exists."""
+        anywhere = [each[2:].partition("*")[0].rstrip("/") for each in self._guarded if each.startswith("*/")]
+        absolute = [each.partition("*")[0].rstrip("/") for each in self._guarded if not each.startswith("*/")]
+        yield from (each for each in absolute if each.startswith(f"{self._home}/."))
+        yield from (f"{self._home}/{each}" for each in anywhere)
+        here = (*(f"{self._root}/{each}" for each in anywhere), *absolute)
         yield from (each for each in here if os.path.lexists(each))
-        yield from (each for each in sorted(self._hook_files()) if os.path.lexists(each))
 
 
 class RoughCommand(NamedTuple):

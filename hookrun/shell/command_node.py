@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from hookrun.shell.expand import Expander
-    from hookrun.shell.scope import Scope
+    from hookrun.shell.scope import ShellScope
     from hookrun.shell.syntax_tree import Source
 
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
@@ -30,7 +30,7 @@ class CommandPart:
         self.streams = streams
 
 
-def parts(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[CommandPart]:
+def parts(node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander) -> list[CommandPart]:
     """Return the command that a node is. Where the parser has misread a `;` it is several."""
     made = [CommandPart(streams)]
     into = ""
@@ -77,7 +77,7 @@ def left_out(node: Node, source: Source) -> list[Word]:
     return [Word(each) for each in _between(node, source).replace("\\\n", " ").split()]
 
 
-def assigned(node: Node, source: Source, scope: Scope, expand: Expander) -> tuple[str, str]:
+def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) -> tuple[str, str]:
     """Return the variable that a node sets, and its value; that of a list is not known."""
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = source.of(target) if target is not None else ""
@@ -94,7 +94,9 @@ def assigned(node: Node, source: Source, scope: Scope, expand: Expander) -> tupl
     return name, text
 
 
-def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[tuple[str, Node]]:
+def redirect(
+    node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander
+) -> list[tuple[str, Node]]:
     """Add a redirection to the streams; return the statements that the parser has put into it, with what joins them."""
     if node.type == "heredoc_redirect":
         return _document(node, source, scope, streams, expand)
@@ -122,7 +124,9 @@ def redirect(node: Node, source: Source, scope: Scope, streams: Streams, expand:
     return []
 
 
-def _document(node: Node, source: Source, scope: Scope, streams: Streams, expand: Expander) -> list[tuple[str, Node]]:
+def _document(
+    node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander
+) -> list[tuple[str, Node]]:
     start = next((child for child in node.children if child.type == "heredoc_start"), None)
     end = source.of(start) if start is not None else ""
     streams.stdin, streams.own_stdin = Word(""), True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.shell.echo_printf import output_of
-from hookrun.shell.find_xargs import find_commands, xargs_command
+from hookrun.shell.expand import ansi_c
+from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
 from hookrun.shell.simple_command import SimpleCommand, program_name
 from hookrun.shell.syntax_tree import source_of
 from hookrun.shell.words import UNKNOWN, Word
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from hookrun.shell.scope import Scope
+    from hookrun.shell.scope import ShellScope
     from hookrun.shell.simple_command import ParsedLine, Redirection
     from hookrun.shell.syntax_tree import Source
     from hookrun.shell.wrappers import NestedLine, Wrapped
 
-    ReadLine = Callable[[Source, Scope, "Streams"], Word | None]
-    Walk = Callable[[Node, Source, Scope, "Streams"], Word | None]
+    ReadLine = Callable[[Source, ShellScope, "Streams"], Word | None]
+    Walk = Callable[[Node, Source, ShellScope, "Streams"], Word | None]
 
 MAX_COMMANDS = 1000
 """Commands of a line that are noted; with more it was not read to its end."""
@@ -38,6 +38,9 @@ IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 
 WITH_WORDS = frozenset({"parallel", "xargs"})
 """Wrappers that add words to what they run, and read those."""
+
+SEPARATOR = "\n"
+"""Stands for a NUL that is printed: it separates as well, and no word can hold it."""
 
 
 class LimitExceededError(Exception):
@@ -81,7 +84,7 @@ class Evaluator:
         self._parsed.commands.append(command)
 
     def evaluate(
-        self, words: list[Word], scope: Scope, streams: Streams, assignments: dict[str, str] | None = None
+        self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None = None
     ) -> Word | None:
         """Note the command that these words are, and what it runs; return what it prints, where that is known."""
         words = [*words, *streams.words]
@@ -108,9 +111,11 @@ class Evaluator:
             return Word("")
         if program == "pwd":
             return _kept(None if scope.directory is None else Word(scope.directory), streams)
-        return _kept(output_of(program, words, streams.stdin), streams)
+        return _kept(_output_of(program, words, streams.stdin), streams)
 
-    def _run_wrapped(self, wrapped: Wrapped, command: SimpleCommand, scope: Scope, streams: Streams) -> Word | None:
+    def _run_wrapped(
+        self, wrapped: Wrapped, command: SimpleCommand, scope: ShellScope, streams: Streams
+    ) -> Word | None:
         """Run what a wrapper runs: it reads and writes what the wrapper does."""
         program = command.program
         inner = scope if program in SAME_SHELL else scope.copy()
@@ -125,7 +130,7 @@ class Evaluator:
         scope.wrappers = before
         return text
 
-    def _run_line(self, line: NestedLine, command: SimpleCommand, scope: Scope) -> Word | None:
+    def _run_line(self, line: NestedLine, command: SimpleCommand, scope: ShellScope) -> Word | None:
         """Read the line that a program gives to a shell: to this one, or to one of its own."""
         if line.text is None:
             return None
@@ -149,7 +154,7 @@ class Evaluator:
         scope.depth, scope.wrappers = before
         return text
 
-    def _call(self, words: list[Word], scope: Scope, streams: Streams) -> Word | None:
+    def _call(self, words: list[Word], scope: ShellScope, streams: Streams) -> Word | None:
         """Walk the body of a function as part of the line. Within itself it is a command like any other."""
         function = words[0].text
         body, source = scope.functions[function]
@@ -166,7 +171,7 @@ def _kept(text: Word | None, streams: Streams) -> Word | None:
     return Word("") if elsewhere else text
 
 
-def _changes_shell(program: str, words: list[Word], scope: Scope, stdin: Word | None) -> bool:
+def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
     """Tell whether a command changes the shell for those after it, and do so to the scope."""
     texts = [word.text for word in words]
     if program in {"cd", "pushd"}:
@@ -185,16 +190,89 @@ def _changes_shell(program: str, words: list[Word], scope: Scope, stdin: Word | 
             number = texts[1] if len(texts) > 1 else "1"
             scope.positional = scope.positional[int(number) :] if number.isdecimal() else None
     elif texts[:2] == ["printf", "-v"] and len(texts) > len(("printf", "-v", "NAME")):
-        printed = output_of("printf", [words[0], *words[3:]], None)
+        printed = _output_of("printf", [words[0], *words[3:]], None)
         scope.variables[texts[2]] = UNKNOWN if printed is None else printed.text
     else:
         return False
     return True
 
 
-def _read(texts: list[str], scope: Scope, stdin: Word | None) -> None:
+def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
     """Set the variables of `read`, of which one alone is the first line where that is known."""
     scope.variables.update(dict.fromkeys(texts, UNKNOWN))
     names = [text for text in texts if text[:1] != "-"]
     if stdin is not None and len(names) == 1:
         scope.variables[names[0]] = stdin.text.partition("\n")[0].strip()
+
+
+# --- what a few programs print, so that input piped into a shell, or put in by `$(...)`, can be read
+
+
+def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+    """Return what a program prints, None where that is not known."""
+    if program in PRINTERS:
+        return PRINTERS[program](argv[1:])
+    return FILTERING[program](argv[1:], stdin) if program in FILTERING and stdin is not None else None
+
+
+def _echo(words: list[Word]) -> Word:
+    escapes = ends = False
+    while words and words[0].text in {"-n", "-e", "-E", "-ne", "-en", "-nE", "-En"}:
+        escapes = escapes or "e" in words[0].text
+        ends = ends or "n" in words[0].text
+        words = words[1:]
+    text = " ".join(word.text for word in words)
+    at = words[0].at if len(words) == 1 and not (escapes and "\\" in text) else None
+    return Word((ansi_c(text, SEPARATOR) if escapes else text) + ("" if ends else "\n"), at)
+
+
+def _printf(words: list[Word]) -> Word | None:
+    if words and words[0].text == "--":
+        words = words[1:]
+    if not words or words[0].text == "-v":
+        return None
+    form, values = ansi_c(words[0].text, SEPARATOR), [word.text for word in words[1:]]
+    places = form.replace("%%", "").count("%")
+    if places != form.count("%s") + form.count("%b"):
+        return None
+    text = ""
+    while True:
+        given, values = values[:places], values[places:]
+        parts = form.replace("%%", "\1").replace("%b", "%s").split("%s")
+        text += "".join(part + value for part, value in zip(parts, [*given, *[""] * len(parts)], strict=False))
+        if not values or not places:
+            return Word(text.replace("\1", "%"))
+
+
+def _find(words: list[Word]) -> Word | None:
+    if any(word.text in EXECUTING or word.text == "-delete" for word in words):
+        return None
+    paths = [word.text for word in found_paths([Word("find"), *words])]
+    if not any(word.text in FILTERS for word in words):
+        paths = [path.replace(UNKNOWN, "*") for path in paths]  # everything in a directory
+    return Word("".join(f"{path}\n" for path in paths))
+
+
+def _cat(words: list[Word], stdin: Word) -> Word | None:
+    return stdin if all(word.text in {"-", "-u"} for word in words) else None
+
+
+def _base64(words: list[Word], stdin: Word) -> Word | None:
+    if not stdin.known or [word.text for word in words] not in (["-d"], ["--decode"], ["-D"], ["-di"]):
+        return None
+    import base64
+    import binascii
+
+    try:
+        return Word(base64.b64decode(stdin.text).decode("utf-8", "replace").replace("\0", UNKNOWN))
+    except (binascii.Error, ValueError):
+        return None
+
+
+PRINTERS: dict[str, Callable[[list[Word]], Word | None]] = {"echo": _echo, "find": _find, "printf": _printf}
+FILTERING: dict[str, Callable[[list[Word], Word], Word | None]] = {
+    "base64": _base64,
+    "cat": _cat,
+    "tee": lambda _, stdin: stdin,
+}
+"""Programs that print what their words say, and those that print what they read."""

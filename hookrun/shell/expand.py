@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from hookrun.shell.scope import Scope
+    from hookrun.shell.scope import ShellScope
     from hookrun.shell.syntax_tree import Source
 
-    Substitute = Callable[[Node, Source, Scope], Word | None]
+    Substitute = Callable[[Node, Source, ShellScope], Word | None]
 
 PATTERNS = frozenset({"extglob_pattern", "regex"})
 """Nodes into which the grammar does not look."""
@@ -44,17 +44,17 @@ class Expander:
     def __init__(self, substitute: Substitute) -> None:
         self._substitute = substitute
 
-    def words(self, node: Node, source: Source, scope: Scope) -> list[Word]:
+    def words(self, node: Node, source: Source, scope: ShellScope) -> list[Word]:
         """Return the words that a node among a command's words becomes."""
         if node.type == "process_substitution":
             return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
         return split_words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
 
-    def word(self, node: Node, source: Source, scope: Scope) -> Word:
+    def word(self, node: Node, source: Source, scope: ShellScope) -> Word:
         """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
         return join_pieces(self._pieces(node, source, scope), scope.home)
 
-    def body(self, node: Node, source: Source, scope: Scope, *, plain: bool, tabs: bool) -> Word:
+    def body(self, node: Node, source: Source, scope: ShellScope, *, plain: bool, tabs: bool) -> Word:
         """Return a here-document's text: as it stands if its end is quoted, without leading tabs for `<<-`."""
         if plain:
             text = source.of(node)
@@ -65,7 +65,7 @@ class Expander:
             return Word("\n".join(line.lstrip("\t") for line in made.text.split("\n")))
         return made
 
-    def run_within(self, node: Node, source: Source, scope: Scope) -> None:
+    def run_within(self, node: Node, source: Source, scope: ShellScope) -> None:
         """Read the commands that stand somewhere in a node of another kind: a test, a sum, a pattern."""
         waiting = [node]
         while waiting:
@@ -78,7 +78,7 @@ class Expander:
             else:
                 waiting.extend(reversed(each.named_children))
 
-    def _pieces(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+    def _pieces(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
         kind = node.type
         if kind == "raw_string":
             yield Piece(source.text(node.start_byte + 1, node.end_byte - 1), QUOTED, source.place(node.start_byte + 1))
@@ -100,7 +100,7 @@ class Expander:
         else:
             yield from self._plain(node, source, scope)
 
-    def _plain(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+    def _plain(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
         text = source.of(node)
         if _has_backticks(text):  # the grammar does not see those in `"${x:-`id`}"`
             for index, part in enumerate(BACKTICK.split(text)):
@@ -108,7 +108,7 @@ class Expander:
         else:
             yield from unescaped(text, source.place(node.start_byte))
 
-    def _between(self, node: Node, source: Source, scope: Scope) -> Iterator[Piece]:
+    def _between(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
         """Yield what is in double quotes or in a here-document: text, with something put in here and there.
 
         The text is what is between the nodes that stand for something: the tree leaves out some of its parts.
@@ -132,7 +132,7 @@ class Expander:
             position = child.end_byte
         yield from self._text(source, position, end, scope, quoted=quoted)
 
-    def _text(self, source: Source, start: int, end: int, scope: Scope, *, quoted: bool) -> Iterator[Piece]:
+    def _text(self, source: Source, start: int, end: int, scope: ShellScope, *, quoted: bool) -> Iterator[Piece]:
         if end <= start:
             return
         text = source.text(start, end)
@@ -145,12 +145,12 @@ class Expander:
         else:
             yield Piece(text, QUOTED, source.place(start))
 
-    def _output(self, node: Node, source: Source, scope: Scope, kind: str) -> Piece:
+    def _output(self, node: Node, source: Source, scope: ShellScope, kind: str) -> Piece:
         printed = self._substitute(node, source, scope)
         unknown = printed is None or node.type != "command_substitution"
         return Piece(UNKNOWN if unknown or printed is None else printed.text.rstrip("\n"), kind)
 
-    def _variable(self, node: Node, source: Source, scope: Scope, kind: str) -> Iterator[Piece]:
+    def _variable(self, node: Node, source: Source, scope: ShellScope, kind: str) -> Iterator[Piece]:
         names = [child for child in node.named_children if child.type.endswith("variable_name")]
         name = source.of(names[0]) if names else ""
         if node.type == "expansion":

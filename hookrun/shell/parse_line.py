@@ -8,7 +8,7 @@ from hookrun.shell.command_node import assigned, left_out, parts, redirect
 from hookrun.shell.error_recovery import statements, substitutions, without_oddities
 from hookrun.shell.evaluate import Evaluator, LimitExceededError, Streams
 from hookrun.shell.expand import Expander
-from hookrun.shell.scope import Scope
+from hookrun.shell.scope import ShellScope
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import Source, parse, source_of
 from hookrun.shell.words import UNKNOWN, Word
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    Walk = Callable[[Node, Source, Scope, Streams], Word | None]
+    Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
 MAX_BYTES = 256 * 1024
 """Bytes of a line; a longer one is not read."""
@@ -51,7 +51,7 @@ def parse_line(line: str, *, directory: str | None = None, variables: Mapping[st
         reader.parsed.problem = "too long"
         return reader.parsed
     try:
-        reader.line(Source(data, 0), Scope(variables or {}, directory, reader.line_within), Streams())
+        reader.line(Source(data, 0), ShellScope(variables or {}, directory, reader.line_within), Streams())
     except LimitExceededError as error:
         reader.parsed.problem = str(error)
     except RecursionError:
@@ -80,7 +80,7 @@ class LineReader:
             "variable_assignment": self._assignments,
             "variable_assignments": self._assignments,
         }
-        self._compounds: dict[str, Callable[[Node, Source, Scope, Streams], None]] = {
+        self._compounds: dict[str, Callable[[Node, Source, ShellScope, Streams], None]] = {
             "c_style_for_statement": self._loop,
             "case_statement": self._case,
             "for_statement": self._for,
@@ -88,7 +88,7 @@ class LineReader:
             "while_statement": self._branches,
         }
 
-    def line(self, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def line(self, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         """Read a whole line, return what it prints where that is known."""
         root = parse(source.data)
         if root.has_error:
@@ -100,7 +100,7 @@ class LineReader:
             root, source = again, plain
         return self._walk(root, source, scope, streams)
 
-    def _recover(self, text: str, scope: Scope, streams: Streams) -> None:
+    def _recover(self, text: str, scope: ShellScope, streams: Streams) -> None:
         """Read a text in which errors are part by part: what the tree has of it may be anything."""
         self.parsed.problem = "syntax"
         for part in statements(text):
@@ -113,11 +113,11 @@ class LineReader:
                         self.line_within(line, scope.copy())
             self._walk(root, source, scope, Streams(stdin=streams.stdin))
 
-    def line_within(self, line: str, scope: Scope) -> Word | None:
+    def line_within(self, line: str, scope: ShellScope) -> Word | None:
         """Read a line that stands nowhere as it is."""
         return self.line(source_of(line), scope, Streams())
 
-    def _walk(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _walk(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         if self._deep >= MAX_DEPTH:
             raise LimitExceededError("too deep")
         self._steps += 1
@@ -139,11 +139,11 @@ class LineReader:
         finally:
             self._deep -= 1
 
-    def _note_redirections(self, scope: Scope, streams: Streams) -> None:
+    def _note_redirections(self, scope: ShellScope, streams: Streams) -> None:
         if streams.redirections:
             self._evaluator.note(SimpleCommand([], streams, scope))
 
-    def _sequence(self, nodes: Iterable[Node], source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _sequence(self, nodes: Iterable[Node], source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""
         printed: list[Word | None] = []
         loose: list[Word] = []
@@ -165,7 +165,7 @@ class LineReader:
             printed.append(self._evaluator.evaluate(loose, scope, Streams(stdin=streams.stdin)))
         return _concatenated(printed)
 
-    def _list(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _list(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         """Walk `a && b || c`, which the tree nests to the left, however long it is."""
         chain: list[tuple[str, Node]] = []
         while node.type == "list" and len(node.children) > 2:  # noqa: PLR2004  # left, what joins them, right
@@ -186,7 +186,7 @@ class LineReader:
                 printed.append(self._walk(each, source, scope, given))
         return _concatenated(printed)
 
-    def _pipeline(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _pipeline(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         stdin = streams.inherited
         stages = [child for child in node.named_children if child.type != "comment"]
         for stage in stages:
@@ -199,7 +199,7 @@ class LineReader:
             stdin = self._walk(stage, source, inner, given)
         return stdin
 
-    def _redirected(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _redirected(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         body = node.child_by_field_name("body")
         given = Streams([*streams.redirections], streams.stdin)
         given.words = [*streams.words]
@@ -226,7 +226,7 @@ class LineReader:
                 printed = None
         return printed
 
-    def _command(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _command(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         printed: list[Word | None] = []
         for part in parts(node, source, scope, streams, self._expand):
             if part.words or part.streams.words:
@@ -236,7 +236,7 @@ class LineReader:
                 self._note_redirections(scope, part.streams)
         return _concatenated(printed)
 
-    def _branches(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
+    def _branches(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
         """Walk `if` and `while`: the condition with what follows from it, then each branch as if it were taken."""
         apart = [child for child in node.named_children if child.type in {"elif_clause", "else_clause"}]
         taken = scope.copy()
@@ -247,7 +247,7 @@ class LineReader:
             self._sequence(child.children, source, branches[-1], streams)
         scope.merge(*branches)
 
-    def _case(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
+    def _case(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
         branches = []
         for child in node.named_children:
             if child.type == "case_item":
@@ -260,7 +260,7 @@ class LineReader:
                 self._expand.run_within(child, source, scope)
         scope.merge(*branches)
 
-    def _for(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
+    def _for(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
         variable, *rest = [child for child in node.named_children if child.type != "comment"]
         *listed, body = rest or [variable]
         values = [word for child in listed for word in self._expand.words(child, source, scope)]
@@ -270,7 +270,7 @@ class LineReader:
             scope.variables[source.of(variable)] = value.text
             self._sequence(body.children, source, scope, streams)
 
-    def _loop(self, node: Node, source: Source, scope: Scope, streams: Streams) -> None:
+    def _loop(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
         """Walk `for ((...))`: its sums, then its body once."""
         for child in node.named_children:
             if child.type in SEQUENCES:
@@ -280,7 +280,7 @@ class LineReader:
             else:
                 self._expand.run_within(child, source, scope)
 
-    def _function(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+    def _function(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
         """Keep the body; its own redirections count where it stands, be it called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
@@ -291,7 +291,7 @@ class LineReader:
         self._note_redirections(scope, given)
         return Word("")
 
-    def _assignments(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:
+    def _assignments(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         for child in [node] if node.type == "variable_assignment" else node.named_children:
             if child.type == "variable_assignment":
                 name, value = assigned(child, source, scope, self._expand)
@@ -301,12 +301,12 @@ class LineReader:
         self._note_redirections(scope, streams)
         return Word("")
 
-    def _unset(self, node: Node, source: Source, scope: Scope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
+    def _unset(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
         for child in node.named_children:
             scope.variables[source.of(child)] = ""
         return Word("")
 
-    def _substitute(self, node: Node, source: Source, scope: Scope) -> Word | None:
+    def _substitute(self, node: Node, source: Source, scope: ShellScope) -> Word | None:
         """Read `$(...)`, backticks and `<(...)`; return what is printed, where that is known."""
         if self._deep >= MAX_DEPTH:
             raise LimitExceededError("too deep")

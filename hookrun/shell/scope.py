@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hookrun.shell.syntax_tree import Source
 
 
-class Scope:
+class ShellScope:
     """One place. What is not known of a variable is `UNKNOWN`, of a directory None."""
 
     __slots__ = (
@@ -23,7 +23,7 @@ class Scope:
     )  # fmt: skip
 
     def __init__(
-        self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, Scope], Word | None]
+        self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]
     ) -> None:
         self.variables = {"IFS": SPACES, **variables}
         self.directory = directory
@@ -36,9 +36,9 @@ class Scope:
         self.depth = 0
         self.reads = reads
 
-    def copy(self) -> Scope:
+    def copy(self) -> ShellScope:
         """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
-        other = Scope(self.variables, self.directory, self.reads)
+        other = ShellScope(self.variables, self.directory, self.reads)
         other.previous = self.previous
         other.functions = dict(self.functions)
         other.positional = self.positional
@@ -79,14 +79,14 @@ class Scope:
         directory = None if target is None else absolute(target or ".", self.directory)
         self.previous, self.directory = self.directory, directory
 
-    def become(self, other: Scope) -> None:
+    def become(self, other: ShellScope) -> None:
         """Take over everything that holds at another place of the same shell."""
         self.variables = other.variables
         self.directory = other.directory
         self.previous = other.previous
         self.functions = other.functions
 
-    def merge(self, *branches: Scope) -> None:
+    def merge(self, *branches: ShellScope) -> None:
         """Take over what branches have changed that may or may not have been taken.
 
         What one of them has changed counts as changed, for that is the case that matters; where two differ, it is not

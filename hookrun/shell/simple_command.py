@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.shell.evaluate import Streams
-    from hookrun.shell.scope import Scope
+    from hookrun.shell.scope import ShellScope
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 READING = frozenset({"<", "<>"})
@@ -51,7 +51,7 @@ class SimpleCommand:
     __slots__ = ("assignments", "beside", "directory", "redirections", "stdin", "within", "words", "wrappers")
 
     def __init__(
-        self, words: list[Word], streams: Streams, scope: Scope, assignments: Mapping[str, str] | None = None
+        self, words: list[Word], streams: Streams, scope: ShellScope, assignments: Mapping[str, str] | None = None
     ) -> None:
         self.words = words
         self.redirections = tuple(streams.redirections)

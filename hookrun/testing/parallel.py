@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from hookrun.model import Hook
+    from hookrun.testing.case_runner import CaseRunner
     from hookrun.testing.results import CaseRun
-    from hookrun.testing.runner import CaseRunner
 
     OnDone = Callable[[CaseRun], object]
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from hookrun.testing.case_runner import CaseRunner, Hookrun
     from hookrun.testing.cases import Case
     from hookrun.testing.results import CaseRun
-    from hookrun.testing.runner import CaseRunner, Hookrun
 
 RUNNER: pytest.StashKey[CaseRunner] = pytest.StashKey()
 
@@ -85,7 +85,7 @@ class OneCase(pytest.Item):
 def runner_of(config: pytest.Config) -> CaseRunner:
     """Return the runner of this pytest run."""
     if RUNNER not in config.stash:
-        from hookrun.testing.runner import CaseRunner
+        from hookrun.testing.case_runner import CaseRunner
 
         runner = config.stash[RUNNER] = CaseRunner(directory=str(config.rootpath))
         config.add_cleanup(runner.close)
@@ -95,7 +95,7 @@ def runner_of(config: pytest.Config) -> CaseRunner:
 @pytest.fixture
 def hookrun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Hookrun:
     """Fire events for the hooks of the project around the test: `hookrun.fire("pre_tool_use", tool="bash")`."""
-    from hookrun.testing.runner import Hookrun
+    from hookrun.testing.case_runner import Hookrun
 
     directories = (request.path.parent, request.config.rootpath)
     return Hookrun(runner_of(request.config), directories, tmp_path_factory.mktemp("hookrun-home"))

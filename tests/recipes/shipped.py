@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import hookrun.recipes
 from hookrun.recipes import catalog
-from hookrun.testing import cases, runner, sandbox
+from hookrun.testing import case_runner, cases, sandbox
 
 if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
@@ -47,7 +47,7 @@ def run_all(module: str) -> TestRun:
     """Run the cases of a recipe against its declarations."""
     given = sandbox.config_from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
     assert not given.problems
-    return runner.run_cases([file(module)], given=given)
+    return case_runner.run_cases([file(module)], given=given)
 
 
 def laid_out(case: Case, directory: Path) -> dict[str, str]:

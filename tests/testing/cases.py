@@ -8,9 +8,9 @@ import subprocess
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import CaseFile, load
 from hookrun.testing.results import CaseRun, TestRun
-from hookrun.testing.runner import run_cases
 from tests.cli.terminal import PATIENCE
 
 if TYPE_CHECKING:

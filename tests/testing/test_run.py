@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.testing import parallel, sandbox
+from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
-from hookrun.testing.runner import CaseRunner, run_cases
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:

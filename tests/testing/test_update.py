@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun.testing.runner import run_cases
+from hookrun.testing.case_runner import run_cases
 from hookrun.testing.update import update
 from tests.testing.cases import GUARD, LIST, PUSH, run_here, text_file
 
