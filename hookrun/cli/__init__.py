@@ -24,29 +24,29 @@ COMMANDS = {
     "add": ("recipes", "Add a recipe: a ready-made hook."),
     "agents": ("install", "Show which coding agents are here, and for which events hookrun is installed in them."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
-    "deny": ("decisions", "Never run a hook of the project."),
-    "disable": ("decisions", "Switch a hook of the project off for yourself."),
+    "deny": ("user_decisions", "Never run a hook of the project."),
+    "disable": ("user_decisions", "Switch a hook of the project off for yourself."),
     "doctor": ("doctor", "Check whether your hooks will run in each agent, and if not, why."),
     "dump": ("show_config", "Show the merged configuration, each value with the line that it comes from."),
-    "enable": ("decisions", "Re-enable a disabled or denied hook."),
+    "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
     "explain": ("explain", "Show which hooks would run for an event, and why the others would not."),
-    "fire": ("fire", "Run the hooks for an event and print their verdict."),
+    "fire": ("fire_command", "Run the hooks for an event and print their verdict."),
     "init": ("new", "Set up a project with a first hook, its script and its tests."),
     "install": ("install", "Connect hookrun to your coding agents."),
     "list": ("show_config", "List every hook in the order in which they run."),
     "log": ("log", "Show recent events and what each hook did."),
     "migrate": ("migrate", "Convert hooks in Claude Code's settings into hookrun's own form."),
     "new": ("new", "Create one more hook from a template, with its tests."),
-    "pause": ("decisions", "Pause hooks temporarily."),
+    "pause": ("user_decisions", "Pause hooks temporarily."),
     "recipes": ("recipes", "List, show, add, update and remove ready-made hooks."),
-    "resume": ("decisions", "End a pause."),
+    "resume": ("user_decisions", "End a pause."),
     "schema": ("show_config", "Print the JSON Schema of config files."),
     "stats": ("stats", "Show how often each hook ran and failed, how long it took, and recorded metrics."),
     "test": ("test", "Run hook tests and report failures."),
     "trust": ("trust", "Show what a project's hooks run, and approve them."),
     "uninstall": ("install", "Remove hookrun from your coding agents."),
-    "untrust": ("decisions", "Forget the decisions about a project's hooks."),
-    "validate": ("validate", "Check every config file and report errors."),
+    "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "validate": ("validate_command", "Check every config file and report errors."),
     "why": ("log", "Show the result of a run and which hook decided it."),
 }
 """Name -> the module in `hookrun.cli` that has it as `NAME_command`, and its purpose in one sentence."""
@@ -81,6 +81,9 @@ USER_ERRORS = frozenset(
 
 OLD_NAMES = {"metrics": "stats"}
 """Former names of commands, which still work and are not listed."""
+
+REMOVED = {"bench": "hookrun stats shows how long hooks took, hookrun fire EVENT --repeat N measures one event."}
+"""Former commands, each with what to use instead."""
 
 
 def load_command(name: str) -> click.Command:
@@ -123,7 +126,8 @@ class Commands(click.Group):
         """Find the command that is meant; the error for an unknown one suggests the closest."""
         if args[0] not in COMMANDS and args[0] not in OLD_NAMES and not ctx.resilient_parsing:
             near = closest(args[0], COMMANDS)
-            ctx.fail(f"There is no command {escape(args[0])}.{f' Did you mean {near}?' if near else ''}")
+            hint = REMOVED.get(args[0]) or (f"Did you mean {near}?" if near else "")
+            ctx.fail(f"There is no command {escape(args[0])}. {hint}".rstrip())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's

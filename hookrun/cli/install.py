@@ -41,18 +41,19 @@ if TYPE_CHECKING:
     from hookrun.wiring.plan import InstallChange
     from hookrun.wiring.targets import InstallLocation
 
-INSTALL_EXAMPLES = """\b
+FIRST, SECOND, THIRD, *_ = AGENTS
+INSTALL_EXAMPLES = f"""\b
 Examples:
-  hookrun install claude codex
-  hookrun install gemini --dry-run
-  hookrun install codex --trust          (without a terminal to ask on)
+  hookrun install {FIRST} {SECOND}
+  hookrun install {THIRD} --dry-run
+  hookrun install {SECOND} --trust          (without a terminal to ask on)
 
 Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.
 """
-UNINSTALL_EXAMPLES = """\b
+UNINSTALL_EXAMPLES = f"""\b
 Examples:
-  hookrun uninstall claude
-  hookrun uninstall codex --scope project --dry-run
+  hookrun uninstall {FIRST}
+  hookrun uninstall {SECOND} --scope project --dry-run
 """
 AGENTS_EXAMPLES = """\b
 Examples:
@@ -75,7 +76,7 @@ scope_option = click.option(
 @scope_option
 @dry_run_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
-@click.option("--trust", is_flag=True, help="Codex: record that its hooks are trusted, without asking.")
+@click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
 @home_option
 @report_json_option
 @click.pass_context

@@ -15,7 +15,6 @@ from hookrun.agents import load as load_agent
 from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
-from hookrun.config.diagnostics import closest
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Candidates, EventHooks
 from hookrun.library.result import Result
@@ -34,6 +33,7 @@ from hookrun.testing.sandbox import (
     config_from_files,
     expand_placeholders,
 )
+from hookrun.text import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

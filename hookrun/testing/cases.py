@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.document import Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
@@ -30,6 +30,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,8 +11,8 @@ from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import printable
 from hookrun.testing.results import as_lines
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
@@ -93,7 +93,7 @@ class TestReporter:
         self._line(_summary(done, updated.results if updated is not None else 0))
 
     def _line(self, text: str) -> None:
-        text = printable(text)
+        text = escape(text)
         if self._out is None:
             print(text)
             return

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,6 +123,25 @@ def test_the_run_shows_what_each_hook_did_and_what_became_of_the_arguments(proje
     assert fire["arguments"]["after"] == {"command": "git push --dry-run"}
     assert json.loads(fire["hooks"][1]["input"])["tool_args"] == {"command": "git push --dry-run"}
     assert [hook["exit"] for hook in fire["hooks"]] == [0, 3]
+
+
+def test_an_interrupt_ends_the_hook_that_runs(project: Project) -> None:
+    """Ctrl-C during `--run` ends with status 130 and leaves no process."""
+    begun = project.root / "begun"
+    os.mkfifo(begun)
+    project.hooks({"event": "stop", "command": "echo $$ > begun; exec sleep 60"})
+    with subprocess.Popen(
+        project.command("explain", "stop", "--run"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    ) as process:
+        hook = int(begun.read_text())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(hook, 0)
 
 
 def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project: Project) -> None:

@@ -117,6 +117,14 @@ def test_what_is_piped_does_not_depend_on_a_width(project: Project) -> None:
         assert "n" * 150 in narrow
 
 
+def test_a_removed_command_names_its_replacement(project: Project) -> None:
+    """`hookrun bench` points to `stats` and `fire --repeat`."""
+    done = hookrun(project, "bench")
+    assert (done.status, done.stdout) == (1, "")
+    assert "hookrun stats" in done.stderr
+    assert "hookrun fire EVENT --repeat N" in done.stderr
+
+
 @pytest.mark.parametrize("name", sorted(USER_ERRORS))
 def test_errors_for_users_exist(name: str) -> None:
     """Each name is that of an exception, which a renaming would have missed."""
