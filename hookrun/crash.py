@@ -6,7 +6,7 @@ import os
 import sys
 from traceback import TracebackException
 
-from hookrun.audit import timestamp
+from hookrun.context import timestamp
 from hookrun.credentials import redact
 from hookrun.state import open_private, state_dir
 from hookrun.text import describe_exception, escape, write_stderr
