@@ -5,12 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker, Price
-    from hookrun.observe.database import (
-        DatabaseError,
-        DatabaseError as StoreError,  # noqa: F401  # its name in 0.1
-        ObserverDatabase,
-        ObserverDatabase as Store,  # noqa: F401  # its name in 0.1
-    )
+    from hookrun.observe.database import DatabaseError, ObserverDatabase
     from hookrun.observe.error_chains import CauseChains
     from hookrun.observe.export import MetricsExport
     from hookrun.observe.patterns import PatternLearning

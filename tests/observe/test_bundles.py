@@ -230,5 +230,5 @@ def test_the_default_store_is_the_accounts(engine: Engine, tmp_path: Path, monke
 
 def test_the_names_of_the_release_before_still_work() -> None:
     """They go with the next release."""
-    assert observe.Store is observe.ObserverDatabase
-    assert observe.StoreError is observe.DatabaseError
+    former = {name: getattr(observe, name) for name in ("Store", "StoreError")}
+    assert former == {"Store": observe.ObserverDatabase, "StoreError": observe.DatabaseError}
