@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import __version__
 from hookrun.cli.common import FAILED, INTERRUPTED
 from hookrun.text import closest, escape
-from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
