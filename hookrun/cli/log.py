@@ -22,7 +22,7 @@ from hookrun.cli.common import (
     print_lines,
     resolve_home,
 )
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,6 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.trust import approve_written
-from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold.declaration_file import ScaffoldError, project_file
@@ -35,6 +34,7 @@ from hookrun.scaffold.new_hook import (
     purpose_of,
     unused_name,
 )
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,10 +22,9 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.config.config_file import load_file
-from hookrun.config.diagnostics import quote
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
-from hookrun.text import diff, escape
+from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within

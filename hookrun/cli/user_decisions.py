@@ -9,7 +9,7 @@ import time
 import click
 
 from hookrun.cli.common import config_option, home_option, load_project, print_line, resolve_home, unknown_hook
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
 from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import FAILED, config_options, print_json, read_config, working_directory
-from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.process.prepare import HookEnvironment, check_program_exists
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from hookrun.config.load import Declarations, LoadedConfig

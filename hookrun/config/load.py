@@ -7,10 +7,11 @@ import os
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
-from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.model import LAYERS
+from hookrun.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

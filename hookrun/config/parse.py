@@ -7,7 +7,7 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but not in the stubs
 from math import isfinite
 
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indexes that lead from the top of a document to a value."""

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import closest, quote
 from hookrun.config.schema import (
     CONTEXT_FIELDS,
     EVENT,
@@ -28,6 +27,7 @@ from hookrun.config.schema import (
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.model import Hook
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

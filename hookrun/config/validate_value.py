@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, closest, quote, type_name
+from hookrun.config.diagnostics import Diagnostic, type_name
 from hookrun.config.schema import (
     AnyObject,
     Bool,
@@ -24,6 +24,7 @@ from hookrun.config.schema import (
     Str,
     describe,
 )
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from hookrun.config.document import Document

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config import parse
-from hookrun.config.diagnostics import Diagnostic, closest, printable, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.document import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import Scope, explicit_names, split_matcher, validate_hook
@@ -17,6 +17,7 @@ from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context
 from hookrun.model import Hook
+from hookrun.text import closest, escape, quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -182,7 +183,7 @@ class _Source:
     def __init__(self, path: str, line: int, name: str) -> None:
         self._path = path
         self._line = line
-        self._name = printable(name)
+        self._name = escape(name)
 
     def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Diagnostic:
         key = f"handler {self._name}: {'.'.join(map(str, path))}"

@@ -11,9 +11,10 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from hookrun.config import document, parse, parse_yaml
-from hookrun.config.diagnostics import Diagnostic, key_text, printable
+from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import SourceError, read
 from hookrun.config.parse import MAX_DEPTH, ParseError
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -246,7 +247,7 @@ def test_messages_cannot_reach_the_terminal(tmp_path: Path) -> None:
     problem = trouble(tmp_path / "a.json", '{"\\u001b[2J\u009b": 1, "\\u001b[2J\u009b": 2}')
     assert str(problem).isprintable()
     assert "\\u001b" in str(problem)
-    assert printable("a\x1b\u202e\udc80é") == "a\\x1b\\u202e\\udc80é"
+    assert escape("a\x1b\u202e\udc80é") == "a\\x1b\\u202e\\udc80é"
 
 
 def test_key_paths_are_written_as_people_write_them() -> None:
