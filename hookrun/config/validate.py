@@ -12,6 +12,7 @@ from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.schema import (
     CONTEXT_FIELDS,
+    DEFAULTS_FIELDS,
     EVENT,
     HOOK_FIELDS,
     KINDS,
@@ -21,7 +22,6 @@ from hookrun.config.schema import (
     SYNONYMS,
     TRUSTED_LAYERS,
     TRUSTED_SETTINGS,
-    Record,
     names,
 )
 from hookrun.config.validate_value import Location, validate_into
@@ -228,12 +228,11 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
 
 
 def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
-    shape = SETTING_FIELDS["defaults"].shape
-    if not isinstance(value, dict) or not isinstance(shape, Record):
+    if not isinstance(value, dict):
         at.type_error(value, "an object of hook fields", "write {}")
         return {}
     defaults: dict[str, object] = {}
-    allowed = names(shape.fields)
+    allowed = names(DEFAULTS_FIELDS)
     for key, item in value.items():
         if key in allowed:
             validate_into(defaults, allowed[key], item, at)
@@ -335,10 +334,9 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
         return
     if "python" in values:
         found = f"python with the working directory {quote(cwd)}"
-        expected = (
-            "an absolute cwd beside python in managed and user declarations (a project's module would be imported)"
-        )
-        at.at("python").report(found, expected, "add the module's directory as cwd")
+        expected = "an absolute cwd beside python in managed and user declarations"
+        why = "(a project's module would be imported)"
+        at.at("python").report(found, f"{expected} {why}", "add the module's directory as cwd")
     elif cwd not in {"project", "event"}:
         expected = '"project", "event" or an absolute path in managed and user declarations'
         at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
