@@ -370,7 +370,7 @@ class NoCaseFileError(LookupError):
 
 
 def find_case_files(paths: Iterable[str]) -> list[str]:
-    """Return the files of cases at these paths, each once, in order. Raises NotThereError."""
+    """Return the files of cases at these paths, each once, in order. Raises NoCaseFileError."""
     found: dict[str, str] = {}
     for path in paths:
         if os.path.isdir(path):
@@ -395,7 +395,7 @@ def _below(directory: str) -> Iterator[str]:
 
 
 def load_all(paths: Iterable[str]) -> list[CaseFile]:
-    """Return every file of cases at these paths, read. Raises NotThereError."""
+    """Return every file of cases at these paths, read. Raises NoCaseFileError."""
     return [load(path) for path in find_case_files(paths)]
 
 

@@ -38,7 +38,11 @@ class TestReporter:
     """Prints a test run to stdout, and its progress to a terminal on stderr."""
 
     def __init__(self) -> None:
-        self._out = _console() if sys.stdout.isatty() else None
+        self._out: Console | None = None
+        if sys.stdout.isatty():
+            from rich.console import Console  # only for a terminal
+
+            self._out = Console(highlight=False, markup=False, soft_wrap=True)
         self._progress: Progress | None = None
         self._refreshed = 0.0
         self._failed = 0
@@ -97,12 +101,6 @@ class TestReporter:
 
         word = text.split(" ", 1)[0] if not text.startswith(" ") else text.lstrip()[:1]
         self._out.print(Text(text, style=STYLES.get(word, "")))
-
-
-def _console() -> Console:
-    from rich.console import Console  # only for a terminal
-
-    return Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def _summary(done: TestRun, updated: int) -> str:
