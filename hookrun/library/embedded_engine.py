@@ -15,7 +15,6 @@ from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
-from hookrun.library.engine_state import EngineState
 from hookrun.library.handler_context import Context
 from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
@@ -98,7 +97,7 @@ class Engine:
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
         self._own_events = set(names)
-        self._given = handlers.hooks_from_data(hooks, self._own_events)
+        self._given = handlers.declared_hooks(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[object, str] = {}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from hookrun.config import parse
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.document import Document
+from hookrun.config.parse import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
-from hookrun.config.validate import Scope, explicit_names, split_matcher, validate_hook
+from hookrun.config.validate import hooks_from_data, split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
@@ -208,31 +206,20 @@ def _call_method(function: object) -> object:
     return getattr(type(function), "__call__", None)  # noqa: B004  # it is the method that is asked for
 
 
-NAME = "hooks"
-"""How messages call the list."""
+def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
+    """Return the hooks of entries as in a file. Raises RegistrationError with a line for each error.
 
-
-def hooks_from_data(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
-    """Return the hooks of these entries. Raises RegistrationError with a line for each thing that is wrong.
-
-    They are the program's own word, so they are of its layer, the user's; relative paths are taken from its directory.
+    They belong to the user's layer, because the program itself declares them; relative paths are its directory's.
     """
     try:
-        text = json.dumps(list(entries), indent=1)
+        document = Document.from_data("hooks", list(entries))
     except (TypeError, ValueError) as error:
-        raise RegistrationError(f"{NAME}: {error}: expected a list of what could stand in a file") from error
-    document = Document(NAME, text, parse.parse_json(text))
+        raise RegistrationError(f"hooks: {error}: expected a list of what could stand in a file") from error
     listed = document.data if isinstance(document.data, list) else []
-    scope = Scope("project", frozenset(own_events), reserved=explicit_names(listed))
-    problems: list[str] = []
-    hooks: list[Hook] = []
-    for index, entry in enumerate(listed):
-        checked = validate_hook(document, (index,), entry, scope)
-        problems += [str(problem) for problem in checked.problems if problem.severity == "error"]
-        if checked.hook is not None:
-            checked.hook.layer = "user"
-            checked.hook.source = ""
-            hooks.append(checked.hook)
-    if problems:
-        raise RegistrationError("\n".join(problems))
-    return sorted(hooks, key=lambda hook: hook.priority)
+    hooks, problems = hooks_from_data(document, (), listed, own_events)
+    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    if errors:
+        raise RegistrationError("\n".join(errors))
+    for hook in hooks:
+        hook.layer = "user"
+    return hooks
