@@ -15,6 +15,7 @@ from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
+from hookrun.library.engine_state import EngineState
 from hookrun.library.handler_context import Context
 from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
