@@ -36,9 +36,8 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("verdicts", "context"),
-    ("model", "files"),
+    ("model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text"),
-    ("version",),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
@@ -46,7 +45,7 @@ SIDEWAYS = frozenset({("conditions", "globs"), ("model", "events")})
 """Imports within one row that are meant."""
 
 PUBLIC_BELOW_RECIPES = frozenset(
-    {"hookrun", "shell", "process", "credentials", "globs", "text", "files", "state", "version"}
+    {"hookrun", "shell", "process", "credentials", "globs", "text", "files", "state", "session"}
 )
 """What `recipes` and `observe` may import: what a third party could."""
 

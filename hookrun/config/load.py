@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 
@@ -241,12 +240,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
     if file.document is None:
         return
     declarations = examined.declarations
-    scope = Scope(
-        file.layer,
-        frozenset(events),
-        file.defaults,
-        reserved=explicit_names(file.entries),
-    )
+    scope = Scope(file.layer, frozenset(events), file.defaults, reserved=explicit_names(file.entries))
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]

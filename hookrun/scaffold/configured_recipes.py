@@ -9,13 +9,13 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from hookrun import __version__
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
 from hookrun.text import closest, quote
-from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

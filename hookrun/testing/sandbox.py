@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.config import parse
 from hookrun.config.discovery import NoHomeError, find, home_directory
-from hookrun.config.document import Document
 from hookrun.config.load import load_config
-from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
+from hookrun.config.parse import Document
+from hookrun.config.validate import hooks_from_data, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import EngineFire
 from hookrun.library.processes import Processes
@@ -80,28 +78,14 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
 
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
-    text = json.dumps(data, indent=1)
-    document = Document("declarations in memory", text, parse.parse_json(text))
+    document = Document.from_data("declarations in memory", data)
     read = document.data if isinstance(document.data, dict) else {}
     settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
-    events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
-    entries = entries if isinstance(entries, list) else []
-    declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
-    scope = Scope(
-        "project",
-        frozenset(declared.events),
-        defaults if isinstance(defaults, dict) else {},
-        reserved=explicit_names(entries),
-    )
-    for index, entry in enumerate(entries):
-        checked = validate_hook(document, ("hooks", index), entry, scope)
-        wrong += checked.problems
-        if checked.hook is not None:
-            checked.hook.source = ""
-            declared.hooks.append(checked.hook)
-    declared.problems = [str(problem) for problem in wrong if problem.severity == "error"]
-    declared.hooks.sort(key=lambda hook: hook.priority)
-    return declared
+    events, entries = settings.get("events"), read.get("hooks")
+    events, entries = events if isinstance(events, list) else [], entries if isinstance(entries, list) else []
+    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, settings.get("defaults"))
+    errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
+    return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
 Value = TypeVar("Value")
