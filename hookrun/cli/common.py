@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import wraps
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -32,18 +34,45 @@ FAILED, INTERRUPTED = 1, 130
 
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
-# --- options
+# --- commands and options
+
+
+def epilog(*examples: str, note: str = "") -> str:
+    """Return the end of a command's help: examples, given without `hookrun`, and a note below them."""
+    lines = "".join(f"  hookrun {each}\n" for each in examples)
+    return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
+
+
+def command(
+    name: str, *examples: str, note: str = "", short_help: str | None = None
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return the decorator that makes a command of a function, with examples in its help."""
+    return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-report_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
 home_option = click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
 
 
 def config_options(function: Function) -> Function:
     """Add `--config`, `--home` and `--json` to a command."""
     return config_option(home_option(json_option(function)))
+
+
+def report_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
+
+    @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
+    @home_option
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
+    @wraps(function)
+    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> None:
+        report = CommandReport(home, as_json=as_json, dry_run=dry_run)
+        function(report=report, **arguments)
+        report.end()
+
+    return with_report
 
 
 def parse_pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
@@ -195,10 +224,20 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
-def print_rich_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None, styles: Sequence[str] = ()
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str | None = None,
+    errors: Sequence[str | None] = (),
 ) -> None:
-    """Print a table on a terminal, its cells folded where they are too long; `styles` are those of its first rows."""
+    """Print a table, on a terminal in colour with long cells folded; `errors` has an entry for each row, if any."""
+    if not sys.stdout.isatty():
+        heading, *lines = aligned([columns, *rows])
+        click.echo(heading if title is None else f"{title}\n{heading}")
+        for line, error in zip_longest(lines, errors):
+            click.echo(line if error is None else f"{line}\n  error: {escape(error)}")
+        return
     from rich.console import Console  # only for a terminal
     from rich.table import Table  # only for a terminal
     from rich.text import Text  # only for a terminal
@@ -206,10 +245,10 @@ def print_rich_table(
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style=BOLD)
     for column in columns:
         table.add_column(column, overflow="fold")
-    for number, row in enumerate(rows):
-        cells = [Text(escape(cell)) for cell in row]
-        table.add_row(*cells, style=styles[number] if number < len(styles) else None)
+    for row, error in zip_longest(rows, errors):
+        table.add_row(*(Text(escape(cell)) for cell in row), style=ERROR if error is not None else None)
     Console().print(table)
+    print_lines((f"{row[0]}: {error}", ERROR) for row, error in zip(rows, errors, strict=False) if error is not None)
 
 
 def relative_path(path: str) -> str:
@@ -225,11 +264,16 @@ KEYS = ("written", "removed", "hooks", "approved", "not_approved", "conflicts", 
 
 
 class CommandReport:
-    """Report what a command writes: line by line, or with `as_json` as one object at the end."""
+    """Report what a command writes: line by line, or with `as_json` as one object at the end.
 
-    def __init__(self, *, as_json: bool, dry_run: bool) -> None:
+    `home` is what `--home` names. `ok` decides the exit status.
+    """
+
+    def __init__(self, home: str | None, *, as_json: bool, dry_run: bool) -> None:
+        self.home = home
         self.as_json = as_json
-        self._dry_run = dry_run
+        self.dry_run = dry_run
+        self.ok = True
         self._lists: dict[str, list[object]] = {key: [] for key in KEYS}
 
     def note(self, text: str) -> None:
@@ -285,8 +329,8 @@ class CommandReport:
         for index, (command, purpose) in enumerate(rows):
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
-    def end(self, *, ok: bool = True) -> bool:
-        """Print the JSON object if that is asked for; return `ok`."""
+    def end(self) -> None:
+        """Print the JSON object if that is asked for, and exit."""
         if self.as_json:
-            print_json({"ok": ok, "dry_run": self._dry_run, **self._lists})
-        return ok
+            print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
+        click.get_current_context().exit(0 if self.ok else FAILED)

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.common import read_config
+from hookrun.cli.common import command, read_config
 from hookrun.config.diagnostics import quote
 from hookrun.events import ALIASES, EVENTS
 
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     Names = Callable[[], Iterable[tuple[str, str]]]
     """Returns the names to offer, each with a short help."""
 
-EXAMPLES = """\b
-Examples:
-  hookrun completion bash > ~/.local/share/bash-completion/completions/hookrun
-  hookrun completion zsh > "${fpath[1]}/_hookrun"
-  hookrun completion fish > ~/.config/fish/completions/hookrun.fish
-"""
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOOKRUN_COMPLETE"
 """The environment variable by which a shell asks for completions; the name is click's."""
@@ -36,7 +30,12 @@ VARIABLE = "_HOOKRUN_COMPLETE"
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@%+/-")
 
 
-@click.command(name="completion", epilog=EXAMPLES)
+@command(
+    "completion",
+    "completion bash > ~/.local/share/bash-completion/completions/hookrun",
+    'completion zsh > "${fpath[1]}/_hookrun"',
+    "completion fish > ~/.config/fish/completions/hookrun.fish",
+)
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str | None) -> None:

@@ -8,6 +8,7 @@ from hookrun.agents import AGENTS
 from hookrun.cli.common import (
     FAILED,
     agents_named,
+    command,
     declarations_at,
     declared_events,
     home_option,
@@ -27,16 +28,10 @@ from hookrun.wiring.wired_command import this_program
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is not switched off."""
 
-EXAMPLES = """\b
-Examples:
-  hookrun doctor
-  hookrun doctor claude --prove
 
-Exit status: 0 no problems (there may be notes), 1 problems.
-"""
-
-
-@click.command(name="doctor", epilog=EXAMPLES)
+@command(
+    "doctor", "doctor", "doctor claude --prove", note="Exit status: 0 no problems (there may be notes), 1 problems."
+)
 @click.argument("names", metavar="[AGENT]...", nargs=-1)
 @click.option(
     "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."

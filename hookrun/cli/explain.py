@@ -20,6 +20,7 @@ from hookrun.cli.common import (
     OK,
     WARNING,
     agents_named,
+    command,
     config_options,
     print_json,
     print_lines,
@@ -51,15 +52,6 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.wiring.targets import WiredEvent
 
-EXAMPLES = """\b
-Examples:
-  hookrun explain pre_tool_use
-  hookrun explain pre_tool_use --tool bash --arg "command=git push --force"
-  hookrun explain PreToolUse --agent claude --ctx message.json --run
-  hookrun explain stop --hook run-tests --json
-
-Nothing is run without --run. Exit status: 0 explained, 1 it cannot be explained.
-"""
 STATES = {
     RUNS: ("would run", OK),
     DEPENDS: ("may run", WARNING),
@@ -75,7 +67,14 @@ MAX_NAMED = 3
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
-@click.command(name="explain", epilog=EXAMPLES)
+@command(
+    "explain",
+    "explain pre_tool_use",
+    'explain pre_tool_use --tool bash --arg "command=git push --force"',
+    "explain PreToolUse --agent claude --ctx message.json --run",
+    "explain stop --hook run-tests --json",
+    note="Nothing is run without --run. Exit status: 0 explained, 1 it cannot be explained.",
+)
 @click.argument("event")
 @click.option("--ctx", "source", metavar="FILE", help="The context as JSON; - is stdin.")
 @click.option("--tool", metavar="NAME", help="The tool that is called.")

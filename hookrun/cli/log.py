@@ -16,6 +16,7 @@ from hookrun.cli.common import (
     DIM,
     ERROR,
     WARNING,
+    command,
     home_option,
     json_option,
     print_json,
@@ -30,20 +31,6 @@ if TYPE_CHECKING:
     from hookrun.audit_reader import Record
     from hookrun.cli.common import Line
 
-LOG_EXAMPLES = """\b
-Examples:
-  hookrun log
-  hookrun log -n 100 --failures
-  hookrun log --hook no-force-push --json
-  hookrun log --follow
-"""
-WHY_EXAMPLES = """\b
-Examples:
-  hookrun why
-  hookrun why 9db9ad05a220fadd --json
-
-The request id is in every verdict, in every hook's context, and in hookrun log.
-"""
 FOLLOW_INTERVAL = 0.2
 """Seconds between two looks for new records."""
 
@@ -65,7 +52,7 @@ LABELS = {
 # --- hookrun log
 
 
-@click.command(name="log", epilog=LOG_EXAMPLES)
+@command("log", "log", "log -n 100 --failures", "log --hook no-force-push --json", "log --follow")
 @click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="How many runs to show.")
 @click.option("--hook", "name", metavar="NAME", help="Only runs that included this hook.")
 @click.option("--failures", is_flag=True, help="Only runs in which something failed.")
@@ -203,7 +190,12 @@ class AuditTail:
 # --- hookrun why
 
 
-@click.command(name="why", epilog=WHY_EXAMPLES)
+@command(
+    "why",
+    "why",
+    "why 9db9ad05a220fadd --json",
+    note="The request id is in every verdict, in every hook's context, and in hookrun log.",
+)
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
 @home_option
 @json_option

@@ -10,6 +10,7 @@ import click
 
 from hookrun.cli.common import (
     FAILED,
+    command,
     home_option,
     is_interactive,
     json_option,
@@ -34,21 +35,19 @@ if TYPE_CHECKING:
 
     from hookrun.edit.file_change import ExistingFile
 
-EXAMPLES = """\b
-Examples:
-  hookrun migrate
-  hookrun migrate ~/.claude/settings.json --write
-  hookrun migrate .claude/settings.json --json
-
-Exit status: 0 shown or written, 1 it cannot be.
-"""
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 
-@click.command(name="migrate", epilog=EXAMPLES)
+@command(
+    "migrate",
+    "migrate",
+    "migrate ~/.claude/settings.json --write",
+    "migrate .claude/settings.json --json",
+    note="Exit status: 0 shown or written, 1 it cannot be.",
+)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--write", is_flag=True, help="Write the files; on a terminal asks before changing one.")
 @click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")

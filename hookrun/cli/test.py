@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.common import FAILED, json_option, print_json, resolve_home, warn, working_directory
+from hookrun.cli.common import FAILED, command, json_option, print_json, resolve_home, warn, working_directory
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
@@ -25,17 +25,6 @@ FEW_COLLECTIONS = 50_000
 
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
 """The parameters that are valid with `--from-log`."""
-
-EXAMPLES = """\b
-Examples:
-  hookrun test
-  hookrun test hooks/ -k "force push"
-  hookrun test --update
-  hookrun test --junit report.xml --fail-under 90
-  hookrun test --from-log last --into hooks/recorded.hooktest.yaml
-
-Exit status: 0 all tests passed, 1 otherwise, also where there are none.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +43,15 @@ class TestOptions:
     as_json: bool
 
 
-@click.command(name="test", epilog=EXAMPLES)
+@command(
+    "test",
+    "test",
+    'test hooks/ -k "force push"',
+    "test --update",
+    "test --junit report.xml --fail-under 90",
+    "test --from-log last --into hooks/recorded.hooktest.yaml",
+    note="Exit status: 0 all tests passed, 1 otherwise, also where there are none.",
+)
 @click.argument("paths", nargs=-1)
 @click.option(
     "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."

@@ -11,6 +11,7 @@ import click
 
 from hookrun.cli.common import (
     FAILED,
+    command,
     config_option,
     home_option,
     is_interactive,
@@ -38,14 +39,6 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
     from hookrun.trust.snapshots import Texts
 
-EXAMPLES = """\b
-Examples:
-  hookrun trust
-  hookrun trust --digest
-  hookrun trust --yes sha256:5891b5b5...
-
-Exit status: 0 every hook of the project is decided about, 1 one is not.
-"""
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
@@ -62,7 +55,13 @@ HAS_OWN_LINE = NOT_SHOWN | {
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
 
 
-@click.command(name="trust", epilog=EXAMPLES)
+@command(
+    "trust",
+    "trust",
+    "trust --digest",
+    "trust --yes sha256:5891b5b5...",
+    note="Exit status: 0 every hook of the project is decided about, 1 one is not.",
+)
 @click.argument("what", nargs=-1, metavar="[PATH]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")

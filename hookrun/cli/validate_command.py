@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import FAILED, config_options, print_json, read_config, working_directory
+from hookrun.cli.common import FAILED, command, config_options, print_json, read_config, working_directory
 from hookrun.config.diagnostics import Diagnostic, quote
 from hookrun.process.prepare import HookEnvironment, check_program_exists
 
@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
 
-EXAMPLES = """\b
-Examples:
-  hookrun validate
-  hookrun validate ci/hooks.yaml --json
-  hookrun validate .claude/settings.json --probe
 
-Exit status: 0 no errors (there may be warnings), 1 errors.
-"""
-
-
-@click.command(name="validate", epilog=EXAMPLES)
+@command(
+    "validate",
+    "validate",
+    "validate ci/hooks.yaml --json",
+    "validate .claude/settings.json --probe",
+    note="Exit status: 0 no errors (there may be warnings), 1 errors.",
+)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
 @config_options
