@@ -10,20 +10,18 @@ import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
-    CommandReport,
+    agent_to_json,
     agents_named,
-    aligned,
     command,
     declarations_at,
     declared_events,
     home_option,
     install_location,
-    is_interactive,
     json_option,
     load_project,
-    print_json,
     report_options,
 )
+from hookrun.cli.printing import CommandReport, aligned, count, is_interactive, print_json
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
@@ -143,13 +141,12 @@ class Installation:
         wired = plan.wired_events(other)
         if wired:
             name = self.agent.NAME
-            msg = (
+            raise FileError(
                 f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
                 f"hook would run twice; that wiring serves this project too: run `hookrun install {name} --scope "
                 f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {name} --scope "
                 f"{other.scope}`"
             )
-            raise FileError(msg)
 
     def show_diff(self) -> None:
         """Show what would change."""
@@ -175,8 +172,7 @@ class Installation:
         self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
-        count = f"{events} event{'s' if events != 1 else ''}"
-        self.report.note(f"{self.agent.NAME}: {state}: {count} in {files}")
+        self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
         if self.unknown:
             self.report.note(
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
@@ -260,10 +256,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
 
 def _to_json(case: AgentState) -> dict[str, object]:
     return {
-        "agent": case.agent.NAME,
-        "title": case.agent.DISPLAY_NAME,
-        "program": case.installed.program if case.installed is not None else None,
-        "version": case.installed.version if case.installed is not None else None,
+        **agent_to_json(case),
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,

@@ -11,25 +11,15 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords
-from hookrun.cli.common import (
-    BOLD,
-    DIM,
-    ERROR,
-    WARNING,
-    command,
-    home_option,
-    json_option,
-    print_json,
-    print_lines,
-    resolve_home,
-)
+from hookrun.cli.common import command, home_option, json_option, resolve_home
+from hookrun.cli.printing import BOLD, DIM, ERROR, WARNING, print_json, print_lines
 from hookrun.config.diagnostics import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.audit_reader import Record
-    from hookrun.cli.common import Line
+    from hookrun.cli.printing import Line
 
 FOLLOW_INTERVAL = 0.2
 """Seconds between two looks for new records."""

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    FAILED,
-    command,
-    home_option,
-    is_interactive,
-    json_option,
-    print_json,
-    resolve_home,
-    warn,
-    working_directory,
-)
+from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
+from hookrun.cli.printing import is_interactive, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
@@ -86,8 +77,8 @@ def _read(path: str) -> ConfigFile:
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
-        msg = f"{path}: found no hooks, expected them in Claude Code's form; name a file that has some"
-        raise click.ClickException(msg)
+        found = "found no hooks, expected them in Claude Code's form"
+        raise click.ClickException(f"{path}: {found}; name a file that has some")
     if file.says("disableAllHooks") is True:
         msg = f"{path}: found disableAllHooks: true, expected hooks that run; take it out first: moved, they would run"
         raise click.ClickException(msg)
@@ -108,8 +99,7 @@ def _parsed(now: ExistingFile) -> Json:
     try:
         return Json(now.text(), "json")
     except ParseError as error:
-        msg = f"{now.path}: {error}; mend it first"
-        raise FileError(msg) from error
+        raise FileError(f"{now.path}: {error}; mend it first") from error
 
 
 def _declared(now: ExistingFile) -> list[object]:
@@ -126,8 +116,7 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
             raise FileError(msg)
     text = _parsed(now)
     if not isinstance(text.data, dict):
-        msg = f"{now.path}: found no object, expected one with hooks; mend it first"
-        raise FileError(msg)
+        raise FileError(f"{now.path}: found no object, expected one with hooks; mend it first")
     changes: list[FileChange] = []
     if migrated.hooks:
         text = _with(text, ("hooks",), migrated.hooks, now)
@@ -161,11 +150,10 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         ]
         if others or declarations.startswith(f"{config_directory(home)}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
-            msg = (
+            raise FileError(
                 f"{declarations}: include_claude takes in {besides}: these hooks would run twice; "
                 "take include_claude out of it, and name under include what it is to take in besides"
             )
-            raise FileError(msg)
         text = text.remove(("hookrun", "include_claude"))
         migrated.notes.append(f"{declarations}: include_claude is taken out: these hooks would run twice")
     return text

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    CommandReport,
-    command,
-    is_interactive,
-    parse_pairs,
-    print_line,
-    relative_path,
-    report_options,
-    resolve_home,
-    working_directory,
-)
+from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
+from hookrun.cli.printing import CommandReport, is_interactive, print_line, relative_path
 from hookrun.cli.trust import approve_written
 from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import apply_all

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import (
-    CommandReport,
     command,
     epilog,
     home_option,
     json_option,
     parse_pairs,
-    print_json,
-    print_line,
     read_config,
     report_options,
     resolve_home,
     working_directory,
 )
 from hookrun.cli.new import write_changes
+from hookrun.cli.printing import CommandReport, print_json, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
@@ -58,7 +56,7 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
     """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        _list(home, as_json=as_json)
+        ctx.invoke(list_recipes_command, home=home, as_json=as_json)
 
 
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
@@ -66,10 +64,6 @@ def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> N
 @home_option
 def list_recipes_command(home: str | None, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
-    _list(home, as_json=as_json)
-
-
-def _list(home: str | None, *, as_json: bool) -> None:
     declared = layers_of_declared(home)
     recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
@@ -156,8 +150,8 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     for name, value in options.items():
         expected = wanted[0].wrong_value(name, value)
         if expected is not None:
-            msg = f"found {value!r} for the option {name} of {wanted[0].name}, expected {expected}"
-            raise click.ClickException(msg)
+            found = f"found {value!r} for the option {name} of {wanted[0].name}"
+            raise click.ClickException(f"{found}, expected {expected}")
     recipes = _open(report, user=user)
     declared = layers_of_declared(report.home)
     for recipe in wanted:

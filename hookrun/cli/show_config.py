@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    BOLD,
-    DIM,
-    ERROR,
-    FAILED,
-    command,
-    config_options,
-    load_project,
-    print_json,
-    print_line,
-    print_lines,
-    print_table,
-    read_config,
-    warn,
-)
+from hookrun.cli.common import FAILED, command, config_options, load_project, read_config
+from hookrun.cli.printing import BOLD, DIM, ERROR, print_json, print_line, print_lines, print_table, warn
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
@@ -36,7 +23,7 @@ from hookrun.trust.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.cli.common import Line
+    from hookrun.cli.printing import Line
     from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
     from hookrun.trust.project import Project

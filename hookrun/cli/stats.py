@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.common import command, home_option, print_json, print_table, resolve_home
+from hookrun.cli.common import command, home_option, resolve_home
+from hookrun.cli.printing import print_json, print_table
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
 from hookrun.observe.database import Store, default_path

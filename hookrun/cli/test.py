@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.common import FAILED, command, json_option, print_json, resolve_home, warn, working_directory
+from hookrun.cli.common import FAILED, command, json_option, resolve_home, working_directory
+from hookrun.cli.printing import print_json, warn
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit

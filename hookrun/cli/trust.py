@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    FAILED,
-    command,
-    config_option,
-    home_option,
-    is_interactive,
-    json_option,
-    load_project,
-    print_json,
-    print_line,
-    warn,
-    working_directory,
-)
+from hookrun.cli.common import FAILED, command, config_option, home_option, json_option, load_project, working_directory
+from hookrun.cli.printing import is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
 from hookrun.config.diagnostics import quote
 from hookrun.model import Hook
@@ -35,7 +24,7 @@ from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from hookrun.cli.common import CommandReport
+    from hookrun.cli.printing import CommandReport
     from hookrun.edit.file_change import FileChange
     from hookrun.trust.snapshots import Texts
 

@@ -8,7 +8,8 @@ import time
 
 import click
 
-from hookrun.cli.common import command, config_option, home_option, load_project, print_line, resolve_home, unknown_hook
+from hookrun.cli.common import command, config_option, home_option, load_project, resolve_home, unknown_hook
+from hookrun.cli.printing import count, print_line
 from hookrun.config.diagnostics import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
@@ -73,8 +74,8 @@ def untrust_command(what: str, config: str | None, home: str | None) -> None:
     else:
         digests = {found.digest for found in project.hooks() if found.digest}
         roots = {os.path.realpath(project.root)}
-    count = project.forget(digests=digests, roots=roots)
-    print_line(f"forgot {_count(count, 'decision')} about {what if what != '.' else project.root}")
+    forgotten = project.forget(digests=digests, roots=roots)
+    print_line(f"forgot {count(forgotten, 'decision')} about {what if what != '.' else project.root}")
 
 
 @command("pause", "pause --for 10m", "pause no-force-push --for 1h30m", "resume")
@@ -127,8 +128,4 @@ def resume_command(hook: str | None, home: str | None) -> None:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)
-    print_line(f"ended {_count(ended, 'pause')}" if ended else "nothing was paused by that name")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    print_line(f"ended {count(ended, 'pause')}" if ended else "nothing was paused by that name")
