@@ -210,7 +210,7 @@ class Explanation:
         return "; ".join(text for each in mine for text, _ in _by_cause([each]))
 
     def _obstacles(self) -> Iterator[str]:
-        """Yield what keeps every hook from running, whatever is declared."""
+        """Yield what keeps every hook from running, independent of the declarations."""
         agent = self.query.agent
         if agent is None:
             if os.environ.get("HOOKRUN") == "0":

@@ -43,7 +43,7 @@ class ExplainRun:
             self.inputs[id(outcome)] = stdin
 
     def add_problems(self, invocation: FireInvocation) -> None:
-        """Add what is wrong apart from the hooks."""
+        """Add the problems that are not of one hook."""
         self.problems += [*invocation.problems, *invocation.warnings]
         self.interrupted = invocation.interrupted
         if self.interrupted:

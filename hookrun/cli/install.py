@@ -108,7 +108,7 @@ def _review_hooks(report: CommandReport) -> None:
         review(project, undecided)
     elif undecided:
         names = ", ".join(found.hook.name for found in undecided)
-        report.warn(f"nobody has approved {names}: agents do not run them until you run `hookrun trust`")
+        report.warn(f"not approved yet: {names}: agents skip these hooks until you run `hookrun trust`")
 
 
 class Installation:

@@ -225,7 +225,9 @@ def _answer(fired: FireRecords) -> str:
         return f"{event}: {action}: {'; '.join(reasons)}"
     ran = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
     failures = [_reason(each) for each in fired.hooks if each.get("failure")]
-    parts = [f"ran: {ran}" if ran else _why_none_ran(header), *failures, *_problems(header)]
+    declared = header.get("declared")
+    none = f"of {declared} hooks that are declared for it none ran" if declared else "no hook was declared for it"
+    parts = [f"ran: {ran}" if ran else none, *failures, *_problems(header)]
     return f"{event}: {action}: {'; '.join(parts)}"
 
 
@@ -235,11 +237,6 @@ def _reason(record: Record) -> str:
     changed = record.get("changed")
     what = f"changed {', '.join(map(str, changed))}" if isinstance(changed, list) else record.get("message")
     return f"{record.get('hook')}{f': {what}' if what else ''}"
-
-
-def _why_none_ran(header: Record) -> str:
-    declared = header.get("declared")
-    return f"of {declared} hooks that are declared for it none ran" if declared else "no hook was declared for it"
 
 
 def _details(fired: FireRecords) -> Iterator[Line]:

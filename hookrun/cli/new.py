@@ -89,7 +89,7 @@ def init_command(
 def _ask(
     request: HookTemplateRequest, directory: str, home: str, *, lang: str | None, event: str | None
 ) -> HookTemplateRequest:
-    """Ask for what no flag has said."""
+    """Ask for the values that no flag gives."""
     declaring = project_file(directory, home, request.form)
     language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
     name = event or _ask_event(declaring.events)

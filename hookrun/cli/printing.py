@@ -124,16 +124,14 @@ class CommandReport:
 
     def note(self, text: str) -> None:
         """Report something on stdout."""
-        if self.as_json:
-            self._lists["notes"].append(text)
-        else:
+        self._lists["notes"].append(text)
+        if not self.as_json:
             print_line(text)
 
     def warn(self, text: str) -> None:
         """Report a possible mistake on stderr."""
-        if self.as_json:
-            self._lists["notes"].append(text)
-        else:
+        self._lists["notes"].append(text)
+        if not self.as_json:
             warn(text)
 
     def add_files(self, changes: Iterable[FileChange]) -> None:

@@ -173,6 +173,7 @@ def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
 def _metrics(report: MetricsReport) -> Iterator[Section]:
     it = report.summary
     if it.sessions or report.patterns:
+        busiest = sorted(sorted(it.hours, key=lambda hour: (-it.hours[hour], hour))[:3])
         checkpoints, calls = _number(it.checkpoints_per_hour), _number(it.tool_calls_per_hour)
         yield (
             "SUMMARY",
@@ -185,7 +186,7 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
                 ("checkpoints", str(it.checkpoints)),
                 ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
                 ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
-                ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in _busiest(it.hours)) or "-"),
+                ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
                 ("patterns learned", str(report.patterns)),
             ],
         )
@@ -237,10 +238,6 @@ def _error(it: ErrorChain) -> Row:
 
 def _title(name: str, shown: int, there: int) -> str:
     return name if shown == there else f"{name} (the latest {shown} of {there})"
-
-
-def _busiest(hours: dict[int, int]) -> list[int]:
-    return sorted(sorted(hours, key=lambda hour: (-hours[hour], hour))[:3])
 
 
 def _trend(name: str | None, slope: float | None) -> str:

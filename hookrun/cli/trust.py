@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import FAILED, command, config_option, home_option, json_option, load_project, working_directory
+from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
 from hookrun.config.diagnostics import quote
@@ -55,9 +55,7 @@ HAS_OWN_LINE = NOT_SHOWN | {
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
-@config_option
-@home_option
-@json_option
+@config_options
 @click.pass_context
 def trust_command(
     ctx: click.Context,
