@@ -3,7 +3,7 @@
 The names of the library are loaded when they are first used (PEP 562): `hookrun fire` pays for none of them.
 """
 
-from hookrun.version import __version__ as __version__
+__version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it

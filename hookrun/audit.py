@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from time import gmtime, monotonic, strftime, time_ns
+from time import monotonic
 
+from hookrun.context import timestamp
 from hookrun.fastjson import dumps
 from hookrun.state import open_private, state_dir
 
@@ -40,19 +41,6 @@ ABOUT = (
 def path(home: str) -> str:
     """Return the file that is written; those put aside have a number behind it, .1 the newest."""
     return state_dir(home) + "/audit.jsonl"
-
-
-def timestamp() -> str:
-    """Return the present time in UTC as RFC 3339 with milliseconds."""
-    milliseconds = time_ns() // 1_000_000
-    second = milliseconds // 1000
-    if _SECOND[0] != second:
-        _SECOND[:] = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-    return f"{_SECOND[1]}.{milliseconds % 1000:03d}Z"
-
-
-_SECOND: list[object] = [0, ""]
-"""The second that was asked for last, and how it is written: a program fires many times in one."""
 
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:

@@ -1,15 +1,21 @@
-"""Decide whether a hook applies to a context: matchers, `when`, `unless`, and the reason for a mismatch."""
+"""Decide whether a hook applies to a context: matchers, `when`, `unless`."""
 
 from __future__ import annotations
-
-from hookrun.fastjson import format_value
-from hookrun.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hookrun.model import Hook
+
+
+def glob(pattern: str, text: str) -> bool:
+    """Return whether a glob matches; the module that reads globs is loaded for patterns that have something to read."""
+    if "*" not in pattern and "?" not in pattern and "[" not in pattern:
+        return pattern == text
+    from hookrun import globs
+
+    return globs.glob(pattern, text)
 
 
 def resolve_path(context: Mapping[str, object], path: str, *, every: bool = True) -> Iterator[object]:
@@ -133,35 +139,3 @@ TOOL_NAMES = ("tool_name", "agent_tool_name")
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:
     """Tell whether the hook, which is declared for this event, applies in this context."""
     return ConditionEvaluator(context).selects(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)
-
-
-def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
-    view = ConditionEvaluator(context)
-    if hook.agents is not None and context.get("agent") not in hook.agents:
-        return f"agents: {_quoted(hook.agents)} does not hold {format_value(context.get('agent'))}"
-    if hook.matcher is not None and not view.tool_matches(hook.matcher):
-        return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
-    for path, globs in (hook.when or {}).items():
-        if not view.matches(path, globs):
-            return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
-    if hook.unless is not None and view.all_match(hook.unless, every=False):
-        return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
-    if hook.claude is not None:
-        from hookrun.claude.matcher import why_not as why_not_by
-
-        return why_not_by(hook.claude, context)
-    return None
-
-
-def _found(path: str, context: Mapping[str, object]) -> str:
-    found = list(resolve_path(context, path))
-    return " or ".join(format_value(value) for value in found[:3]) if found else "missing"
-
-
-def _plain(path: str) -> str:
-    return format_value(path)[1:-1]
-
-
-def _quoted(patterns: Sequence[str]) -> str:
-    return " | ".join(format_value(pattern) for pattern in patterns)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import select
 from stat import S_ISREG
-from time import monotonic
+from time import gmtime, monotonic, strftime, time_ns
 
-from hookrun import audit
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
 
@@ -174,12 +173,25 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
         context["working_dir"] = cwd
     elif cwd is not None:
         context["working_dir"] = os.path.join(cwd, given)
-    context["timestamp"] = context["timestamp"] or audit.timestamp()
+    context["timestamp"] = context["timestamp"] or timestamp()
     context["metadata"] = context["metadata"] or {}
     args = context["tool_args"]
     if context["file_path"] is not None or (isinstance(args, dict) and "file_path" in args):
         context["file_path"] = file_path(context)
     return context
+
+
+def timestamp() -> str:
+    """Return the present time in UTC as RFC 3339 with milliseconds."""
+    milliseconds = time_ns() // 1_000_000
+    second = milliseconds // 1000
+    if _SECOND[0] != second:
+        _SECOND[:] = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
+    return f"{_SECOND[1]}.{milliseconds % 1000:03d}Z"
+
+
+_SECOND: list[object] = [0, ""]
+"""The last second and its text: a program runs hooks many times in one."""
 
 
 def suspicious_fields(data: Mapping[str, object], event: str) -> list[str]:

@@ -6,11 +6,11 @@ import os
 import sys
 from traceback import TracebackException
 
-from hookrun.audit import timestamp
+from hookrun import __version__
+from hookrun.context import timestamp
 from hookrun.credentials import redact
 from hookrun.state import open_private, state_dir
 from hookrun.text import describe_exception, escape, write_stderr
-from hookrun.version import __version__
 
 MAX_BYTES = 1 << 20
 """Bytes of crash.log after which it is rotated to crash.log.1."""

@@ -8,7 +8,7 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.agents import AGENTS, load
-from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, mismatch_reason, resolve_path
+from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, resolve_path
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
@@ -272,3 +272,35 @@ def _is_text(path: str) -> bool:
             return b"\0" not in file.read(256)
     except OSError:
         return False
+
+
+def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
+    """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
+    view = ConditionEvaluator(context)
+    if hook.agents is not None and context.get("agent") not in hook.agents:
+        return f"agents: {_quoted(hook.agents)} does not hold {format_value(context.get('agent'))}"
+    if hook.matcher is not None and not view.tool_matches(hook.matcher):
+        return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
+    for path, globs in (hook.when or {}).items():
+        if not view.matches(path, globs):
+            return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
+    if hook.unless is not None and view.all_match(hook.unless, every=False):
+        return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
+    if hook.claude is not None:
+        from hookrun.claude.matcher import why_not as why_not_by
+
+        return why_not_by(hook.claude, context)
+    return None
+
+
+def _found(path: str, context: Mapping[str, object]) -> str:
+    found = list(resolve_path(context, path))
+    return " or ".join(format_value(value) for value in found[:3]) if found else "missing"
+
+
+def _plain(path: str) -> str:
+    return format_value(path)[1:-1]
+
+
+def _quoted(patterns: Sequence[str]) -> str:
+    return " | ".join(format_value(pattern) for pattern in patterns)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import conditions, fastjson, globs
+from hookrun import conditions, dry_run, fastjson, globs
 from hookrun.model import Hook
 
 Conditions = Mapping[str, Sequence[str]]
@@ -398,7 +398,7 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
         "unless": data.draw(st.none() | conditions_on(context)),
     }
     candidate = hook(**fields)
-    why = conditions.mismatch_reason(candidate, context)
+    why = dry_run.mismatch_reason(candidate, context)
     assert (why is None) is conditions.applies(candidate, context)
     if why is not None:
         assert why.split(":")[0] in {name for name, value in fields.items() if value is not None}
@@ -424,7 +424,7 @@ def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], ex
     """The text says which condition it was, what it wanted and what was found, control characters escaped."""
     arguments = {"command": "ls\n\x1b[31m", "n": 3, "null": None}
     context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments}
-    why = conditions.mismatch_reason(hook(**fields), context)
+    why = dry_run.mismatch_reason(hook(**fields), context)
     assert why is not None
     assert why.startswith(f"{expected[0]}: ")
     assert [part for part in expected if part not in why] == []
@@ -436,7 +436,7 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
     """A declaration cannot send the terminal an escape sequence by way of the path of a condition."""
     path = "a\x1b[2J"
     context = {path: "x"}
-    why = conditions.mismatch_reason(hook(**{condition: {path: ["x" if condition == "unless" else "y"]}}), context)
+    why = dry_run.mismatch_reason(hook(**{condition: {path: ["x" if condition == "unless" else "y"]}}), context)
     assert why is not None
     assert why.isprintable()
 

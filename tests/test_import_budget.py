@@ -54,12 +54,11 @@ WITHOUT_CONFIG = {
     "hookrun.model",
     "hookrun.state",
     "hookrun.text",
-    "hookrun.version",
     "select",
 }
 """What a run loads where there is no configuration, beyond what a bare Python has loaded."""
 
-WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache", "hookrun.globs"}
+WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache"}
 """What a run loads where no hook matches."""
 
 FOR_A_PROCESS = {
@@ -104,6 +103,7 @@ OF_THE_AGENT: dict[str, set[str]] = {
 """What the module about an agent shares with others."""
 
 FOR_TRUST = {
+    "hookrun.globs",
     "hookrun.dialects",
     "hookrun.trust",
     "hookrun.trust.approvals",
@@ -171,7 +171,7 @@ def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Proje
         {"name": "other argument", "command": "true", "when": {"tool_args.command": "*git push*"}},
         {"name": "other event", "command": "true", "event": "stop"},
     )
-    assert loaded_by_fire(project) == WITHOUT_HOOKS
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | {"hookrun.globs"}
 
 
 def test_a_fire_with_one_shell_hook_loads_what_runs_a_process_and_no_more(project: Project) -> None:
@@ -180,8 +180,8 @@ def test_a_fire_with_one_shell_hook_loads_what_runs_a_process_and_no_more(projec
     assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
 
 
-def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
-    """A matcher with globs, conditions and a hook that answers JSON load no other module than a silent hook."""
+def test_a_glob_and_an_answer_load_what_reads_globs(project: Project) -> None:
+    """A matcher with globs, conditions and a hook that answers JSON load one module more than a silent hook."""
     project.hooks(
         {
             "matcher": "b*|mcp__*",
@@ -190,7 +190,7 @@ def test_a_glob_and_an_answer_load_nothing_more(project: Project) -> None:
             "command": """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'""",
         }
     )
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | {"hookrun.globs"}
 
 
 def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
@@ -205,7 +205,7 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
+    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared

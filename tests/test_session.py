@@ -10,31 +10,31 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import state
+from hookrun import session
 from tests.conftest import ROOT
 
 
 def test_a_cause_is_told_once_in_a_session(tmp_path: Path) -> None:
     """Another cause, another session and another account are other matters."""
     home = str(tmp_path)
-    assert [state.mark_notice_shown(home, "s1", "disk full") for _ in range(3)] == [True, False, False]
-    assert state.mark_notice_shown(home, "s1", "disk empty")
-    assert state.mark_notice_shown(home, "s2", "disk full")
-    assert state.mark_notice_shown(str(tmp_path / "other"), "s1", "disk full")
+    assert [session.mark_notice_shown(home, "s1", "disk full") for _ in range(3)] == [True, False, False]
+    assert session.mark_notice_shown(home, "s1", "disk empty")
+    assert session.mark_notice_shown(home, "s2", "disk full")
+    assert session.mark_notice_shown(str(tmp_path / "other"), "s1", "disk full")
 
 
 @pytest.mark.parametrize("nobody", [None, ""])
 def test_without_a_session_it_is_always_the_first_time(tmp_path: Path, nobody: str | None) -> None:
     """Better told twice than not."""
-    assert [state.mark_notice_shown(str(tmp_path), nobody, "c") for _ in range(2)] == [True, True]
-    assert all(state.count_stop_block(str(tmp_path), nobody, "stop") for _ in range(20))
+    assert [session.mark_notice_shown(str(tmp_path), nobody, "c") for _ in range(2)] == [True, True]
+    assert all(session.count_stop_block(str(tmp_path), nobody, "stop") for _ in range(20))
 
 
 def test_of_many_at_once_one_tells(tmp_path: Path) -> None:
     """Tools run side by side, each with a hookrun of its own."""
     program = (
         "import sys; from hookrun import session; "
-        "print(*[session.first_time(sys.argv[1], 's1', str(number)) for number in range(20)])"
+        "print(*[session.mark_notice_shown(sys.argv[1], 's1', str(number)) for number in range(20)])"
     )
     several = [
         subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -46,7 +46,7 @@ def test_of_many_at_once_one_tells(tmp_path: Path) -> None:
 
 def test_eight_blocks_in_a_row_count_and_then_it_begins_anew(tmp_path: Path) -> None:
     """The ninth does not."""
-    counted = [state.count_stop_block(str(tmp_path), "s1", "stop") for _ in range(18)]
+    counted = [session.count_stop_block(str(tmp_path), "s1", "stop") for _ in range(18)]
     assert counted == [*[True] * 8, False] * 2
 
 
@@ -54,27 +54,29 @@ def test_an_end_in_between_begins_the_count_anew(tmp_path: Path) -> None:
     """And each subagent has a count of its own."""
     home = str(tmp_path)
     for _ in range(5):
-        assert all(state.count_stop_block(home, "s1", "stop") for _ in range(8))
-        state.reset_stop_blocks(home, "s1", "stop")
-    assert state.count_stop_block(home, "s1", "subagent_stop a1")
+        assert all(session.count_stop_block(home, "s1", "stop") for _ in range(8))
+        session.reset_stop_blocks(home, "s1", "stop")
+    assert session.count_stop_block(home, "s1", "subagent_stop a1")
 
 
 def test_a_turn_that_was_kept_from_ending_is_known_until_it_may_end(tmp_path: Path) -> None:
     """Each stop by itself; without a session nothing is known."""
     home = str(tmp_path)
-    assert not state.stop_was_blocked(home, "s1", "stop")
-    state.count_stop_block(home, "s1", "stop")
-    known = [state.stop_was_blocked(home, who, what) for who, what in (("s1", "stop"), ("s1", "other"), (None, "stop"))]
+    assert not session.stop_was_blocked(home, "s1", "stop")
+    session.count_stop_block(home, "s1", "stop")
+    known = [
+        session.stop_was_blocked(home, who, what) for who, what in (("s1", "stop"), ("s1", "other"), (None, "stop"))
+    ]
     assert known == [True, False, False]
-    state.reset_stop_blocks(home, "s1", "stop")
-    assert not state.stop_was_blocked(home, "s1", "stop")
+    session.reset_stop_blocks(home, "s1", "stop")
+    assert not session.stop_was_blocked(home, "s1", "stop")
 
 
 def test_the_files_are_private_and_hold_nothing(tmp_path: Path) -> None:
     """Their names tell nothing either, whatever the session is called."""
-    state.mark_notice_shown(str(tmp_path), "../../etc/passwd\0", "secret prompt\ud800")
-    state.count_stop_block(str(tmp_path), "s1", "stop")
-    where = Path(state.sessions_dir(str(tmp_path)))
+    session.mark_notice_shown(str(tmp_path), "../../etc/passwd\0", "secret prompt\ud800")
+    session.count_stop_block(str(tmp_path), "s1", "stop")
+    where = Path(session.sessions_dir(str(tmp_path)))
     assert stat.S_IMODE(where.stat().st_mode) == 0o700
     files = list(where.iterdir())
     assert len(files) == 2
@@ -87,21 +89,21 @@ def test_the_files_are_private_and_hold_nothing(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_remembered_all_is_told_and_every_block_counts(tmp_path: Path) -> None:
     """A file in the place of the directory; a link that leads away."""
-    where = Path(state.sessions_dir(str(tmp_path)))
+    where = Path(session.sessions_dir(str(tmp_path)))
     where.parent.mkdir(parents=True)
     where.write_text("")
-    assert [state.mark_notice_shown(str(tmp_path), "s1", "c") for _ in range(2)] == [True, True]
-    assert all(state.count_stop_block(str(tmp_path), "s1", "stop") for _ in range(20))
-    state.reset_stop_blocks(str(tmp_path), "s1", "stop")
+    assert [session.mark_notice_shown(str(tmp_path), "s1", "c") for _ in range(2)] == [True, True]
+    assert all(session.count_stop_block(str(tmp_path), "s1", "stop") for _ in range(20))
+    session.reset_stop_blocks(str(tmp_path), "s1", "stop")
 
 
 def test_old_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest first, so that the directory does not grow for ever."""
-    monkeypatch.setattr(state, "MAX_SESSION_FILES", 5)
+    monkeypatch.setattr(session, "MAX_SESSION_FILES", 5)
     for number in range(12):
-        state.mark_notice_shown(str(tmp_path), f"s{number}", "c")
-        newest = max(Path(state.sessions_dir(str(tmp_path))).iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        session.mark_notice_shown(str(tmp_path), f"s{number}", "c")
+        newest = max(Path(session.sessions_dir(str(tmp_path))).iterdir(), key=lambda path: path.stat().st_mtime_ns)
         os.utime(newest, ns=(number, number))
-    assert len(list(Path(state.sessions_dir(str(tmp_path))).iterdir())) == 5
-    assert not state.mark_notice_shown(str(tmp_path), "s11", "c")
-    assert state.mark_notice_shown(str(tmp_path), "s0", "c")
+    assert len(list(Path(session.sessions_dir(str(tmp_path))).iterdir())) == 5
+    assert not session.mark_notice_shown(str(tmp_path), "s11", "c")
+    assert session.mark_notice_shown(str(tmp_path), "s0", "c")

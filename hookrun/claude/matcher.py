@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.claude import tables
+from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_|")
 LIST = WORD | frozenset(", -")
 """Characters of a matcher that is a list of names; at the events of NARROW only WORD."""
-
-EVERYTHING = ("", "*")
 
 
 def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool:
@@ -62,7 +61,7 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
     """Return whether a matcher matches in a context of its event."""
     if event == WATCHED:
         return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
-    return matcher in EVERYTHING or event in WITHOUT_MATCHER or fits(matcher, event, matcher_subject(event, context))
+    return matcher in MATCHES_ALL or event in WITHOUT_MATCHER or fits(matcher, event, matcher_subject(event, context))
 
 
 def fits(matcher: str, event: str, value: str) -> bool:
@@ -70,13 +69,13 @@ def fits(matcher: str, event: str, value: str) -> bool:
 
     One that is no valid expression matches nothing.
     """
-    if matcher in EVERYTHING:
+    if matcher in MATCHES_ALL:
         return True
     listed = names_in(matcher, event)
     if listed is not None:
-        now = LEGACY.get(value, value)
-        return any(LEGACY.get(name, name) == now for name in listed)
-    older = (name for name, now in LEGACY.items() if now == value)
+        now = LEGACY_TOOLS.get(value, value)
+        return any(LEGACY_TOOLS.get(name, name) == now for name in listed)
+    older = (name for name, now in LEGACY_TOOLS.items() if now == value)
     globs = globs_of(matcher)
     if globs is not None:
         return any(glob(pattern, each) for each in (value, *older) for pattern in globs)
@@ -147,22 +146,6 @@ def _reason(matcher: str, event: str) -> str:
         return f"matches nothing ({error}), so not"
     return "does not match"
 
-
-LEGACY = {
-    "Brief": "SendUserMessage",
-    "KillBash": "TaskStop",
-    "KillShell": "TaskStop",
-    "ListMcpResources": "ListMcpResourcesTool",
-    "ListPeers": "ListAgents",
-    "ProposeGoal": "SetGoal",
-    "ReadMcpResource": "ReadMcpResourceTool",
-    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
-    "Task": "Agent",
-}
-"""Tool names of older versions, which matchers may still use -> the current names."""
-
-TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
-"""Events of a tool call: matchers are compared with the tool's name, and `if` is evaluated."""
 
 VALUES = {
     "SessionStart": "source",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude import matcher, tables
+from hookrun.claude import tables
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
+from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
@@ -76,8 +77,6 @@ WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
 For any other tool the effect is unknown: the hook runs.
 """
 
-EVERYTHING = ("", "*")
-
 
 def parse_rule(rule: str) -> tuple[str, str | None]:
     """Return the tool of a rule and the text in its parentheses, or None without any.
@@ -93,13 +92,13 @@ def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: 
 
     `claude` is as in `model.Hook`: `base` is the start of paths with `/`, `home` of those with `~/`.
     """
-    if event not in matcher.TOOL_EVENTS:
+    if event not in TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse_rule(rule)
     actual = tables.native_tool(context) or ""
     if rule and not _is_for(tool, actual):
         return f"if: {format_value(rule)} is not about the tool {format_value(actual)}"
-    if words is None or words in EVERYTHING:
+    if words is None or words in MATCHES_ALL:
         return None
     if tool in WITHOUT_WORDS:
         return f"if: {format_value(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
@@ -126,10 +125,10 @@ def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: M
 
 
 def _is_for(tool: str, actual: str) -> bool:
-    tool = matcher.LEGACY.get(tool, tool)
+    tool = LEGACY_TOOLS.get(tool, tool)
     if tool.startswith("mcp__"):
         return actual == tool or glob(tool, actual) or (tool.count("__") == 1 and actual.startswith(f"{tool}__"))
-    return matcher.LEGACY.get(actual, actual) == tool
+    return LEGACY_TOOLS.get(actual, actual) == tool
 
 
 def runs(pattern: str, command: str) -> bool:

@@ -153,6 +153,25 @@ class Rules:
         self.plain = plain
 
 
+LEGACY_TOOLS = {
+    "Brief": "SendUserMessage",
+    "KillBash": "TaskStop",
+    "KillShell": "TaskStop",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ListPeers": "ListAgents",
+    "ProposeGoal": "SetGoal",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+    "Task": "Agent",
+}
+"""Tool names of older versions, which matchers may still use -> the current names."""
+
+TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
+"""Events of a tool call: matchers are compared with the tool's name, and `if` is evaluated."""
+
+MATCHES_ALL = ("", "*")
+"""Matchers that match every value."""
+
 EVERYTHING = "decision continue systemMessage"
 OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
 """The rules of events that Claude Code does not have."""

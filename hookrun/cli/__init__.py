@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import __version__
 from hookrun.cli.common import FAILED, INTERRUPTED
 from hookrun.text import closest, escape
-from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ USER_ERRORS = frozenset(
         "hookrun.edit.file_change.FileError",
         "hookrun.events.UnknownEventError",
         "hookrun.fire.invocation.FireError",
-        "hookrun.observe.database.StoreError",
+        "hookrun.observe.database.DatabaseError",
         "hookrun.recipes.catalog.UnknownRecipeError",
         "hookrun.scaffold.declaration_file.ScaffoldError",
         "hookrun.testing.cases.NoCaseFileError",

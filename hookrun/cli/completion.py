@@ -14,9 +14,9 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
 from hookrun.cli.common import command, read_config
-from hookrun.config.diagnostics import quote
 from hookrun.events import ALIASES, EVENTS
 from hookrun.fire.command import TAKE_VALUE
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

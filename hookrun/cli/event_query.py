@@ -11,12 +11,12 @@ import click
 from hookrun import context as contexts
 from hookrun.agents.base import message_from_context, native_event
 from hookrun.config.config_file import load_file
-from hookrun.config.diagnostics import quote
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.config.load import load_config
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.dry_run import KnownFields
 from hookrun.model import file_path
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

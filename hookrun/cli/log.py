@@ -13,7 +13,7 @@ from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords
 from hookrun.cli.common import command, home_option, json_option, resolve_home
 from hookrun.cli.printing import BOLD, DIM, ERROR, WARNING, print_json, print_lines
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,6 @@ import click
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
 from hookrun.cli.printing import CommandReport, is_interactive, print_line, relative_path
 from hookrun.cli.trust import approve_written
-from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.scaffold.declaration_file import ScaffoldError, project_file
@@ -25,6 +24,7 @@ from hookrun.scaffold.new_hook import (
     purpose_of,
     unused_name,
 )
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

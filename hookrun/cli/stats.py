@@ -12,7 +12,7 @@ from hookrun.cli.common import command, home_option, resolve_home
 from hookrun.cli.printing import print_json, print_table
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
-from hookrun.observe.database import Store, default_path
+from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.export import FORMATS
 from hookrun.observe.metrics_report import collect
 from hookrun.observe.timestamps import iso, start_of_last_days
@@ -70,13 +70,13 @@ def stats_command(
     if form == "prometheus" and (session_id is not None or days is not None):
         raise click.UsageError("--format prometheus gives totals of all time; leave --session and --days out.")
     if db is not None and not os.path.lexists(db):
-        raise click.ClickException(f"--db {db} does not exist; name the file that Store(...) was given")
+        raise click.ClickException(f"--db {db} does not exist; name the file that ObserverDatabase(...) was given")
     try:
         earliest = iso(start_of_last_days(days))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--days") from error
     own_home = resolve_home(home)
-    store, sections = Store(db if db is not None else default_path(own_home)), []
+    store, sections = ObserverDatabase(db if db is not None else default_path(own_home)), []
     with store.as_store_errors():
         report = collect(store, session_id=session_id, days=days)
         if form == "prometheus":

@@ -12,10 +12,9 @@ import click
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
-from hookrun.config.diagnostics import quote
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
-from hookrun.text import diff, escape
+from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within

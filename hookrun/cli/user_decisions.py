@@ -10,7 +10,7 @@ import click
 
 from hookrun.cli.common import command, config_option, home_option, load_project, resolve_home, unknown_hook
 from hookrun.cli.printing import count, print_line
-from hookrun.config.diagnostics import quote
+from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
 from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal

@@ -8,8 +8,9 @@ import click
 
 from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
-from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.process.prepare import HookEnvironment, check_program_exists
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from hookrun.config.load import Declarations, LoadedConfig

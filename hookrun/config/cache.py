@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
+from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
 from hookrun.config.discovery import identity
 from hookrun.fastjson import scan
 from hookrun.model import Hook
 from hookrun.state import cache_dir
-from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from time import time_ns
 
-from hookrun import files, state
+from hookrun import __version__, files, state
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
 from hookrun.config.discovery import identity
 from hookrun.config.load import compile_declarations
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
-from hookrun.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

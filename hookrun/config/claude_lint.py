@@ -7,10 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrun.claude import permissions
-from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, names_in
+from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
+from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic, closest, quote
+from hookrun.config.diagnostics import Diagnostic
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +102,7 @@ RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
 
 def lint_matcher(matcher: str, event: str, at: Location) -> None:
     """Warn about a matcher that has no effect or never matches."""
-    if matcher in EVERYTHING:
+    if matcher in MATCHES_ALL:
         return
     if event in WITHOUT_MATCHER:
         at.warn(f"a matcher on {event}", "none (it is ignored: the hook always runs)", "remove it")
@@ -118,7 +120,7 @@ def lint_matcher(matcher: str, event: str, at: Location) -> None:
 
 
 def _doubt_tool(name: str, at: Location) -> None:
-    if name in BUILT_IN or name in LEGACY or name.count("__") > 1:
+    if name in BUILT_IN or name in LEGACY_TOOLS or name.count("__") > 1:
         return
     if name in GONE:
         expected = f"a tool that there is (Claude Code has no {name} any more; {GONE[name]} does that)"
@@ -147,7 +149,7 @@ def _doubt_expression(matcher: str, event: str, at: Location) -> None:
         if re.search(rf"\b{name}\b", matcher):
             expected = f"a tool that there is (Claude Code has no {name} any more; {instead} does that)"
             at.warn(quote(name), expected, f"write {instead}")
-    known = {*BUILT_IN, *LEGACY}
+    known = {*BUILT_IN, *LEGACY_TOOLS}
     if "__" not in matcher and not any(expression.search(name) for name in known):
         near = next((near for word in re.findall(r"\w{3,}", matcher) if (near := closest(word, BUILT_IN))), None)
         expected = "an expression that fits a tool, letter by letter (this fits none that Claude Code is known to have)"
@@ -175,14 +177,14 @@ def lint_rule(rule: str, at: Location) -> None:
         what = "the hook runs on every call" if not rule else "this never fits"
         at.warn(quote(rule), f"one permission rule such as Bash(git *), and nothing else ({what})", "correct it")
         return
-    known = {*BUILT_IN, *LEGACY}
+    known = {*BUILT_IN, *LEGACY_TOOLS}
     if tool not in known and not tool.startswith(MCP):
         expected = "a tool's name before the parenthesis (this never fits)"
         at.warn(quote(tool), expected, "correct it", nearest=closest(tool, known))
-    elif words not in (None, *EVERYTHING) and tool in permissions.WITHOUT_WORDS:
+    elif words not in (None, *MATCHES_ALL) and tool in permissions.WITHOUT_WORDS:
         expected = f"{tool} alone (Claude Code looks at no words in parentheses there: this never fits)"
         at.warn(quote(rule), expected, "let the hook look itself")
-    elif words not in (None, *EVERYTHING) and tool not in permissions.COMMANDS | permissions.FILES:
+    elif words not in (None, *MATCHES_ALL) and tool not in permissions.COMMANDS | permissions.FILES:
         expected = f"a rule of Bash, Edit, Write or Read (others are not read here: the hook runs on every {tool})"
         at.warn(quote(rule), expected, "let the hook look itself")
 

@@ -7,11 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.claude import tables
-from hookrun.claude.matcher import EVERYTHING, LEGACY, TOOL_EVENTS, WITHOUT_MATCHER, fits, names_in
+from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
+from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.config.claude_settings import A_DAY, session_end, validate_handler
-from hookrun.config.diagnostics import quote
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +90,7 @@ def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
     matcher = entry.matcher or ""
     if hook.claude is not None and "if" in hook.claude:
         return f"hookrun has no rule such as {quote(hook.claude['if'])}"
-    if matcher in EVERYTHING or entry.event in WITHOUT_MATCHER:
+    if matcher in MATCHES_ALL or entry.event in WITHOUT_MATCHER:
         return None
     if entry.event not in TOOL_EVENTS:
         return f"the matcher {quote(matcher)} is not about a tool"
@@ -111,7 +112,7 @@ def globs(matcher: str, event: str) -> list[str]:
 def _globs(matcher: str, event: str) -> list[str]:
     listed = names_in(matcher, event)
     if listed is not None:
-        now = (LEGACY.get(name, name) for name in listed)
+        now = (LEGACY_TOOLS.get(name, name) for name in listed)
         return list(dict.fromkeys(CANONICAL.get(name, name) for name in now))
     whole = re.fullmatch(r"\^?\(([A-Za-z0-9_|-]+)\)\$", matcher)
     if whole and matcher.startswith("^"):
@@ -134,7 +135,7 @@ def _glob(side: str) -> str:
 def _declared(entry: HandlerEntry, hook: Hook) -> Json:
     declared: Json = {"name": hook.name, "event": hook.events[0]}
     matcher = entry.matcher or ""
-    if matcher not in EVERYTHING and entry.event in TOOL_EVENTS:
+    if matcher not in MATCHES_ALL and entry.event in TOOL_EVENTS:
         declared["matcher"] = "|".join(globs(matcher, entry.event))
     declared[hook.kind] = hook.target
     fields = hook.to_dict()

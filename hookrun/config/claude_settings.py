@@ -6,11 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.claude import tables
-from hookrun.claude.matcher import TOOL_EVENTS
-from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
-from hookrun.config.diagnostics import closest, quote
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
 from hookrun.config.validate import (
@@ -25,12 +23,12 @@ from hookrun.config.validate import (
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
 from hookrun.model import Hook
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
     from hookrun.config.validate import Scope
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})

@@ -6,12 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun import text
+from hookrun.text import escape, quote
 
 if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
-
-closest, quote = text.closest, text.quote
 
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
@@ -37,14 +35,14 @@ class Diagnostic:
     @property
     def where(self) -> str:
         """`path:line:column`, safe to print."""
-        return printable(f"{self.path}:{self.line}:{self.column}")
+        return escape(f"{self.path}:{self.line}:{self.column}")
 
     @property
     def what(self) -> str:
         """The message without its place, on one line that is safe to print."""
         key = f"{self.key}: " if self.key else ""
         meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
-        return printable(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
+        return escape(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
 
     def to_dict(self) -> dict[str, object]:
         """Return all parts by name, and the whole as `text`."""
@@ -60,13 +58,6 @@ class Diagnostic:
             "advice": self.advice,
             "text": str(self),
         }
-
-
-def printable(text: str) -> str:
-    """Return the text with everything escaped that a terminal would not simply show: controls, line breaks, escapes."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def type_name(value: object) -> str:

@@ -7,18 +7,18 @@ import os
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
-from hookrun.config.diagnostics import Diagnostic, quote
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.model import LAYERS
+from hookrun.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 
@@ -240,12 +240,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
     if file.document is None:
         return
     declarations = examined.declarations
-    scope = Scope(
-        file.layer,
-        frozenset(events),
-        file.defaults,
-        reserved=explicit_names(file.entries),
-    )
+    scope = Scope(file.layer, frozenset(events), file.defaults, reserved=explicit_names(file.entries))
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]

@@ -6,8 +6,9 @@ from math import isfinite
 
 import yaml
 
-from hookrun.config.diagnostics import quote, type_name
+from hookrun.config.diagnostics import type_name
 from hookrun.config.parse import MAX_DEPTH, MAX_VALUES, KeyPath, ParseError, PositionedData, too_deep, too_many
+from hookrun.text import quote
 
 LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TAG = "tag:yaml.org,2002:"

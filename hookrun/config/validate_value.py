@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, closest, quote, type_name
+from hookrun.config.diagnostics import Diagnostic, type_name
 from hookrun.config.schema import (
     AnyObject,
     Bool,
@@ -24,10 +24,10 @@ from hookrun.config.schema import (
     Str,
     describe,
 )
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
 
 
 class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import files
-from hookrun.config.diagnostics import Diagnostic, printable
-from hookrun.config.document import MAX_BYTES, SourceError, decode
-from hookrun.text import diff
+from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.parse import MAX_BYTES, SourceError, decode
+from hookrun.text import diff, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +105,7 @@ class FileChange:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (self.now.data, self.after))
         old = self.path if self.now.data is not None else "/dev/null"
         new = self.path if self.after is not None else "/dev/null"
-        return "\n".join(printable(line.expandtabs(4)) for line in diff(before, after, old, new))
+        return "\n".join(escape(line.expandtabs(4)) for line in diff(before, after, old, new))
 
 
 def apply(change: FileChange) -> None:

@@ -142,7 +142,7 @@ class AgentFire:
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
             return False
-        from hookrun.state import stop_was_blocked
+        from hookrun.session import stop_was_blocked
 
         return stop_was_blocked(self._command().home, self.message.session_id, _which(event, call.fields))
 
@@ -277,15 +277,17 @@ class AgentFire:
 
         if fire.event not in STOP_EVENTS:
             return said
-        from hookrun import state
+        from hookrun import session
 
         home, which = fire.invocation.home, _which(fire.event, fire.context)
         if said.action != "block":
-            state.reset_stop_blocks(home, self.message.session_id, which)
+            session.reset_stop_blocks(home, self.message.session_id, which)
             return said
-        if state.count_stop_block(home, self.message.session_id, which):
+        if session.count_stop_block(home, self.message.session_id, which):
             return said
-        told = f"it was kept from ending {state.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        told = (
+            f"it was kept from ending {session.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
+        )
         return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
 
     def _own_failure(self) -> Reply:
@@ -318,7 +320,7 @@ class AgentFire:
         return f"hookrun: {self.agent.DISPLAY_NAME} cannot say all of this at {self.message.native}: {told}"
 
     def _first_time(self, cause: str) -> bool:
-        from hookrun.state import mark_notice_shown
+        from hookrun.session import mark_notice_shown
 
         home = self.invocation.home if self.invocation is not None else None
         return home is None or mark_notice_shown(home, self.message.session_id, cause)

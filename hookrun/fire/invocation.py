@@ -215,7 +215,7 @@ class EventFire:
         return self.chain.combine()  # what has been refused so far stays refused
 
     def _keep_text(self, text: str) -> str | None:
-        from hookrun.state import save_overflow_text
+        from hookrun.session import save_overflow_text
 
         return save_overflow_text(self.invocation.home, text)
 
@@ -230,7 +230,7 @@ class EventFire:
 
     def _first_time(self, cause: str) -> bool:
         """Tell whether the person has not heard of a cause in this session."""
-        from hookrun.state import mark_notice_shown
+        from hookrun.session import mark_notice_shown
 
         session = self.context.get("session_id")
         return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)

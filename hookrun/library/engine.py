@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 from hookrun import context as contexts
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, home_directory
-from hookrun.library import given, handlers
+from hookrun.library import handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
 from hookrun.library.fire import EngineFire
@@ -98,7 +98,7 @@ class Engine:
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
         self._own_events = set(names)
-        self._given = given.hooks_from_data(hooks, self._own_events)
+        self._given = handlers.declared_hooks(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[object, str] = {}

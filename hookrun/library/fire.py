@@ -199,7 +199,7 @@ class EngineFire:
             return None
 
     def _keep_text(self, text: str) -> str | None:
-        from hookrun.state import save_overflow_text
+        from hookrun.session import save_overflow_text
 
         home = self._services.home
         return save_overflow_text(home, text) if home is not None else None

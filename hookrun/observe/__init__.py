@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker, Price
-    from hookrun.observe.database import Store, StoreError
+    from hookrun.observe.database import DatabaseError, ObserverDatabase
     from hookrun.observe.error_chains import CauseChains
     from hookrun.observe.export import MetricsExport
     from hookrun.observe.patterns import PatternLearning
@@ -15,11 +15,11 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
 __all__ = [
     "CauseChains",
     "CostTracker",
+    "DatabaseError",
     "MetricsExport",
+    "ObserverDatabase",
     "PatternLearning",
     "Price",
-    "Store",
-    "StoreError",
     "ToolTimes",
     "WorkflowMetrics",
 ]
@@ -29,18 +29,23 @@ PUBLIC = {
     "hookrun.observe.costs": "CostTracker Price",
     "hookrun.observe.export": "MetricsExport",
     "hookrun.observe.patterns": "PatternLearning",
-    "hookrun.observe.database": "Store StoreError",
+    "hookrun.observe.database": "DatabaseError ObserverDatabase",
     "hookrun.observe.tool_times": "ToolTimes",
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
 """Module -> the public names that it holds: each is loaded when one of them is first used (PEP 562)."""
 
 
+RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
+"""Public names of the release before -> their present names. They go with the next release."""
+
+
 def __getattr__(name: str) -> object:
+    wanted = RENAMED.get(name, name)
     for module, names in PUBLIC.items():
-        if name in names.split():
+        if wanted in names.split():
             from importlib import import_module
 
-            found = globals()[name] = getattr(import_module(module), name)
+            found = globals()[name] = getattr(import_module(module), wanted)
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

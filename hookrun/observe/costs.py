@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun import Verdict
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import session_of
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.timestamps import fired_at
 from hookrun.text import closest, quote
 
@@ -128,9 +128,9 @@ class CostTracker:
     is used up.
 
     >>> from hookrun import AfterInference, PreToolUse
-    >>> from hookrun.observe import CostTracker, Store
+    >>> from hookrun.observe import CostTracker, ObserverDatabase
     >>> import os, tempfile
-    >>> store = Store(os.path.join(tempfile.mkdtemp(), "observe.db"))
+    >>> store = ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db"))
     >>> costs = CostTracker({"large-*": {"input": 3.0, "output": 15.0}}, store, budget=1.0)
     >>> usage = {"input_tokens": 100_000, "output_tokens": 50_000}
     >>> costs.on_inference(AfterInference(session_id="s1", model="large-4", usage=usage))
@@ -139,15 +139,20 @@ class CostTracker:
     >>> costs.on_spending(PreToolUse(session_id="s1", tool_name="bash")).message
     'the budget of $1.00 for this session is used up ($1.05)'
 
-    Raises ValueError for an invalid price or budget; everything else raises StoreError where the database cannot be
+    Raises ValueError for an invalid price or budget; everything else raises DatabaseError where the database cannot be
     used.
     """
 
     def __init__(
-        self, prices: Prices, store: Store | None = None, budget: float | None = None, *, clock: Clock = time.time
+        self,
+        prices: Prices,
+        store: ObserverDatabase | None = None,
+        budget: float | None = None,
+        *,
+        clock: Clock = time.time,
     ) -> None:
         self._prices = {model: _price(model, given) for model, given in prices.items()}
-        self._store = store or Store()
+        self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
         self._clock = clock
         self._reported: set[str] = set()

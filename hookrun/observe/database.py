@@ -156,17 +156,17 @@ HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
-class StoreError(Exception):
+class DatabaseError(Exception):
     """The database cannot be used; the message names the file, what is wrong with it and what to do."""
 
 
-class Store:
+class ObserverDatabase:
     """A database file that is opened for each operation and closed after it: any thread or process may use it.
 
     `path` is by default `.local/state/hookrun/observe.db` in the home directory; nothing is opened or created before
     the first use. `timeout` is how many seconds an operation waits for other processes.
 
-    A file that is corrupt, of a newer hookrun or of another program is not changed, and raises StoreError.
+    A file that is corrupt, of a newer hookrun or of another program is not changed, and raises DatabaseError.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, timeout: float = TIMEOUT) -> None:
@@ -175,12 +175,12 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The absolute path of the file. Raises StoreError if the home directory is unknown."""
+        """The absolute path of the file. Raises DatabaseError if the home directory is unknown."""
         if self._path is None:
             try:
                 self._path = default_path()
             except NoHomeError as error:
-                raise StoreError(str(error)) from error
+                raise DatabaseError(str(error)) from error
         return self._path
 
     @property
@@ -188,14 +188,14 @@ class Store:
         """The same as `path`, empty if the home directory is unknown."""
         try:
             return self.path
-        except StoreError:
+        except DatabaseError:
             return ""
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection in a transaction that is committed at the end, and rolled back if anything is raised.
 
-        Creates the file (0600) and missing directories (0700). Raises StoreError.
+        Creates the file (0600) and missing directories (0700). Raises DatabaseError.
         """
         with self.as_store_errors():
             self._create()
@@ -209,7 +209,7 @@ class Store:
     def read(self) -> Iterator[sqlite3.Connection]:
         """Give a connection that sees one state of the database, an empty one if there is no file yet.
 
-        Creates no file. Raises StoreError.
+        Creates no file. Raises DatabaseError.
         """
         with self.as_store_errors():
             version = 0
@@ -250,7 +250,7 @@ class Store:
             finally:
                 os.unlink(fresh)
         except OSError as error:
-            raise StoreError(f"{error.filename or self.path}: {error.strerror or error}") from error
+            raise DatabaseError(f"{error.filename or self.path}: {error.strerror or error}") from error
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
@@ -263,16 +263,16 @@ class Store:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        """Return the version of the database, 0 for an empty file. Raises StoreError for one that is not ours."""
+        """Return the version of the database, 0 for an empty file. Raises DatabaseError for one that is not ours."""
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if owner != APPLICATION_ID:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if owner or version or tables:
-                raise StoreError(f"{self.path}: it is a database of another program; name another file")
+                raise DatabaseError(f"{self.path}: it is a database of another program; name another file")
             return 0
         if version > len(MIGRATIONS):
-            raise StoreError(
+            raise DatabaseError(
                 f"{self.path}: it was written by a newer hookrun (version {version} of the database, this hookrun knows"
                 f" {len(MIGRATIONS)}); upgrade hookrun, or name another file"
             )
@@ -280,7 +280,7 @@ class Store:
 
     @contextmanager
     def as_store_errors(self) -> Iterator[None]:
-        """Raise errors of the file, and of damaged content in it, as StoreError.
+        """Raise errors of the file, and of damaged content in it, as DatabaseError.
 
         An error in a statement or a value while the file is sound is a defect of ours, and is raised unchanged.
         """
@@ -290,7 +290,7 @@ class Store:
             reason = _reason(error) or (UNREADABLE if self._damaged() else None)
             if reason is None:
                 raise
-            raise StoreError(f"{self.path}: {reason} ({error})") from error
+            raise DatabaseError(f"{self.path}: {reason} ({error})") from error
 
     def _damaged(self) -> bool:
         """Return whether the file is corrupt; it is read from end to end."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun import Verdict
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import file_path, session_of
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.similarity import coverage, dice, fingerprint, normalize, similarity, words
 from hookrun.observe.timestamps import fired_at, iso
 
@@ -102,20 +102,20 @@ class CauseChains:
     delete do in the same session afterwards is stored as attempts. When the very call that failed succeeds in that
     session, the attempts that worked are its fix; a program can also record one itself:
 
-    >>> from hookrun.observe import CauseChains, Store
+    >>> from hookrun.observe import CauseChains, ObserverDatabase
     >>> import os, tempfile
-    >>> causes = CauseChains(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
+    >>> causes = CauseChains(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))
     >>> chain = causes.record_error("No module named 'yaml' (line 12)", session_id="s1")
     >>> causes.record_fix(chain, "pip install pyyaml")
     >>> [(found.score, found.chain.fix.description) for found in causes.similar("No module named 'yaml' (line 7)")]
     [(1.0, 'pip install pyyaml')]
 
     Credentials are removed before anything is stored. `tell=False` gives the model nothing. Everything raises
-    StoreError where the database cannot be used.
+    DatabaseError where the database cannot be used.
     """
 
-    def __init__(self, store: Store | None = None, *, tell: bool = True, clock: Clock = time.time) -> None:
-        self._store = store or Store()
+    def __init__(self, store: ObserverDatabase | None = None, *, tell: bool = True, clock: Clock = time.time) -> None:
+        self._store = store or ObserverDatabase()
         self._tell = tell
         self._clock = clock
 

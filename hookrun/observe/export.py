@@ -7,7 +7,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.metrics_report import collect
 from hookrun.text import closest, quote
 
@@ -39,27 +39,32 @@ class MetricsExport:
     `json`. The file is replaced atomically and is readable by everyone; its directory must exist. The Prometheus form
     holds no session, message or path.
 
-    >>> from hookrun.observe import MetricsExport, Store, ToolTimes
+    >>> from hookrun.observe import MetricsExport, ObserverDatabase, ToolTimes
     >>> from hookrun import PostToolUse, SessionEnd
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
-    >>> store = Store(directory / "observe.db")
+    >>> store = ObserverDatabase(directory / "observe.db")
     >>> ToolTimes(store).on_result(PostToolUse(tool_name="bash", duration_ms=250))
     >>> MetricsExport(directory / "hookrun.prom", store).on_end(SessionEnd())
     >>> [line for line in (directory / "hookrun.prom").read_text().splitlines() if "_sum" in line]
     ['hookrun_tool_duration_seconds_sum{tool="bash"} 0.25']
 
-    Raises ValueError for an unknown format. The handlers raise OSError where the file cannot be written, StoreError
+    Raises ValueError for an unknown format. The handlers raise OSError where the file cannot be written, DatabaseError
     where the database cannot be used.
     """
 
-    def __init__(self, path: str | os.PathLike[str], store: Store | None = None, format: str = "prometheus") -> None:  # noqa: A002  # what it is
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        store: ObserverDatabase | None = None,
+        format: str = "prometheus",  # noqa: A002  # public
+    ) -> None:
         if format not in FORMATS:
             near = closest(format, FORMATS)
             hint = f"; did you mean {near!r}?" if near else ""
             raise ValueError(f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
         self._path = os.path.abspath(path)
-        self._store = store or Store()
+        self._store = store or ObserverDatabase()
         self._format = FORMATS[format]
 
     def register(self, engine: Engine) -> None:

@@ -14,7 +14,7 @@ from hookrun.observe.tool_times import ToolTime, ToolTimes
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
 
 if TYPE_CHECKING:
-    from hookrun.observe.database import Store
+    from hookrun.observe.database import ObserverDatabase
     from hookrun.observe.error_chains import ErrorChain
     from hookrun.observe.timestamps import Clock
 
@@ -58,11 +58,11 @@ class MetricsReport:
 
 
 def collect(
-    store: Store, *, session_id: str | None = None, days: float | None = None, clock: Clock = time.time
+    store: ObserverDatabase, *, session_id: str | None = None, days: float | None = None, clock: Clock = time.time
 ) -> MetricsReport:
     """Return the metrics of one session or all, of the last `days` days or of all time.
 
-    Raises StoreError, and ValueError if `days` is not above 0.
+    Raises DatabaseError, and ValueError if `days` is not above 0.
     """
     earliest = start_of_last_days(days, clock)
     workflow = WorkflowMetrics(store, clock=clock)

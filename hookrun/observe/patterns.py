@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun import Verdict
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import files, project, quality_score, strings
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.similarity import coverage, normalize
 from hookrun.observe.timestamps import fired_at
 
@@ -59,26 +59,26 @@ class PatternLearning:
     score. The handler passes on `pattern_ids`. `suggest=True` gives the model the project's best at session_start.
 
     >>> from hookrun import PostCheckpoint
-    >>> from hookrun.observe import PatternLearning, Store
+    >>> from hookrun.observe import PatternLearning, ObserverDatabase
     >>> import os, tempfile
-    >>> learning = PatternLearning(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
+    >>> learning = PatternLearning(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))
     >>> learning.on_checkpoint(PostCheckpoint(checkpoint_data={"quality_score": 92, "summary": "Split the parser"}))
     Verdict({'action': 'continue', 'modified_context': {'pattern_ids': [1]}})
     >>> [pattern.title for pattern in learning.find("parser")]
     ['Split the parser']
 
-    Credentials are removed before anything is stored. Everything raises StoreError where the database cannot be used.
+    Credentials are removed before anything is stored. Everything raises DatabaseError if the database cannot be used.
     """
 
     def __init__(
         self,
-        store: Store | None = None,
+        store: ObserverDatabase | None = None,
         threshold: float = THRESHOLD,
         *,
         suggest: bool = False,
         clock: Clock = time.time,
     ) -> None:
-        self._store = store or Store()
+        self._store = store or ObserverDatabase()
         self._threshold = threshold
         self._suggest = suggest
         self._clock = clock

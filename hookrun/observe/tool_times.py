@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookrun.observe import sanitize
 from hookrun.observe.canonical_json import canonical_json
 from hookrun.observe.context_fields import session_of
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:
@@ -67,25 +67,25 @@ class ToolTimes:
     remembered. Calls are identified by their `tool_use_id`, without one by tool and arguments.
 
     >>> from hookrun import PostToolUse
-    >>> from hookrun.observe import Store, ToolTimes
+    >>> from hookrun.observe import ObserverDatabase, ToolTimes
     >>> import os, tempfile
-    >>> times = ToolTimes(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
+    >>> times = ToolTimes(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))
     >>> times.on_result(PostToolUse(session_id="s1", tool_name="bash", duration_ms=120))
     >>> [(each.tool, each.count, each.p95_ms) for each in times.per_tool()]
     [('bash', 1, 120.0)]
 
-    Everything but `on_call` raises StoreError where the database cannot be used.
+    Everything but `on_call` raises DatabaseError where the database cannot be used.
     """
 
     def __init__(
         self,
-        store: Store | None = None,
+        store: ObserverDatabase | None = None,
         *,
         pending: int = MAX_PENDING,
         stopwatch: Clock = time.perf_counter,
         clock: Clock = time.time,
     ) -> None:
-        self._store = store or Store()
+        self._store = store or ObserverDatabase()
         self._stopwatch = stopwatch
         self._clock = clock
         self._limit = pending

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.observe import sanitize
 from hookrun.observe.context_fields import file_path, files, project, quality_score, session_of
-from hookrun.observe.database import Store, register_observers
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.timestamps import HOUR, fired_at, hour, seconds, start_of_last_days
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ class WorkflowMetrics:
     `session(id)`, `sessions()` and `summary()` return them, with velocity, quality trend and working hours.
 
     >>> from hookrun import PostCheckpoint
-    >>> from hookrun.observe import Store, WorkflowMetrics
+    >>> from hookrun.observe import ObserverDatabase, WorkflowMetrics
     >>> import os, tempfile
-    >>> workflow = WorkflowMetrics(Store(os.path.join(tempfile.mkdtemp(), "observe.db")))
+    >>> workflow = WorkflowMetrics(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))
     >>> for minute, score in (("00", 70), ("20", 80), ("40", 90)):
     ...     checkpoint = {"quality_score": score, "session_start_time": "2026-03-01T09:00:00Z"}
     ...     at = f"2026-03-01T10:{minute}:00Z"
@@ -135,11 +135,11 @@ class WorkflowMetrics:
     >>> session.checkpoints_per_hour, session.quality_slope, session.quality_trend
     (1.8, 10.0, 'improving')
 
-    Everything raises StoreError where the database cannot be used.
+    Everything raises DatabaseError where the database cannot be used.
     """
 
-    def __init__(self, store: Store | None = None, *, clock: Clock = time.time) -> None:
-        self._store = store or Store()
+    def __init__(self, store: ObserverDatabase | None = None, *, clock: Clock = time.time) -> None:
+        self._store = store or ObserverDatabase()
         self._clock = clock
 
     def register(self, engine: Engine) -> None:

@@ -32,7 +32,7 @@ RECIPE = Recipe(
           inference (`after_inference`), subagents of Claude Code included.
         - A session over its budget: prompts and tool calls are refused.
         - A model without a price: its tokens are counted, and you are told, once in a session.
-        - What is counted is in `hookrun metrics` as well.
+        - What is counted is in `hookrun stats` as well.
     """,
     misses="""
         - Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.
@@ -87,13 +87,13 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
 
 def _counted(context: Mapping[str, object]) -> Costs:
     """Return what the session has cost, including what was used since the last call."""
-    from hookrun.observe.database import StoreError  # most calls have no budget: they need no SQLite
+    from hookrun.observe.database import DatabaseError  # most calls have no budget: they need no SQLite
     from hookrun.recipes.session_costs import Costs
 
     costs = Costs(context, RECIPE)
     try:
         costs.count()
-    except (OSError, StoreError) as error:
+    except (OSError, DatabaseError) as error:
         raise SystemExit(f"{NAME}: {error}") from None
     return costs
 

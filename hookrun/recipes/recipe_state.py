@@ -7,11 +7,11 @@ import json
 import os
 from contextlib import contextmanager
 
+from hookrun.session import mark_notice_shown
 from hookrun.state import (
     NoHomeError,
     file_name_for,
     home_directory,
-    mark_notice_shown,
     open_private,
     remove_oldest,
     state_dir,

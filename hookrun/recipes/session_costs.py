@@ -1,4 +1,4 @@
-"""Adds up what a session has used, from transcripts and events, in the database that `hookrun metrics` shows."""
+"""Adds up what a session has used, from transcripts and events, in the database that `hookrun stats` shows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Costs:
         self.unpriced: list[str] = []
 
     def count(self) -> None:
-        """Store what was used since the last call. Raises OSError, StoreError."""
+        """Store what was used since the last call. Raises OSError, DatabaseError."""
         context = self._context
         if context.get("event") == "after_inference":
             inference = usage_of_event(context)

@@ -9,6 +9,7 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeGuard
 
+from hookrun import __version__
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
@@ -16,7 +17,6 @@ from hookrun.scaffold import new_hook as case_files
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import HOOKS_DIRECTORY
 from hookrun.text import closest, quote
-from hookrun.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

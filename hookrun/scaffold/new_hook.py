@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import quote
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

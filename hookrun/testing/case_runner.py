@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
-from hookrun.config.diagnostics import closest
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import build_response
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.registry import Candidates, EventHooks
 from hookrun.library.result import Result
@@ -27,13 +29,11 @@ from hookrun.testing.sandbox import (
     HOME,
     CaseFire,
     Sandbox,
-    UnsupportedEventError,
     account_home,
-    agent_message,
-    agent_response,
     config_from_files,
     expand_placeholders,
 )
+from hookrun.text import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -196,36 +196,31 @@ class CaseRunner:
 
         As an `agent`, the context makes its way through the agent's message, and the result is what the agent sees.
         """
-        if agent is None:
-            return self._fire(event, context, config, hooks, sandbox)
-        module = load_agent(agent)
-        try:
-            message = agent_message(module, event, context)
-        except UnsupportedEventError as error:
-            raise CannotRunError(f"{error}; name other agents, or leave {agent} out") from None
-        result = self._fire(event, message.calls[0].fields, config, hooks, sandbox)
-        return as_agent_sees_it(result, agent_response(module, message, result.verdict, result.runs))
-
-    def _fire(
-        self,
-        event: str,
-        context: Mapping[str, object],
-        config: CaseConfig,
-        hooks: frozenset[str] | None,
-        sandbox: Sandbox,
-    ) -> CaseResult:
+        module = message = None
+        if agent is not None:
+            module = load_agent(agent)
+            known = {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}
+            if event not in known:
+                found = f"{module.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}"
+                raise CannotRunError(f"{found}; name other agents, or leave {agent} out")
+            message = message_from_context(module, event, context)
+            context = message.calls[0].fields
         contexts.check(context, "the context")
         table = self._table(event, config, hooks)
         concerned = table.concerned(context)
-        if not concerned:
-            return result_from_verdict(Result(), [], dict(context))
-        fire = CaseFire(self._services_for(config), event, context, Candidates(table, concerned), sandbox)
-        fired = fire.run_sync()
-        result = result_from_verdict(fired, list(fired.runs), dict(context))
-        result.ms = fired.ms
-        waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
-        result.failures += fire.background_failures(len(waiting))
-        return result
+        if concerned:
+            fire = CaseFire(self._services_for(config), event, context, Candidates(table, concerned), sandbox)
+            fired = fire.run_sync()
+            result = result_from_verdict(fired, list(fired.runs), dict(context))
+            result.ms = fired.ms
+            waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
+            result.failures += fire.background_failures(len(waiting))
+        else:
+            result = result_from_verdict(Result(), [], dict(context))
+        if module is None or message is None:
+            return result
+        response = build_response(module, message, [reply_from_verdict(result.verdict, result.runs)])
+        return as_agent_sees_it(result, response)
 
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
         """Run `setup` as if it were a hook. Raises CannotRunError when it fails.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, quote
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.parse import Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
     HOOK_FIELDS,
@@ -30,6 +30,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -369,7 +370,7 @@ class NoCaseFileError(LookupError):
 
 
 def find_case_files(paths: Iterable[str]) -> list[str]:
-    """Return the files of cases at these paths, each once, in order. Raises NotThereError."""
+    """Return the files of cases at these paths, each once, in order. Raises NoCaseFileError."""
     found: dict[str, str] = {}
     for path in paths:
         if os.path.isdir(path):
@@ -394,7 +395,7 @@ def _below(directory: str) -> Iterator[str]:
 
 
 def load_all(paths: Iterable[str]) -> list[CaseFile]:
-    """Return every file of cases at these paths, read. Raises NotThereError."""
+    """Return every file of cases at these paths, read. Raises NoCaseFileError."""
     return [load(path) for path in find_case_files(paths)]
 
 

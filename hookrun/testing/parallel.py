@@ -10,12 +10,12 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS, Verdict
+from hookrun.testing.results import hook_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from hookrun.model import Hook
     from hookrun.testing.case_runner import CaseRunner
     from hookrun.testing.results import CaseRun
 
@@ -141,7 +141,7 @@ def _pack(index: int, run: CaseRun) -> bytes:
         fields = {name: getattr(result.verdict, name) for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS)}
         result.verdict = Verdict(result.verdict.action, **fields)  # a subclass refers to its fire
         for each in result.runs:
-            hooks.append(_key(each.hook))
+            hooks.append(hook_key(each.hook))
             del each.hook
     return pickle.dumps((index, hooks, result, run.differences, run.problems, run.directory), pickle.HIGHEST_PROTOCOL)
 
@@ -154,9 +154,5 @@ def _unpack(data: bytes, runs: Sequence[CaseRun]) -> int:
     run.result, (run.differences, run.problems, run.directory) = result, rest
     if result is not None and run.config is not None:
         for each, key in zip(result.runs, hooks, strict=True):
-            each.hook = next(hook for hook in run.config.hooks if _key(hook) == key)
+            each.hook = next(hook for hook in run.config.hooks if hook_key(hook) == key)
     return index
-
-
-def _key(hook: Hook) -> tuple[object, ...]:
-    return hook.source, hook.line, hook.name

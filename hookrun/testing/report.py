@@ -11,8 +11,8 @@ from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import printable
 from hookrun.testing.results import as_lines
+from hookrun.text import escape
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
@@ -38,7 +38,11 @@ class TestReporter:
     """Prints a test run to stdout, and its progress to a terminal on stderr."""
 
     def __init__(self) -> None:
-        self._out = _console() if sys.stdout.isatty() else None
+        self._out: Console | None = None
+        if sys.stdout.isatty():
+            from rich.console import Console  # only for a terminal
+
+            self._out = Console(highlight=False, markup=False, soft_wrap=True)
         self._progress: Progress | None = None
         self._refreshed = 0.0
         self._failed = 0
@@ -89,7 +93,7 @@ class TestReporter:
         self._line(_summary(done, updated.results if updated is not None else 0))
 
     def _line(self, text: str) -> None:
-        text = printable(text)
+        text = escape(text)
         if self._out is None:
             print(text)
             return
@@ -97,12 +101,6 @@ class TestReporter:
 
         word = text.split(" ", 1)[0] if not text.startswith(" ") else text.lstrip()[:1]
         self._out.print(Text(text, style=STYLES.get(word, "")))
-
-
-def _console() -> Console:
-    from rich.console import Console  # only for a terminal
-
-    return Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def _summary(done: TestRun, updated: int) -> str:

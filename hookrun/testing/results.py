@@ -11,7 +11,7 @@ from hookrun.globs import glob
 from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrun.agents.reply import AgentResponse
     from hookrun.config.diagnostics import Diagnostic
@@ -126,28 +126,18 @@ class Difference:
 
     def to_dict(self) -> dict[str, object]:
         """Return the difference as JSON."""
-        return {
-            "key": self.key,
-            "expected": self.expected,
-            "came": self.actual,
-            **({"why": self.why} if self.why else {}),
-        }
+        data = {"key": self.key, "expected": self.expected, "came": self.actual}
+        return {**data, "why": self.why} if self.why else data
 
 
 def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference]:
     """Return the expectations that do not hold; an unexpected failure of a hook and no expectations at all count."""
     if not expect:
-        return [
-            Difference(
-                NO_EXPECTATION,
-                {},
-                default_expectation(result),
-                "the case expects nothing: `hookrun test --update` writes this",
-            )
-        ]
-    found = [each for key, value in expect.items() if (each := CHECKS[key](key, value, result)) is not None]
-    if "failure" not in expect and result.failures:
-        found.append(_failure_differs("failure", None, result) or Difference("failure", None, _kinds(result)))
+        why = "the case expects nothing: `hookrun test --update` writes this"
+        return [Difference(NO_EXPECTATION, {}, default_expectation(result), why)]
+    found = [each for key, value in expect.items() if (each := _difference(key, value, result)) is not None]
+    if "failure" not in expect and (failed := _difference("failure", None, result)) is not None:
+        found.append(failed)
     return found
 
 
@@ -178,62 +168,40 @@ def escape_glob(text: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
-def _action_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
-    allowed = expected if isinstance(expected, list) else [expected]
-    if result.action in allowed:
-        return None
-    why = f"said to the agent as: {', '.join(result.degraded)}" if result.degraded else ""
-    return Difference(key, allowed[0] if len(allowed) == 1 else allowed, result.action, why)
+def _difference(key: str, expected: object, result: CaseResult) -> Difference | None:
+    """Return how a result differs from one expectation, None if it meets it."""
+    actual: object = _kinds(result) if key == "failure" else getattr(result, key)
+    why = ""
+    if key == "action":
+        allowed = expected if isinstance(expected, list) else [expected]
+        holds = actual in allowed
+        expected = allowed[0] if len(allowed) == 1 else allowed
+        why = f"said to the agent as: {', '.join(result.degraded)}" if result.degraded else ""
+    elif key == "args":
+        holds = json_equal(expected, actual)
+    elif key == "failure":
+        kinds = _kinds(result)
+        holds = kinds == ([] if expected is None else [expected])
+        actual = kinds[0] if len(kinds) == 1 else kinds or None
+        why = "; ".join(f"{each.hook}: {each.detail}" for each in result.failures)
+    elif key == "fired":
+        holds = bool(actual) is expected if isinstance(expected, bool) else actual == expected
+    elif key == "files":
+        wanted = expected if isinstance(expected, dict) else {}
+        actual = {path: text for path, text in result.files.items() if not _matches(wanted.get(path), text)}
+        expected, holds = {path: wanted[path] for path in actual}, not actual
+    else:
+        holds = _matches(expected, actual)
+    return None if holds else Difference(key, expected, actual, why)
 
 
-def _text_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
-    text: str | None = getattr(result, key)
-    return None if _fits(expected, text) else Difference(key, expected, text)
-
-
-def _fits(expected: object, text: str | None) -> bool:
+def _matches(expected: object, text: object) -> bool:
     """Return whether the glob matches the text, or both are None."""
-    return text is None if expected is None else text is not None and glob(str(expected), text)
-
-
-def _args_differ(key: str, expected: object, result: CaseResult) -> Difference | None:
-    return None if json_equal(expected, result.args) else Difference(key, expected, result.args)
-
-
-def _failure_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
-    kinds = _kinds(result)
-    if kinds == ([] if expected is None else [expected]):
-        return None
-    why = "; ".join(f"{each.hook}: {each.detail}" for each in result.failures)
-    return Difference(key, expected, kinds[0] if len(kinds) == 1 else kinds or None, why)
+    return text is None if expected is None else isinstance(text, str) and glob(str(expected), text)
 
 
 def _kinds(result: CaseResult) -> list[str]:
     return list(dict.fromkeys(each.kind for each in result.failures))
-
-
-def _fired_differs(key: str, expected: object, result: CaseResult) -> Difference | None:
-    holds = bool(result.fired) is expected if isinstance(expected, bool) else result.fired == expected
-    return None if holds else Difference(key, expected, result.fired)
-
-
-def _files_differ(key: str, expected: object, result: CaseResult) -> Difference | None:
-    wanted = expected if isinstance(expected, dict) else {}
-    wrong = [path for path, text in result.files.items() if not _fits(wanted.get(path), text)]
-    if not wrong:
-        return None
-    return Difference(key, {path: wanted[path] for path in wrong}, {path: result.files[path] for path in wrong})
-
-
-CHECKS: dict[str, Callable[[str, object, CaseResult], Difference | None]] = {
-    "action": _action_differs,
-    **dict.fromkeys(TEXTS, _text_differs),
-    "args": _args_differ,
-    "failure": _failure_differs,
-    "fired": _fired_differs,
-    "files": _files_differ,
-}
-"""Expectation -> the function that compares it."""
 
 
 def as_lines(value: object) -> list[str]:
@@ -324,19 +292,15 @@ class Coverage:
     def __init__(self, results: Iterable[CaseRun]) -> None:
         self._hooks: dict[Key, HookCoverage] = {}
         for ran in results:
-            if ran.config is not None:
-                self._take(ran.config)
+            for hook in ran.config.hooks if ran.config is not None else ():
+                if hook.mode != "off" and hook_key(hook) not in self._hooks:
+                    self._hooks[hook_key(hook)] = HookCoverage(hook, list(_wanted(hook)))
             if ran.result is not None:
                 for run in ran.result.runs:
                     self._note(run, ran.result)
 
-    def _take(self, declared: CaseConfig) -> None:
-        for hook in declared.hooks:
-            if hook.mode != "off" and _key(hook) not in self._hooks:
-                self._hooks[_key(hook)] = HookCoverage(hook, list(_wanted(hook)))
-
     def _note(self, run: HookResult, result: CaseResult) -> None:
-        of = self._hooks.get(_key(run.hook))
+        of = self._hooks.get(hook_key(run.hook))
         if of is None:
             return
         of.actions.add(run.action)
@@ -386,7 +350,8 @@ class Coverage:
         }
 
 
-def _key(hook: Hook) -> Key:
+def hook_key(hook: Hook) -> Key:
+    """Return what identifies a hook, also in another process."""
     return hook.source, hook.line, hook.name
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.agents.base import message_from_context
-from hookrun.agents.formats import reply_from_verdict
-from hookrun.agents.reply import build_response
-from hookrun.config import parse
 from hookrun.config.discovery import NoHomeError, find, home_directory
-from hookrun.config.document import Document
 from hookrun.config.load import load_config
-from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
+from hookrun.config.parse import Document
+from hookrun.config.validate import hooks_from_data, validate_settings
 from hookrun.library.bounded import FOREVER
 from hookrun.library.fire import EngineFire
 from hookrun.library.processes import Processes
@@ -27,17 +22,11 @@ from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from hookrun.agents.base import Message
-    from hookrun.agents.reply import AgentResponse
-    from hookrun.agents.types import Agent
     from hookrun.library.registry import Candidates
     from hookrun.library.services import EngineState
-    from hookrun.model import Hook, HookResult, Outcome, Verdict
-
-IN_MEMORY = "declarations in memory"
-"""The name of such a configuration in messages."""
+    from hookrun.model import Hook, Outcome
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -62,11 +51,7 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
 
     The managed and user layers are left out: a project's tests have the same results on every machine.
     """
-    try:
-        home = home_directory()
-    except NoHomeError:
-        home = "/"
-    found = find(directory, home, config=config)
+    found = find(directory, account_home() or "/", config=config)
     found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
     loaded = load_config(found)
     declarations = loaded.declarations
@@ -93,45 +78,14 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
 
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
-    text = json.dumps(data, indent=1)
-    document = Document(IN_MEMORY, text, parse.parse_json(text))
+    document = Document.from_data("declarations in memory", data)
     read = document.data if isinstance(document.data, dict) else {}
     settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
-    events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
-    entries = entries if isinstance(entries, list) else []
-    declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
-    scope = Scope(
-        "project",
-        frozenset(declared.events),
-        defaults if isinstance(defaults, dict) else {},
-        reserved=explicit_names(entries),
-    )
-    for index, entry in enumerate(entries):
-        checked = validate_hook(document, ("hooks", index), entry, scope)
-        wrong += checked.problems
-        if checked.hook is not None:
-            checked.hook.source = ""
-            declared.hooks.append(checked.hook)
-    declared.problems = [str(problem) for problem in wrong if problem.severity == "error"]
-    declared.hooks.sort(key=lambda hook: hook.priority)
-    return declared
-
-
-class UnsupportedEventError(LookupError):
-    """The agent has no such event; the message lists those it has."""
-
-
-def agent_message(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
-    """Return the message that an agent would send for an event. Raises UnsupportedEventError."""
-    known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
-    if event not in known:
-        raise UnsupportedEventError(f"{agent.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}")
-    return message_from_context(agent, event, context)
-
-
-def agent_response(agent: Agent, message: Message, verdict: Verdict, runs: Sequence[HookResult]) -> AgentResponse:
-    """Return the agent's response for a verdict."""
-    return build_response(agent, message, [reply_from_verdict(verdict, runs)])
+    events, entries = settings.get("events"), read.get("hooks")
+    events, entries = events if isinstance(events, list) else [], entries if isinstance(entries, list) else []
+    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, settings.get("defaults"))
+    errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
+    return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
 Value = TypeVar("Value")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hookrun.testing.cases import Case, CaseFile
     from hookrun.testing.results import CaseRun
 
+    Update = tuple[Case, list[tuple[KeyPath, object]], int]
+    """A case, the changes that make it pass, and the number of its results that did not."""
+
 LAST = "last"
 """Names the newest fire that was recorded with its context, in the place of an id."""
 LEFT_OUT = frozenset(
@@ -43,15 +46,6 @@ class Updated:
     problems: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseUpdate:
-    """The changes that make a case pass, and the number of its results that did not."""
-
-    case: Case
-    changes: list[tuple[KeyPath, object]]
-    results: int
-
-
 def update(runs: Iterable[CaseRun]) -> Updated:
     """Write the actual result of each case that failed into its file. A case that cannot be edited is left as it is."""
     updated = Updated()
@@ -59,13 +53,13 @@ def update(runs: Iterable[CaseRun]) -> Updated:
     for run in runs:
         by_file.setdefault(run.case.file, {}).setdefault(run.case, []).append(run)
     for file, cases in by_file.items():
-        updates: list[CaseUpdate] = []
+        updates: list[Update] = []
         for case, of_case in cases.items():
             failed = sum(not run.passed for run in of_case)
             if not failed or any(run.problems for run in of_case):
                 continue
             try:
-                updates.append(CaseUpdate(case, _changes(case, of_case), failed))
+                updates.append((case, _changes(case, of_case), failed))
             except EditError as error:
                 updated.problems.append(f"{case.where}: {case.name}: {error}")
         if updates:
@@ -95,23 +89,23 @@ def _expectation(key: str | None, runs: list[CaseRun]) -> object:
     return values[0]
 
 
-def _write(file: CaseFile, updates: list[CaseUpdate], updated: Updated) -> None:
+def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
     """Make the changes of each case that can be edited."""
     results = 0
     try:
         before = existing(file.path)
         _check_unchanged(file)
         document = editor_for(file.path, before.text())
-        for each in updates:
+        for case, changes, failed in updates:
             try:
                 edited = document
-                for path, value in each.changes:
+                for path, value in changes:
                     edited = edited.put(path, value)
             except EditError as error:
-                updated.problems.append(f"{each.case.where}: {each.case.name}: {error}")
+                updated.problems.append(f"{case.where}: {case.name}: {error}")
             else:
                 document = edited
-                results += each.results
+                results += failed
         write_file(before.path, before.encoded(document.text))
     except (EditError, FileError) as error:
         updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")

@@ -21,8 +21,6 @@ POLL_INTERVAL = 0.3
 TIMESTAMP_LAG = 10_000_000
 """Nanoseconds by which a file's time may lag behind the clock."""
 
-State = dict[str, "Identity | None"]
-
 
 def files_of(results: Iterable[CaseRun]) -> set[str]:
     """Return the files that affected these results, other than files of cases."""
@@ -46,7 +44,7 @@ def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> Non
         time.sleep(POLL_INTERVAL)
 
 
-def _state(paths: Sequence[str], files: Iterable[str]) -> State:
+def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | None]:
     try:
         cases = find_case_files(paths)
     except NoCaseFileError:

@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookrun.agents import env_markers
-from hookrun.config.diagnostics import quote
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment
-from hookrun.text import closest
+from hookrun.text import closest, quote
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
 from hookrun.trust.digest import HookInspector, Inspection, place

@@ -19,7 +19,7 @@ from hookrun.library.event_contexts import (
     SessionEnd,
     SessionStart,
 )
-from hookrun.observe import CauseChains, CostTracker, PatternLearning, Store, ToolTimes, WorkflowMetrics
+from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
 from hookrun.observe.database import default_path
 from tests.cli.command import hookrun
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RISING = "improving (+20.0 a checkpoint)"
 
 
-def fill(store: Store) -> None:
+def fill(store: ObserverDatabase) -> None:
     """Put two sessions of a day long ago into a store, one of them with something of everything."""
     same: dict[str, Any] = {"session_id": "s1", "working_dir": "/srv/app"}
     workflow, times, causes = WorkflowMetrics(store), ToolTimes(store), CauseChains(store)
@@ -62,9 +62,9 @@ def fill(store: Store) -> None:
 
 
 @pytest.fixture
-def filled(project: Project) -> Store:
+def filled(project: Project) -> ObserverDatabase:
     """Fill the account's store."""
-    store = Store(default_path(str(project.home)))
+    store = ObserverDatabase(default_path(str(project.home)))
     fill(store)
     return store
 
@@ -104,7 +104,7 @@ def test_nothing_for_programs(project: Project, option: str) -> None:
     assert list(project.home.iterdir()) == []
 
 
-def test_tables(project: Project, filled: Store) -> None:
+def test_tables(project: Project, filled: ObserverDatabase) -> None:
     """Sessions, velocity, trend, times, costs, errors and what fixed them, in units that people read."""
     done = hookrun(project, "metrics", TZ="UTC")
     assert (done.status, done.stderr) == (0, "")
@@ -134,7 +134,7 @@ def test_tables(project: Project, filled: Store) -> None:
     assert error == ["2025-03-01T10:41:00Z", "no rule \\x1b[31mto make", "bash", "1", 'editing Makefile ("a" -> "b")']
 
 
-def test_a_terminal(project: Project, filled: Store) -> None:
+def test_a_terminal(project: Project, filled: ObserverDatabase) -> None:
     """On a terminal they are tables too, and what an error message holds does not reach it."""
     primary, secondary = pty.openpty()
     environment = project.environment(TERM="xterm", COLUMNS="160", TZ="UTC")
@@ -157,7 +157,7 @@ def test_a_terminal(project: Project, filled: Store) -> None:
     assert b"\x1b[31mto" not in shown
 
 
-def test_one_session(project: Project, filled: Store) -> None:
+def test_one_session(project: Project, filled: ObserverDatabase) -> None:
     """`--session` shows only that one; one that nobody knows is an error."""
     tables = cells(hookrun(project, "metrics", "--session", "s2").stdout)
     assert list(tables) == ["SUMMARY", "SESSIONS"]
@@ -167,7 +167,7 @@ def test_one_session(project: Project, filled: Store) -> None:
     assert "has nothing of session s\\x1b9" in done.stderr
 
 
-def test_some_days(project: Project, filled: Store) -> None:
+def test_some_days(project: Project, filled: ObserverDatabase) -> None:
     """`--days` leaves out what is older; where nothing is left it says that."""
     done = hookrun(project, "metrics", "--days", "7")
     assert (done.status, done.stdout.startswith("nothing of the last 7 days is in ")) == (0, True)
@@ -177,7 +177,7 @@ def test_some_days(project: Project, filled: Store) -> None:
     assert len(cells(hookrun(project, "metrics", "--days", "100000").stdout)["SESSIONS"]) == 3
 
 
-def test_for_programs(project: Project, filled: Store) -> None:
+def test_for_programs(project: Project, filled: ObserverDatabase) -> None:
     """JSON has the whole report, Prometheus' text the totals."""
     report = hookrun(project, "metrics", "--json").json
     assert report == hookrun(project, "metrics", "--format", "json").json
@@ -189,7 +189,7 @@ def test_for_programs(project: Project, filled: Store) -> None:
     assert done.status == 0
 
 
-def test_another_home_and_file(project: Project, filled: Store) -> None:
+def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> None:
     """`--home` and `--db` say whose; neither makes anything."""
     whole = hookrun(project, "metrics", TZ="UTC").stdout
     elsewhere = str(project.root)
@@ -223,7 +223,7 @@ def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) 
 
 
 @pytest.mark.parametrize("how", ["corrupt", "column", "text", "newer", "foreign"])
-def test_a_database_that_cannot_be_read(project: Project, filled: Store, how: str) -> None:
+def test_a_database_that_cannot_be_read(project: Project, filled: ObserverDatabase, how: str) -> None:
     """It is one line with the file and what to do, the status is 1, and the file stays as it is."""
     path, says = filled.path, {"newer": "newer hookrun", "foreign": "another program"}.get(how, "move it away")
     with open(path, "r+b") as file:

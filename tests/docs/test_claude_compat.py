@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrun.claude.tables import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
-from hookrun.state import MAX_OVERFLOW_TEXTS
+from hookrun.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "claude-compat.md").read_text()

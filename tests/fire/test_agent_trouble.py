@@ -203,9 +203,9 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """What cannot be said well is said plainly."""
     program = (
-        "import sys, hookrun.state\n"
+        "import sys, hookrun.session\n"
         "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.state.count_stop_block = hookrun.state.mark_notice_shown = broken\n"
+        "hookrun.session.count_stop_block = hookrun.session.mark_notice_shown = broken\n"
         "import hookrun.agents.formats\n"
         "hookrun.agents.formats.reply_from_verdict = broken\n"
         "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"

@@ -15,7 +15,7 @@ from hookrun.compat.oats import HookContext, HookEvent, HookResult
 from hookrun.compat.stackbench import AgentHooks, AgentLog
 from hookrun.events import WITH_TOOL, canonical
 from hookrun.library.event_contexts import CLASSES
-from hookrun.observe import CauseChains, PatternLearning, Store, WorkflowMetrics
+from hookrun.observe import CauseChains, ObserverDatabase, PatternLearning, WorkflowMetrics
 from hookrun.recipes.format_on_edit import FormatOnEdit
 from hookrun.recipes.quality_gate import QualityGate
 from tests.library.firing import Fire, answers, order, raises
@@ -171,7 +171,7 @@ def test_the_priority_is_from_0_to_1000(engine: Engine) -> None:
 
 def test_the_default_hooks_of_session_buddy_stand_in_its_order(tmp_path: Path, engine: Engine) -> None:
     """The same five purposes, each at the priority that it had there."""
-    store = Store(tmp_path / "observe.db")
+    store = ObserverDatabase(tmp_path / "observe.db")
     for bundle in (FormatOnEdit(), QualityGate(60), PatternLearning(store), CauseChains(store), WorkflowMetrics(store)):
         engine.use(bundle)
     found = {(hook.name, hook.priority) for hook in engine.hooks()}

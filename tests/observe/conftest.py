@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.observe import Store
+from hookrun.observe import ObserverDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,9 @@ class Clock:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> ObserverDatabase:
     """Return a store whose file is not there yet."""
-    return Store(tmp_path / "state" / "observe.db")
+    return ObserverDatabase(tmp_path / "state" / "observe.db")
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import Engine, Verdict
+from hookrun import Engine, Verdict, observe
 from hookrun.observe import (
     CauseChains,
     CostTracker,
     MetricsExport,
+    ObserverDatabase,
     PatternLearning,
-    Store,
     ToolTimes,
     WorkflowMetrics,
 )
@@ -39,7 +39,7 @@ def failures(result: Result) -> dict[str, str]:
     return {run.hook.name: run.failure.detail for run in result.runs if run.failure}
 
 
-def use_all(engine: Engine, store: Store, path: Path) -> None:
+def use_all(engine: Engine, store: ObserverDatabase, path: Path) -> None:
     """Register all bundles on one store."""
     for bundle in (
         MetricsExport(path, store),
@@ -52,7 +52,7 @@ def use_all(engine: Engine, store: Store, path: Path) -> None:
         assert engine.use(bundle) is engine
 
 
-def test_a_session_from_start_to_end(engine: Engine, store: Store, tmp_path: Path) -> None:
+def test_a_session_from_start_to_end(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> None:
     """Everything is kept of a session that an agent fires event by event, and is exported when it ends."""
     use_all(engine, store, tmp_path / "hookrun.prom")
     same: dict[str, object] = {"session_id": "s1", "working_dir": "/srv/app"}
@@ -100,7 +100,7 @@ def test_a_session_from_start_to_end(engine: Engine, store: Store, tmp_path: Pat
     assert "Tests pass again" in again.additional_context
 
 
-def test_what_was_learned_is_there_for_later_handlers(engine: Engine, store: Store) -> None:
+def test_what_was_learned_is_there_for_later_handlers(engine: Engine, store: ObserverDatabase) -> None:
     """The chain's id and the patterns' ids are in the metadata of the hooks that come after."""
     seen: dict[str, object] = {}
 
@@ -114,7 +114,7 @@ def test_what_was_learned_is_there_for_later_handlers(engine: Engine, store: Sto
     assert seen == {"causal_chain_id": CauseChains(store).chains()[0].id, "pattern_ids": [1]}
 
 
-def test_observers_see_what_was_refused(engine: Engine, store: Store) -> None:
+def test_observers_see_what_was_refused(engine: Engine, store: ObserverDatabase) -> None:
     """A chain that was ended by another hook is observed all the same; a refused call is not waited for."""
     times = ToolTimes(store)
     engine.use(times).use(WorkflowMetrics(store))
@@ -130,7 +130,9 @@ def test_observers_see_what_was_refused(engine: Engine, store: Store) -> None:
     assert times.per_tool()[0].count == 1
 
 
-def test_trouble_with_the_store_is_seen_and_stops_nothing(engine: Engine, store: Store, tmp_path: Path) -> None:
+def test_trouble_with_the_store_is_seen_and_stops_nothing(
+    engine: Engine, store: ObserverDatabase, tmp_path: Path
+) -> None:
     """With a corrupt database every handler that needs it fails by name, and all goes on."""
     use_all(engine, store, tmp_path / "hookrun.prom")
     (tmp_path / "state").mkdir()
@@ -151,7 +153,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(engine: Engine, store:
         assert all("observe.db: it is not a database that can be read" in detail for detail in found.values())
 
 
-def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store: Store) -> None:
+def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store: ObserverDatabase) -> None:
     """A wrong score is those hooks' failure, told in full, and the checkpoint stands."""
     engine.use(PatternLearning(store)).use(WorkflowMetrics(store))
     result = engine.fire_sync("post_checkpoint", session_id="s1", checkpoint_data={"quality_score": "high"})
@@ -160,7 +162,7 @@ def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store:
     assert all('quality_score is "high", expected a number' in detail for detail in failures(result).values())
 
 
-def test_many_fires_at_once(store: Store) -> None:
+def test_many_fires_at_once(store: ObserverDatabase) -> None:
     """Calls that run side by side in one loop are each kept and timed."""
 
     async def one(engine: Engine, number: int) -> bool:
@@ -179,14 +181,14 @@ def test_many_fires_at_once(store: Store) -> None:
     assert WorkflowMetrics(store).session("s1").tool_calls == 40
 
 
-def test_two_exports(engine: Engine, store: Store, tmp_path: Path) -> None:
+def test_two_exports(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> None:
     """One for a collector and one for a program live side by side."""
     engine.use(MetricsExport(tmp_path / "a.prom", store)).use(MetricsExport(tmp_path / "a.json", store, "json"))
     assert failures(engine.fire_sync("stop", session_id="s1")) == {}
     assert {path.name for path in tmp_path.iterdir()} == {"a.prom", "a.json"}
 
 
-def test_exports_of_one_name_to_two_directories(engine: Engine, store: Store, tmp_path: Path) -> None:
+def test_exports_of_one_name_to_two_directories(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> None:
     """Both are written; one that is registered twice is there once."""
     paths = [tmp_path / each / "hookrun.prom" for each in ("a", "b")]
     for path in (*paths, *paths):
@@ -196,9 +198,9 @@ def test_exports_of_one_name_to_two_directories(engine: Engine, store: Store, tm
     assert all(path.exists() for path in paths)
 
 
-def test_two_stores(engine: Engine, store: Store, tmp_path: Path) -> None:
+def test_two_stores(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> None:
     """Each bundle keeps what happens in its own."""
-    other = Store(tmp_path / "other.db")
+    other = ObserverDatabase(tmp_path / "other.db")
     for each in (store, other, store):
         use_all(engine, each, tmp_path / "hookrun.prom")
         engine.use(CostTracker({"m": {"input": 1, "output": 1}}, each, budget=1.0))
@@ -223,4 +225,10 @@ def test_the_default_store_is_the_accounts(engine: Engine, tmp_path: Path, monke
     engine.use(WorkflowMetrics()).use(ToolTimes()).use(CauseChains())
     assert list(tmp_path.iterdir()) == []
     engine.fire_sync("post_tool_use", session_id="s1", tool_name="bash", tool_args={})
-    assert WorkflowMetrics(Store(tmp_path / ".local/state/hookrun/observe.db")).session("s1").tool_calls == 1
+    assert WorkflowMetrics(ObserverDatabase(tmp_path / ".local/state/hookrun/observe.db")).session("s1").tool_calls == 1
+
+
+def test_the_names_of_the_release_before_still_work() -> None:
+    """They go with the next release."""
+    former = {name: getattr(observe, name) for name in ("Store", "StoreError")}
+    assert former == {"Store": observe.ObserverDatabase, "StoreError": observe.DatabaseError}

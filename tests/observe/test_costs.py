@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun import AfterInference, Engine, PreToolUse, UserPromptSubmit
-from hookrun.observe import CostTracker, Price, Store
+from hookrun.observe import CostTracker, ObserverDatabase, Price
 from hookrun.observe.costs import Tokens, money, price_of, tokens_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Used:
 
 
 @pytest.fixture
-def costs(store: Store) -> CostTracker:
+def costs(store: ObserverDatabase) -> CostTracker:
     """Return the bundle, with a budget of five dollars."""
     return CostTracker(PRICES, store, budget=5.0)
 
@@ -94,7 +94,7 @@ def test_tokens_by_any_name(usage: object, wanted: Tokens) -> None:
 @pytest.mark.parametrize(
     "usage", [{"tokens": 50}, {1: 2}, SimpleNamespace(tokens=50), "50", 50, [50], {"thoughtsTokenCount": 5}]
 )
-def test_a_usage_in_which_nothing_is_known(store: Store, usage: object) -> None:
+def test_a_usage_in_which_nothing_is_known(store: ObserverDatabase, usage: object) -> None:
     """It is an error that the fire tells, and not an inference that cost nothing."""
     engine = Engine().use(CostTracker(PRICES, store, budget=1.0))
     with engine:
@@ -105,7 +105,7 @@ def test_a_usage_in_which_nothing_is_known(store: Store, usage: object) -> None:
     assert CostTracker({}, store).per_model() == []
 
 
-def test_an_object_uses_up_the_budget(store: Store) -> None:
+def test_an_object_uses_up_the_budget(store: ObserverDatabase) -> None:
     """What an SDK gives out need not be made a dict before it is fired."""
     with Engine().use(CostTracker(PRICES, store, budget=1.0)) as engine:
         usage = SimpleNamespace(input_tokens=MILLION, output_tokens=0)
@@ -114,7 +114,7 @@ def test_an_object_uses_up_the_budget(store: Store) -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "7", True, 1 << 60, [1]])
-def test_tokens_that_are_none(costs: CostTracker, store: Store, count: object) -> None:
+def test_tokens_that_are_none(costs: CostTracker, store: ObserverDatabase, count: object) -> None:
     """A number that is no count is an error that names the field, and nothing is kept."""
     with pytest.raises(ValueError, match=r"usage\.input_tokens is .*, expected a number of tokens"):
         costs.on_inference(used(input_tokens=count, output_tokens=1))
@@ -137,14 +137,14 @@ def test_tokens_that_are_none(costs: CostTracker, store: Store, count: object) -
         ({"m": {"input": None, "output": 2}}, r"\.input is null"),
     ],
 )
-def test_prices_that_are_none(store: Store, prices: dict[str, Any], wrong: str) -> None:
+def test_prices_that_are_none(store: ObserverDatabase, prices: dict[str, Any], wrong: str) -> None:
     """They are an error when the bundle is made, which names the model and the field."""
     with pytest.raises(ValueError, match=wrong):
         CostTracker(prices, store)
 
 
 @pytest.mark.parametrize("budget", [-1, float("nan"), 1e300, "5", True])
-def test_budgets_that_are_none(store: Store, budget: Any) -> None:
+def test_budgets_that_are_none(store: ObserverDatabase, budget: Any) -> None:
     """They are an error when the bundle is made."""
     with pytest.raises(ValueError, match=r"budget is .*, expected an amount of USD"):
         CostTracker({}, store, budget=budget)
@@ -244,9 +244,9 @@ def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
         costs.on_inference(used(total=total))
 
 
-def test_the_budget(costs: CostTracker, store: Store) -> None:
+def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
     """Below it all goes on; from it on tool calls and prompts of that session are refused, in every process."""
-    other = CostTracker(PRICES, Store(store.path), budget=5.0)
+    other = CostTracker(PRICES, ObserverDatabase(store.path), budget=5.0)
     asked = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
     assert [costs.on_spending(each) for each in asked] == [None, None]
     costs.on_inference(used(total=4.99))
@@ -259,7 +259,7 @@ def test_the_budget(costs: CostTracker, store: Store) -> None:
     assert costs.on_spending(PreToolUse(session_id="s2", tool_name="bash")) is None
 
 
-def test_a_budget_reached_in_small_steps(store: Store) -> None:
+def test_a_budget_reached_in_small_steps(store: ObserverDatabase) -> None:
     """A sum of tenths that is a hair below the budget has reached it; no budget at all refuses nothing."""
     costs = CostTracker({"m": Price(0.1, 0)}, store, budget=1.0)
     for _ in range(10):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookrun import SessionEnd, SessionStart
-from hookrun.observe import MetricsExport, Store, StoreError, WorkflowMetrics, database
+from hookrun.observe import DatabaseError, MetricsExport, ObserverDatabase, WorkflowMetrics, database
 from hookrun.observe.database import default_path
 from tests.conftest import ROOT
 
@@ -23,8 +23,8 @@ INSERT = "INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, 'bash', 
 
 WRITER = f"""
 import sys
-from hookrun.observe import Store
-store = Store(sys.argv[1])
+from hookrun.observe import ObserverDatabase
+store = ObserverDatabase(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(int(sys.argv[3])):
@@ -33,8 +33,8 @@ for _ in range(int(sys.argv[3])):
 """
 KILLED = f"""
 import sys
-from hookrun.observe import Store
-with Store(sys.argv[1]).write() as db:
+from hookrun.observe import ObserverDatabase
+with ObserverDatabase(sys.argv[1]).write() as db:
     db.execute("PRAGMA cache_size = 2")
     for _ in range(5000):
         db.execute({INSERT!r}, ("killed",))
@@ -55,20 +55,20 @@ def start(program: str, *arguments: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def add(store: Store, session: str = "s") -> None:
+def add(store: ObserverDatabase, session: str = "s") -> None:
     """Write one row."""
     with store.write() as db:
         db.execute(INSERT, (session,))
 
 
-def count(store: Store) -> dict[str, int]:
+def count(store: ObserverDatabase) -> dict[str, int]:
     """Return how many rows there are of each session."""
     with store.read() as db:
         rows = db.execute("SELECT session, count(*) FROM tool_calls GROUP BY session").fetchall()
     return dict(rows)
 
 
-def raw(store: Store, *statements: str) -> None:
+def raw(store: ObserverDatabase, *statements: str) -> None:
     """Change the file without the store."""
     with closing(sqlite3.connect(store.path)) as db:
         for statement in statements:
@@ -83,7 +83,7 @@ def descriptors() -> int:
 
 def test_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The file lies with the account's other state; where that is, is looked up at the first use."""
-    store = Store()
+    store = ObserverDatabase()
     monkeypatch.setenv("HOME", str(tmp_path))
     assert store.path == f"{tmp_path}/.local/state/hookrun/observe.db" == default_path(str(tmp_path))
 
@@ -92,15 +92,15 @@ def test_nobody_knows_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an error that says what to do, at the first use."""
     monkeypatch.setenv("HOME", "nowhere")
     monkeypatch.setattr("os.getuid", lambda: 4_294_967_290)
-    with pytest.raises(StoreError, match="set HOME"):
-        add(Store())
+    with pytest.raises(DatabaseError, match="set HOME"):
+        add(ObserverDatabase())
 
 
 def test_only_the_account_may_read_it(tmp_path: Path) -> None:
     """File and new directories are closed to others whatever the umask; nothing else is left beside the file."""
     before = os.umask(0)
     try:
-        store = Store(tmp_path / "a" / "b" / "observe.db")
+        store = ObserverDatabase(tmp_path / "a" / "b" / "observe.db")
         add(store)
     finally:
         os.umask(before)
@@ -112,20 +112,20 @@ def test_only_the_account_may_read_it(tmp_path: Path) -> None:
 def test_a_relative_path_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store means the same file after the program has gone to another directory; odd names are names."""
     monkeypatch.chdir(tmp_path)
-    store = Store("what?#100%.db")
+    store = ObserverDatabase("what?#100%.db")
     monkeypatch.chdir("/")
     add(store)
     assert os.listdir(tmp_path) == ["what?#100%.db"]
     assert count(store) == {"s": 1}
 
 
-def test_reading_makes_nothing(store: Store, tmp_path: Path) -> None:
+def test_reading_makes_nothing(store: ObserverDatabase, tmp_path: Path) -> None:
     """A database that is not there reads as an empty one, and is still not there."""
     assert count(store) == {}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_file_is_a_new_database(store: Store) -> None:
+def test_an_empty_file_is_a_new_database(store: ObserverDatabase) -> None:
     """A file of no bytes, as one that was killed at its start leaves, is read and written."""
     os.makedirs(os.path.dirname(store.path))
     Path(store.path).touch()
@@ -135,7 +135,7 @@ def test_an_empty_file_is_a_new_database(store: Store) -> None:
     assert count(store) == {"s": 1}
 
 
-def test_a_crowd_loses_nothing(store: Store) -> None:
+def test_a_crowd_loses_nothing(store: ObserverDatabase) -> None:
     """Four processes that begin at once, the file not there yet, write 200 times each: every row is there."""
     processes = [start(WRITER, store.path, name, "200") for name in "abcd"]
     for process in processes:
@@ -148,7 +148,7 @@ def test_a_crowd_loses_nothing(store: Store) -> None:
     assert os.listdir(os.path.dirname(store.path)) == ["observe.db"]
 
 
-def test_threads_share_a_store(store: Store) -> None:
+def test_threads_share_a_store(store: ObserverDatabase) -> None:
     """Eight threads that write and read through one store lose nothing, and leave no descriptor open."""
     add(store)
     before = descriptors()
@@ -164,23 +164,23 @@ def test_threads_share_a_store(store: Store) -> None:
     assert descriptors() == before
 
 
-def test_trouble_leaves_no_descriptor(store: Store) -> None:
+def test_trouble_leaves_no_descriptor(store: ObserverDatabase) -> None:
     """Neither an error in a transaction nor a strange file leaves anything open."""
     add(store)
-    strange = Store(Path(store.path).with_name("strange"))
+    strange = ObserverDatabase(Path(store.path).with_name("strange"))
     Path(strange.path).write_bytes(b"x" * 5000)
     before = descriptors()
     for _ in range(20):
         with pytest.raises(ZeroDivisionError), store.write():
             _ = 1 / 0
-        with pytest.raises(StoreError):
+        with pytest.raises(DatabaseError):
             add(strange)
-        with pytest.raises(StoreError):
+        with pytest.raises(DatabaseError):
             count(strange)
     assert descriptors() == before
 
 
-def test_what_is_raised_takes_the_transaction_back(store: Store) -> None:
+def test_what_is_raised_takes_the_transaction_back(store: ObserverDatabase) -> None:
     """A transaction is kept whole or not at all, and the error is the program's own."""
     add(store)
 
@@ -195,7 +195,7 @@ def test_what_is_raised_takes_the_transaction_back(store: Store) -> None:
     assert count(store) == {"s": 1}
 
 
-def test_a_killed_writer_is_rolled_back(store: Store) -> None:
+def test_a_killed_writer_is_rolled_back(store: ObserverDatabase) -> None:
     """What a process had half written when it was killed is gone, what others wrote before is there."""
     add(store)
     whole = os.path.getsize(store.path)
@@ -211,28 +211,28 @@ def test_a_killed_writer_is_rolled_back(store: Store) -> None:
         assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_a_reader_does_not_wait_for_a_writer(store: Store) -> None:
+def test_a_reader_does_not_wait_for_a_writer(store: ObserverDatabase) -> None:
     """While a process is in a transaction, what was there before can be read."""
     add(store)
-    with Store(store.path).write() as db:
+    with ObserverDatabase(store.path).write() as db:
         db.execute(INSERT, ("other",))
-        assert count(Store(store.path, timeout=0)) == {"s": 1}
+        assert count(ObserverDatabase(store.path, timeout=0)) == {"s": 1}
 
 
-def test_a_writer_that_waits_too_long_says_so(store: Store) -> None:
+def test_a_writer_that_waits_too_long_says_so(store: ObserverDatabase) -> None:
     """A lock that is not given back in time is an error that names the file."""
-    with store.write(), pytest.raises(StoreError, match=r"observe\.db: another process has held it for too long"):
-        add(Store(store.path, timeout=0.05))
+    with store.write(), pytest.raises(DatabaseError, match=r"observe\.db: another process has held it for too long"):
+        add(ObserverDatabase(store.path, timeout=0.05))
 
 
-def test_a_database_of_a_newer_hookrun(store: Store) -> None:
+def test_a_database_of_a_newer_hookrun(store: ObserverDatabase) -> None:
     """It is neither read nor written: the error says which versions and what to do."""
     add(store)
     raw(store, f"PRAGMA user_version = {VERSION + 1}")
     before = Path(store.path).read_bytes()
     wanted = rf"written by a newer hookrun \(version {VERSION + 1} .* knows {VERSION}\); upgrade hookrun"
     for use in (add, count):
-        with pytest.raises(StoreError, match=wanted):
+        with pytest.raises(DatabaseError, match=wanted):
             use(store)
     assert Path(store.path).read_bytes() == before
 
@@ -240,13 +240,13 @@ def test_a_database_of_a_newer_hookrun(store: Store) -> None:
 @pytest.mark.parametrize(
     "made_by", [("CREATE TABLE theirs (x)",), ("PRAGMA user_version = 1",), ("PRAGMA application_id = 7",)]
 )
-def test_a_database_of_another_program(store: Store, made_by: tuple[str, ...]) -> None:
+def test_a_database_of_another_program(store: ObserverDatabase, made_by: tuple[str, ...]) -> None:
     """A database that is not ours is left alone, whatever gives it away."""
     os.makedirs(os.path.dirname(store.path))
     raw(store, *made_by)
     before = Path(store.path).read_bytes()
     for use in (add, count):
-        with pytest.raises(StoreError, match="of another program; name another file"):
+        with pytest.raises(DatabaseError, match="of another program; name another file"):
             use(store)
     assert Path(store.path).read_bytes() == before
 
@@ -264,14 +264,14 @@ def spoil(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["text", "half", "pages"])
-def test_a_corrupt_database(store: Store, how: str) -> None:
+def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:
     """It is named, with what to do about it, and keeps every byte that it has."""
     for _ in range(200):
         add(store)
     spoil(Path(store.path), how)
     before = Path(store.path).read_bytes()
     for use in (add, count):
-        with pytest.raises(StoreError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
             use(store)
     assert Path(store.path).read_bytes() == before
 
@@ -288,7 +288,7 @@ DAMAGE: dict[str, tuple[tuple[bytes, bytes], ...]] = {
 
 
 @pytest.mark.parametrize("what", [*DAMAGE, "a value"])
-def test_damage_that_sqlite_does_not_call_so(store: Store, what: str) -> None:
+def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str) -> None:
     """It is told as any other: by every bundle, with the file and what to do."""
     workflow = WorkflowMetrics(store)
     workflow.on_start(SessionStart(session_id="s1", working_dir="/srv/app"))
@@ -300,7 +300,7 @@ def test_damage_that_sqlite_does_not_call_so(store: Store, what: str) -> None:
     if what == "a value":
         raw(store, "UPDATE sessions SET started = 'soon', last = 'later'")
     for use in (workflow.summary, lambda: MetricsExport(store.path + ".prom", store).on_end(SessionEnd())):
-        with pytest.raises(StoreError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
             use()
 
 
@@ -310,12 +310,12 @@ def test_what_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for path in ("directory", "file/observe.db", "link"):
-        with pytest.raises(StoreError, match=f"^{tmp_path}/{path.partition('/')[0]}"):
-            add(Store(tmp_path / path))
+        with pytest.raises(DatabaseError, match=f"^{tmp_path}/{path.partition('/')[0]}"):
+            add(ObserverDatabase(tmp_path / path))
     assert not (tmp_path / "nowhere").exists()
 
 
-class Small(Store):
+class Small(ObserverDatabase):
     """A store on a disk with hardly any room: SQLite itself says that it is full."""
 
     def _connect(self) -> sqlite3.Connection:
@@ -324,16 +324,16 @@ class Small(Store):
         return connection
 
 
-def test_a_full_disk(store: Store) -> None:
+def test_a_full_disk(store: ObserverDatabase) -> None:
     """There is an error that says so, and what was written before is there."""
     add(store)
     rows = [("too much",)] * 100_000
-    with pytest.raises(StoreError, match="the disk is full; make room"), Small(store.path).write() as db:
+    with pytest.raises(DatabaseError, match="the disk is full; make room"), Small(store.path).write() as db:
         db.executemany(INSERT, rows)
     assert count(store) == {"s": 1}
 
 
-def test_a_file_that_may_not_grow(store: Store) -> None:
+def test_a_file_that_may_not_grow(store: ObserverDatabase) -> None:
     """A write that the system refuses is an error that names the file."""
     add(store)
     program = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -342,12 +342,12 @@ def test_a_file_that_may_not_grow(store: Store) -> None:
     done = subprocess.run(
         command, input=b"\n", capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
     )
-    assert b"StoreError" in done.stderr
+    assert b"DatabaseError" in done.stderr
     assert store.path.encode() in done.stderr.splitlines()[-1]
     assert count(store) == {"s": 1}
 
 
-def test_a_wrong_statement_is_a_defect(store: Store) -> None:
+def test_a_wrong_statement_is_a_defect(store: ObserverDatabase) -> None:
     """What is wrong with a statement is not told as trouble with the file."""
     with pytest.raises(sqlite3.OperationalError, match="no such table"), store.write() as db:
         db.execute("SELECT * FROM nowhere")
@@ -356,7 +356,7 @@ def test_a_wrong_statement_is_a_defect(store: Store) -> None:
 STEP = ("ALTER TABLE patterns ADD COLUMN shade TEXT", "UPDATE patterns SET shade = 'dark'")
 
 
-def test_an_older_database_is_brought_up_to_date(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_database_is_brought_up_to_date(store: ObserverDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading or writing goes through each step that is missing, once, and keeps what was there."""
     add(store)
     monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, STEP))
@@ -367,11 +367,11 @@ def test_an_older_database_is_brought_up_to_date(store: Store, monkeypatch: pyte
     add(store)
     assert count(store) == {"s": 2}
     monkeypatch.undo()
-    with pytest.raises(StoreError, match="newer hookrun"):
+    with pytest.raises(DatabaseError, match="newer hookrun"):
         add(store)
 
 
-def test_a_step_that_fails_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_changes_nothing(store: ObserverDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """A migration is made whole or not at all."""
     add(store)
     with monkeypatch.context() as patch:

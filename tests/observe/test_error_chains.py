@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hookrun import Verdict
-    from hookrun.observe import Store
+    from hookrun.observe import ObserverDatabase
     from tests.observe.conftest import Clock
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -23,7 +23,7 @@ NO_YAML = "ModuleNotFoundError: No module named 'yaml' (line 12)"
 
 
 @pytest.fixture
-def causes(store: Store, clock: Clock) -> CauseChains:
+def causes(store: ObserverDatabase, clock: Clock) -> CauseChains:
     """Return the bundle."""
     return CauseChains(store, clock=clock)
 
@@ -196,7 +196,7 @@ def test_a_fix_that_the_program_tells(causes: CauseChains, clock: Clock) -> None
             use("chain-0")
 
 
-def test_credentials_are_not_kept(causes: CauseChains, store: Store) -> None:
+def test_credentials_are_not_kept(causes: CauseChains, store: ObserverDatabase) -> None:
     """Nothing in the file has them: message, context, commands, edits, fixes."""
     chain = chain_of(causes.on_failure(failed(f"push with {TOKEN} failed", f"git push https://me:{TOKEN}@h/x")))
     causes.on_result(ran(f"export GITHUB_TOKEN={TOKEN}"))
@@ -230,7 +230,7 @@ def indexed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return True
 
 
-def test_similar_errors(causes: CauseChains, store: Store, indexed: bool) -> None:
+def test_similar_errors(causes: CauseChains, store: ObserverDatabase, indexed: bool) -> None:
     """The best comes first, with its score and fix; what has nothing in common is not found."""
     told = {
         "ModuleNotFoundError: No module named 'yaml' (line 7)": "pip install pyyaml",
@@ -301,7 +301,7 @@ def test_the_model_is_told_what_helped(causes: CauseChains) -> None:
         assert verdict.additional_context is None
 
 
-def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: Store) -> None:
+def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: ObserverDatabase) -> None:
     """Neither an open error nor an attempt that did not help is a fix; `tell=False` tells nothing at all."""
     causes.record_fix(causes.record_error(NO_YAML, session_id="old"), "restart", successful=False)
     verdict = causes.on_failure(failed())

@@ -21,10 +21,10 @@ from hookrun import (
 from hookrun.observe import (
     CauseChains,
     CostTracker,
+    DatabaseError,
     MetricsExport,
+    ObserverDatabase,
     PatternLearning,
-    Store,
-    StoreError,
     ToolTimes,
     WorkflowMetrics,
 )
@@ -44,7 +44,7 @@ LINE = re.compile(
 
 
 @pytest.fixture
-def full(store: Store) -> Store:
+def full(store: ObserverDatabase) -> ObserverDatabase:
     """Return a store that has something of everything."""
     same: dict[str, Any] = {"session_id": "secret-session", "working_dir": "/srv/app"}
     workflow, times, causes = WorkflowMetrics(store), ToolTimes(store), CauseChains(store)
@@ -89,7 +89,7 @@ def samples(text: str) -> dict[str, float]:
     return found
 
 
-def test_everything_is_there(full: Store) -> None:
+def test_everything_is_there(full: ObserverDatabase) -> None:
     """Every value, in base units, by labels that are escaped; nothing of sessions, paths or messages."""
     text = prometheus(collect(full))
     strange = 'tool="mcp__a\\"b\\\\c\\nd__tool"'
@@ -140,14 +140,14 @@ def test_names_follow_the_conventions() -> None:
         assert says.endswith(".")
 
 
-def test_nothing_is_there_yet(store: Store) -> None:
+def test_nothing_is_there_yet(store: ObserverDatabase) -> None:
     """An empty store has counts of nothing, and no gauge of what is not known."""
     found = samples(prometheus(collect(store)))
     assert set(found.values()) == {0}
     assert "hookrun_quality_score" not in found
 
 
-def test_json(full: Store) -> None:
+def test_json(full: ObserverDatabase) -> None:
     """The JSON form has it all, with times that people and programs read."""
     report = json.loads(json.dumps(collect(full).to_dict()))
     (session,) = report["sessions"]
@@ -163,7 +163,7 @@ def test_json(full: Store) -> None:
 
 
 @pytest.mark.parametrize(("format", "begins"), [("prometheus", "# HELP "), ("json", "{")])
-def test_the_file(full: Store, tmp_path: Path, format: str, begins: str) -> None:  # noqa: A002  # what it is
+def test_the_file(full: ObserverDatabase, tmp_path: Path, format: str, begins: str) -> None:  # noqa: A002  # what it is
     """It is whole, readable by others, alone in its directory, and replaced by the next."""
     path = tmp_path / "out" / "hookrun.prom"
     path.parent.mkdir()
@@ -177,7 +177,7 @@ def test_the_file(full: Store, tmp_path: Path, format: str, begins: str) -> None
         assert os.listdir(path.parent) == ["hookrun.prom"]
 
 
-def test_a_reader_never_sees_half_of_it(full: Store, tmp_path: Path) -> None:
+def test_a_reader_never_sees_half_of_it(full: ObserverDatabase, tmp_path: Path) -> None:
     """However often it is written, whoever reads has the whole of one state."""
     path = tmp_path / "hookrun.prom"
     export = MetricsExport(path, full)
@@ -199,7 +199,7 @@ def test_a_reader_never_sees_half_of_it(full: Store, tmp_path: Path) -> None:
     assert seen == {whole}
 
 
-def test_a_file_that_cannot_be_written(full: Store, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written(full: ObserverDatabase, tmp_path: Path) -> None:
     """It is an error that names it; what was there stays, and nothing is left beside it."""
     (tmp_path / "directory").mkdir()
     with pytest.raises(OSError, match="directory"):
@@ -209,14 +209,14 @@ def test_a_file_that_cannot_be_written(full: Store, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["directory", "state"]
 
 
-def test_a_store_that_cannot_be_read_leaves_the_file(full: Store, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_read_leaves_the_file(full: ObserverDatabase, tmp_path: Path) -> None:
     """What was exported before is still there."""
     path = tmp_path / "hookrun.prom"
     MetricsExport(path, full).on_end(Stop())
     before = path.read_text()
     with open(full.path, "wb") as file:
         file.write(b"x" * 5000)
-    with pytest.raises(StoreError):
+    with pytest.raises(DatabaseError):
         MetricsExport(path, full).on_end(Stop())
     assert path.read_text() == before
 
@@ -229,7 +229,7 @@ def test_an_unknown_format(tmp_path: Path) -> None:
         MetricsExport(tmp_path / "x", format="prometeus")
 
 
-def test_one_session_only(full: Store) -> None:
+def test_one_session_only(full: ObserverDatabase) -> None:
     """A report of one session has nothing of others."""
     WorkflowMetrics(full).on_failure(PostToolFailure(session_id="another", tool_name="bash"))
     report = collect(full, session_id="another")

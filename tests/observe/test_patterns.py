@@ -11,14 +11,14 @@ from hookrun.observe import PatternLearning
 
 if TYPE_CHECKING:
     from hookrun import Verdict
-    from hookrun.observe import Store
+    from hookrun.observe import ObserverDatabase
     from tests.observe.conftest import Clock
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 
 
 @pytest.fixture
-def learning(store: Store, clock: Clock) -> PatternLearning:
+def learning(store: ObserverDatabase, clock: Clock) -> PatternLearning:
     """Return the bundle."""
     return PatternLearning(store, clock=clock)
 
@@ -48,7 +48,7 @@ def test_only_above_the_threshold(learning: PatternLearning, score: object, lear
     assert bool(learning.find("parser")) is learned
 
 
-def test_another_threshold(store: Store) -> None:
+def test_another_threshold(store: ObserverDatabase) -> None:
     """The program says what is good."""
     learning = PatternLearning(store, threshold=50)
     assert ids(learning.on_checkpoint(checkpoint(50, summary="x"))) == []
@@ -132,7 +132,7 @@ def test_finding(learning: PatternLearning) -> None:
     assert learning.find("") == []
 
 
-def test_credentials_are_not_kept(learning: PatternLearning, store: Store) -> None:
+def test_credentials_are_not_kept(learning: PatternLearning, store: ObserverDatabase) -> None:
     """Nothing in the file has them."""
     data: dict[str, Any] = {
         "summary": f"login with {TOKEN}",

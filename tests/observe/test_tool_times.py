@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from hookrun import PostToolFailure, PostToolUse, PreToolUse
-from hookrun.observe import Store, ToolTimes
+from hookrun.observe import ObserverDatabase, ToolTimes
 
 if TYPE_CHECKING:
     from tests.observe.conftest import Clock
 
 
 @pytest.fixture
-def times(store: Store, clock: Clock) -> ToolTimes:
+def times(store: ObserverDatabase, clock: Clock) -> ToolTimes:
     """Return the bundle, by a stopwatch that stands still."""
     return ToolTimes(store, stopwatch=clock, pending=10)
 
@@ -27,14 +27,14 @@ def call(tool: str = "bash", use: str | None = None, session: str = "s1", **args
     return {"session_id": session, "tool_name": tool, "tool_use_id": use, "tool_args": args}
 
 
-def kept(store: Store) -> list[tuple[str, float | None, bool]]:
+def kept(store: ObserverDatabase) -> list[tuple[str, float | None, bool]]:
     """Return every call that was kept: tool, milliseconds, whether it went well."""
     with store.read() as db:
         rows = db.execute("SELECT tool, ms, ok FROM tool_calls ORDER BY id").fetchall()
     return [(tool, None if ms is None else round(ms, 3), bool(ok)) for tool, ms, ok in rows]
 
 
-def test_how_long_a_call_took(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_how_long_a_call_took(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """From pre_tool_use to whichever event ends it, in milliseconds."""
     for tool, end, error in (("bash", 1.5, None), ("read", 0.002, None), ("edit", 60.0, "no such text")):
         times.on_call(PreToolUse(**call(tool)))
@@ -46,7 +46,7 @@ def test_how_long_a_call_took(times: ToolTimes, store: Store, clock: Clock) -> N
     assert times.pending == 0
 
 
-def test_side_by_side(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_side_by_side(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Calls of one tool that overlap are told apart by their id, else by their arguments and session."""
     calls = [
         call(use="a", command="x"),
@@ -63,7 +63,7 @@ def test_side_by_side(times: ToolTimes, store: Store, clock: Clock) -> None:
     assert [ms for _, ms, _ in kept(store)] == [30_000, 28_000, 31_000, 16_000, 24_000]
 
 
-def test_an_id_is_enough(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_an_id_is_enough(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Arguments that another hook changed after this one do not matter where there is an id."""
     times.on_call(PreToolUse(**call(use="a", command="x")))
     clock.now += 1
@@ -71,7 +71,7 @@ def test_an_id_is_enough(times: ToolTimes, store: Store, clock: Clock) -> None:
     assert kept(store) == [("bash", 1000, True)]
 
 
-def test_one_call_for_several_files(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_one_call_for_several_files(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """An agent's call that is fired as several under one id is timed as often."""
     for path in "ab":
         times.on_call(PreToolUse(**call("edit", "patch", file_path=path)))
@@ -81,7 +81,7 @@ def test_one_call_for_several_files(times: ToolTimes, store: Store, clock: Clock
     assert [ms for _, ms, _ in kept(store)] == [1000, 1000]
 
 
-def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Of two that cannot be told apart the later one has ended: the earlier may have been refused an hour ago."""
     times.on_call(PreToolUse(**call(command="x")))
     clock.now += 3600
@@ -91,7 +91,7 @@ def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: Store, 
     assert kept(store) == [("bash", 1000, True)]
 
 
-def test_calls_that_never_end(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Only so many are remembered, the latest, whether or not they have ids."""
     for number in range(50):
         times.on_call(PreToolUse(**call(use=f"use {number}")))
@@ -103,7 +103,7 @@ def test_calls_that_never_end(times: ToolTimes, store: Store, clock: Clock) -> N
     assert [ms for _, ms, _ in kept(store)] == [1000, 1000, None]
 
 
-def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: Store) -> None:
+def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDatabase) -> None:
     """One that no call can have taken is none, so that sums stay numbers."""
     for _ in range(2):
         times.on_result(PostToolUse(**call(), duration_ms=5))
@@ -115,7 +115,7 @@ def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: Store) -> N
     assert (found.count, found.timed, found.total_ms, found.max_ms) == (4, 2, 10, 5)
 
 
-def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: Store, clock: Clock) -> None:
+def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Calls with them are told apart as any others."""
     before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})
     times.on_call(before)
@@ -138,7 +138,9 @@ def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
     ("told", "wanted"),
     [(12, 12), (0, 0), (3.5, 3.5), (-1, 2000), ("12", 2000), (True, 2000), (math.nan, 2000), (1e308, 2000)],
 )
-def test_what_the_agent_measured(times: ToolTimes, store: Store, clock: Clock, told: object, wanted: float) -> None:
+def test_what_the_agent_measured(
+    times: ToolTimes, store: ObserverDatabase, clock: Clock, told: object, wanted: float
+) -> None:
     """Its `duration_ms` has no waiting for a person in it and is preferred, if it is a time."""
     times.on_call(PreToolUse(**call()))
     clock.now += 2
@@ -153,7 +155,7 @@ def test_what_the_agent_measured(times: ToolTimes, store: Store, clock: Clock, t
 @example(durations=list(range(101)))
 def test_percentiles(tmp_path_factory: pytest.TempPathFactory, durations: list[int]) -> None:
     """They are by nearest rank: the smallest time that this share of the calls did not exceed."""
-    store = Store(tmp_path_factory.mktemp("times") / "observe.db")
+    store = ObserverDatabase(tmp_path_factory.mktemp("times") / "observe.db")
     times = ToolTimes(store)
     with store.write() as db:
         rows = [("s", "bash", 1.0, float(ms), 1) for ms in durations]
@@ -184,7 +186,7 @@ def test_per_tool(times: ToolTimes) -> None:
     assert times.per_tool(session_id="c") == []
 
 
-def test_many_threads(store: Store) -> None:
+def test_many_threads(store: ObserverDatabase) -> None:
     """Calls that begin and end on many threads are each timed once."""
     times = ToolTimes(store, pending=100)
 

@@ -23,7 +23,7 @@ from hookrun.observe.metrics_report import collect
 from hookrun.observe.workflow import STEADY, slope, trend
 
 if TYPE_CHECKING:
-    from hookrun.observe import Store
+    from hookrun.observe import ObserverDatabase
     from tests.observe.conftest import Clock
 
 TEN = 1_767_348_000.0
@@ -31,7 +31,7 @@ TEN = 1_767_348_000.0
 
 
 @pytest.fixture
-def workflow(store: Store, clock: Clock) -> WorkflowMetrics:
+def workflow(store: ObserverDatabase, clock: Clock) -> WorkflowMetrics:
     """Return the bundle."""
     return WorkflowMetrics(store, clock=clock)
 
@@ -125,7 +125,7 @@ def test_a_time_that_is_none(workflow: WorkflowMetrics, data: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("at", [-1e12, -5.0, 253_402_387_199.0, 1e300])
-def test_a_time_that_an_earlier_hookrun_kept(workflow: WorkflowMetrics, store: Store, at: float) -> None:
+def test_a_time_that_an_earlier_hookrun_kept(workflow: WorkflowMetrics, store: ObserverDatabase, at: float) -> None:
     """What is no date does not make the database unreadable."""
     workflow.on_checkpoint(checkpoint(70))
     with store.write() as db:

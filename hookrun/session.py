@@ -1,0 +1,100 @@
+"""Remember between runs of one session: notices shown, blocks of a stop, texts too long for the agent.
+
+Small private files; a failure to read or write one never changes a verdict. Apart from `state` because most runs need
+none of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun import state
+
+MAX_SESSION_FILES = 1024
+"""Files kept; the oldest beyond that are removed."""
+
+MAX_STOP_BLOCKS = 8
+"""Consecutive blocks of a stop that count; after them the agent may end its turn."""
+
+MAX_OVERFLOW_TEXTS = 64
+"""Files with long texts that are kept; the oldest beyond that are removed."""
+
+
+def sessions_dir(home: str) -> str:
+    """Return the directory of an account's session markers."""
+    return state.state_dir(home) + "/sessions"
+
+
+def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
+    """Record that a notice was shown in a session, and return whether this was the first time.
+
+    Without a session, and where nothing can be recorded, it is always the first time.
+    """
+    if not session_id:
+        return True
+    path = f"{sessions_dir(home)}/{state.file_name_for('told', session_id, cause)}"
+    try:
+        os.close(state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    except OSError:
+        return True
+    state.remove_oldest(sessions_dir(home), MAX_SESSION_FILES)
+    return True
+
+
+def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
+    """Count one more consecutive block of a stop, and return whether it still counts (the first MAX_STOP_BLOCKS do).
+
+    `what` is which stop: the turn's, or that of one subagent. After the last one the count begins anew.
+    """
+    if not session_id:
+        return True
+    path = _counter(home, session_id, what)
+    try:
+        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            os.write(fd, b".")
+            count = os.fstat(fd).st_size
+        finally:
+            os.close(fd)
+    except OSError:
+        return True
+    if count == 1:
+        state.remove_oldest(sessions_dir(home), MAX_SESSION_FILES)
+    if count <= MAX_STOP_BLOCKS:
+        return True
+    reset_stop_blocks(home, session_id, what)
+    return False
+
+
+def stop_was_blocked(home: str, session_id: str | None, what: str) -> bool:
+    """Return whether the previous stop was blocked, so that this one ends a turn that was kept running."""
+    return bool(session_id) and os.path.exists(_counter(home, session_id or "", what))
+
+
+def reset_stop_blocks(home: str, session_id: str | None, what: str) -> None:
+    """Forget the blocks of a stop that is no longer blocked: the next block is the first of its row."""
+    if session_id:
+        try:
+            os.unlink(_counter(home, session_id, what))
+        except OSError:
+            return
+
+
+def _counter(home: str, session_id: str, what: str) -> str:
+    return f"{sessions_dir(home)}/{state.file_name_for('blocks', session_id, what)}"
+
+
+def save_overflow_text(home: str, text: str) -> str | None:
+    """Write a text to a new private file and return its path, or None where that fails."""
+    directory = state.state_dir(home) + "/texts"
+    path = f"{directory}/{os.urandom(8).hex()}.txt"
+    try:
+        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with open(fd, "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+    except OSError:
+        return None
+    state.remove_oldest(directory, MAX_OVERFLOW_TEXTS)
+    return path
