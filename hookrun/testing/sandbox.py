@@ -12,9 +12,9 @@ from hookrun.config.discovery import NoHomeError, find, home_directory
 from hookrun.config.load import load_config
 from hookrun.config.parse import Document
 from hookrun.config.validate import hooks_from_data, validate_settings
-from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import EngineFire
-from hookrun.library.processes import Processes
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.group import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
@@ -24,8 +24,8 @@ from hookrun.testing.results import HookFailure
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.registry import Candidates
-    from hookrun.library.services import EngineState
+    from hookrun.library.engine_state import EngineState
+    from hookrun.library.registry import TableCandidates
     from hookrun.model import Hook, Outcome
 
 
@@ -192,7 +192,7 @@ class CaseFire(EngineFire):
         services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Candidates,
+        selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
