@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.config.discovery import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find
+from hookrun.state import home_directory
 from hookrun.text import closest, escape
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import os
 from hookrun import agents, audit, context as contexts
 from hookrun.agents.base import UnreadableMessageError, detect_agent, native_event, placeholder_message
 from hookrun.agents.formats import STOP_EVENTS
-from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.state import NoHomeError, account_home
 from hookrun.text import print_error, write_all
 
 TYPE_CHECKING = False

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from hookrun import audit, context as contexts
-from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
+from hookrun.state import NoHomeError, home_directory
 from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
 
 TYPE_CHECKING = False

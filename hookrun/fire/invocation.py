@@ -326,8 +326,8 @@ def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> st
     For an agent HOOKRUN_DEBUG does not count: the environment may be a project's, and the agent reads stderr.
     """
     try:
-        from hookrun.config.discovery import account_home, home_directory
         from hookrun.crash import report
+        from hookrun.state import account_home, home_directory
 
         return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
     except Exception:  # hookrun is not whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import load_compiled
-from hookrun.config.discovery import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.bounded import FOREVER
 from hookrun.library.context import Context
@@ -21,6 +21,7 @@ from hookrun.library.result import Result
 from hookrun.library.services import EngineState
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
+from hookrun.state import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

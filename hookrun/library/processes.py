@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config.discovery import home_directory
 from hookrun.model import Failure
 from hookrun.process.prepare import prepare
 from hookrun.process.runner import classify_failure
+from hookrun.state import home_directory
 from hookrun.trust.approvals import Approvals, UserDecisions
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import weakref
 from typing import TYPE_CHECKING
 
 from hookrun import state
-from hookrun.config.discovery import home_directory
 from hookrun.library.background import Background
 from hookrun.library.decisions import TrustStoreCache
 from hookrun.library.journal import Journal
@@ -14,6 +13,7 @@ from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
+from hookrun.state import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
