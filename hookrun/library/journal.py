@@ -1,4 +1,4 @@
-"""The audit of a program that lives on: its file stays open, and the usual record is begun while its hook runs."""
+"""The audit of a program that lives on: its file stays open."""
 
 from __future__ import annotations
 
