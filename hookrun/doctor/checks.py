@@ -307,9 +307,8 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):
-        yield Finding(
-            "home", PROBLEM, f"{directory} cannot be written", "no run is recorded", "correct its permissions"
-        )
+        found = f"{directory} cannot be written"
+        yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:

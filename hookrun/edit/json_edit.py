@@ -24,7 +24,6 @@ class SpanParser(JsonParser):
     """A strict parser that also notes where every value ends."""
 
     def __init__(self, text: str) -> None:
-        """Begin with nothing parsed."""
         super().__init__(text)
         self.ends: dict[KeyPath, int] = {}
 

@@ -84,7 +84,6 @@ class InstalledAgent:
     """An agent's program on this machine, and its version; None where it would not say."""
 
     def __init__(self, program: str, version: str | None) -> None:
-        """Keep the two."""
         self.program = program
         self.version = version
 

@@ -13,12 +13,12 @@ from hookrun import context as contexts
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, home_directory
 from hookrun.library import handlers
-from hookrun.library.bounded import FOREVER
-from hookrun.library.context import Context
-from hookrun.library.fire import EngineFire
-from hookrun.library.registry import Candidates, Registry
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.engine_state import EngineState
+from hookrun.library.handler_context import Context
+from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
-from hookrun.library.services import EngineState
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
@@ -338,7 +338,7 @@ class Engine:
         if self._closed:
             raise ClosedError("the engine is closed")
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
-        selection = Candidates(table, concerned)
+        selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
 
     def _canonical(self, event: str) -> str:
