@@ -117,6 +117,7 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     for directory, empty in by_directory.items():
         files = [load_file(file.path, file.layer) for file in empty]
         declarations.files += [file.path for file in files]
+        # Nearest *with hooks in it*: a coder.json of another program does not hide the repository's hooks.
         if any(file.is_effective for file in files):
             declarations.root = directory
             return files

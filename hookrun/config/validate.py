@@ -79,6 +79,8 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     checked.problems[:0] = checked.for_file
     checked.hook = _hook(effective, events, document, at, scope)
     errors = [problem for problem in checked.problems if problem.severity == "error"]
+    # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
+    # file, is a problem of the whole fire.
     checked.hook.error = "; ".join(map(str, errors)) or None
     return checked
 

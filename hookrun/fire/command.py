@@ -1,7 +1,7 @@
 """The hot path, `hookrun fire`: what the command line says, and the answer to a person or a program.
 
 Every import here is paid on each tool call: what a fire without a matching hook does not need is imported further down.
-What is answered to an agent (`--agent`) is agent_fire.py's.
+What is answered to an agent (`--agent`) is agent.py's.
 """
 
 from __future__ import annotations
@@ -180,6 +180,7 @@ class ProgramFire:
         status = REFUSED if refused else TROUBLE if command.problems else GO_ON
         if command.interrupted:
             print_error(f"interrupted by signal {command.interrupted}: every hook was ended")
+            # A refusal outlives the signal: the verdict is printed and the status stays 2.
             status = status if refused else 128 + command.interrupted
         if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)

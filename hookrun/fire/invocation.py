@@ -1,6 +1,6 @@
 """One fire: what is declared is loaded, what applies is run in order, what came of it is kept. Nobody is told yet.
 
-`Command` is one call of `hookrun fire` and what all its fires share; `Fire` is one event on one context.
+`FireInvocation` is one call of `hookrun fire` and what all its fires share; `EventFire` is one event on one context.
 """
 
 from __future__ import annotations
@@ -142,6 +142,7 @@ class EventFire:
         if compiled is None:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
+        # Most fires end here: engine, verdicts and everything of process/ are imported only beyond this line.
         if not any(self.candidates.selects(i, self.context) for i in range(len(self.candidates))):
             return Verdict()
         return self._run_hooks(self.candidates)

@@ -139,6 +139,7 @@ class Engine:
 
     def reload(self) -> None:
         """Read the declarations anew. Raises DeclarationError, and keeps the old ones, when that cannot be done."""
+        # The files are not watched: only the agent knows a moment, between turns, at which the hooks may change.
         if self._load is None:
             raise RuntimeError("this engine reads no declarations: make it with Engine.load()")
         self._load()

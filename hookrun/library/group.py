@@ -332,6 +332,7 @@ class Processes:
         try:
             stdin = self._chain.stdin(hook)
         except (ValueError, RecursionError) as error:
+            # A failure of this hook alone: handlers, which need no JSON, still run.
             return Failure("spawn", f"the context cannot be given to it: {error}")
         task = prepare(hook, stdin, self._around, locks=self._services.locks)
         if isinstance(task, Failure):

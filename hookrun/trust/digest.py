@@ -244,6 +244,7 @@ class HookInspector:
         if self._identities is None:
             self._identities = DigestCache(self.home, self.root)
         declared = declaration(hook, self.root, self.home)
+        # Nothing is hashed while declaration and identities are those of the last run.
         digest = self._identities.digest(declared, files)
         if digest is None:
             try:
