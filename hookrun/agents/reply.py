@@ -76,12 +76,8 @@ def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, na
         word = "modify" if reply.action in ("modify", "continue") else f"{reply.action} with arguments"
         if word not in able:
             names.append("modify -> block")
-            reply.action, reply.reason, reply.args = (
-                "block",
-                join_paragraphs(reply.reason, reply.context, describe_wanted_args(tool, reply.args)),
-                None,
-            )
-            reply.context = None
+            reply.reason = join_paragraphs(reply.reason, reply.context, describe_wanted_args(tool, reply.args))
+            reply.action, reply.args, reply.context = "block", None, None
 
 
 def _refusals(reply: Reply, able: frozenset[str], names: list[str]) -> None:
@@ -115,11 +111,8 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
     elif reply.action in ("ask", "skip") or (reply.action == "stop" and "stop" not in able):
         if reply.action != "stop":
             names.append(f"{reply.action} -> continue")
-        reply.action, reply.user_message, reply.reason = (
-            "continue",
-            join_paragraphs(reply.reason, reply.user_message),
-            None,
-        )
+        reply.user_message = join_paragraphs(reply.reason, reply.user_message)
+        reply.action, reply.reason = "continue", None
 
 
 def _texts(reply: Reply, able: frozenset[str], names: list[str]) -> None:
