@@ -43,6 +43,8 @@ def degrade(original: Reply, able: frozenset[str], event: str, tool: str | None 
 
     `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's.
     """
+    # In one place, before anything is rendered: no agent's format gets what it cannot say, and the published table is
+    # the one in use.
     reply = original.copy()
     names: list[str] = []
     if event in STOP_EVENTS:

@@ -12,7 +12,7 @@ from hookrun.text import describe_exception
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.engine import Engine
+    from hookrun.library.embedded_engine import Engine
 
 OnError = Literal["continue", "block"]
 """What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""

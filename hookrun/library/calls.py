@@ -8,18 +8,22 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.bounded import FOREVER, TimeLimited
-from hookrun.library.context import own
+from hookrun.library.handler_context import deep_copy
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Generator
 
-    from hookrun.library.context import Context
+    from hookrun.library.handler_context import Context
     from hookrun.library.handlers import Handler
+
+CANCEL_GRACE = 1.0
+"""Seconds that a cancelled coroutine has to put its things in order; then it is closed, wherever it waits."""
+
+FOREVER = float("inf")
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
 SHOWN = 80
@@ -72,7 +76,7 @@ class HandlerCall:
         else:
             if value is None:
                 self.outcome.answer = NO_OBJECTION
-            elif to_be_awaited(value):
+            elif is_awaitable(value):
                 return value
             else:
                 self._answered(value)
@@ -164,6 +168,7 @@ class HandlerCall:
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
+        # A change is an answer; what is done to a copy has no effect, and the author of the handler should know.
         if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
@@ -191,9 +196,9 @@ class HandlerCall:
         if value is None:
             outcome.answer = NO_OBJECTION
         elif isinstance(value, Verdict):
-            outcome.answer = own(Verdict.to_dict(value)) if _carries_change(value) else value
+            outcome.answer = deep_copy(Verdict.to_dict(value)) if _carries_change(value) else value
         elif isinstance(value, dict):
-            outcome.answer = own(value)
+            outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):
             outcome.answer = value.verdict()
         elif value is Skip:
@@ -213,7 +218,7 @@ class HandlerCall:
             self.outcome.failure = Failure("exception", f"it raised {describe_exception(error)}", error)
 
 
-def to_be_awaited(value: Any) -> bool:
+def is_awaitable(value: Any) -> bool:
     """Tell whether a value is to be awaited; what cannot even be asked is not."""
     try:
         return hasattr(value, "__await__")
@@ -223,7 +228,7 @@ def to_be_awaited(value: Any) -> bool:
         return False
 
 
-def dismiss(wanted: Any) -> None:
+def close_unstarted(wanted: Any) -> None:
     """Close what was to be awaited and will not be, unless somebody has begun to."""
     if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:
         wanted.close()
@@ -237,7 +242,7 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
     return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
 
 
-SAYS = {"tool_args": "args_patch", "metadata": "modified_context"}
+CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
 """What of a verdict changes keys of a field of the context; of any other field nobody can tell."""
 
 
@@ -245,9 +250,9 @@ def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[objec
     """Tell whether an answer changes these keys of a field itself, or all of it."""
     if not isinstance(answer, dict) or not _carries_change(answer):
         return False
-    if name not in SAYS or (name == "tool_args" and answer.get("modified_args") is not None):
+    if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
         return True
-    change = answer.get(SAYS[name])
+    change = answer.get(CHANGED_BY[name])
     return isinstance(change, dict) and keys <= change.keys()
 
 
@@ -258,3 +263,143 @@ def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
 
 async def _awaited(wanted: Any) -> Any:
     return await wanted
+
+
+class TimeLimited:
+    """A coroutine that waits for `first`, awaited until `deadline` (monotonic). Gives what it returns, or raises.
+
+    At its deadline it is cancelled, and `expired` is true; what it still returns or raises then is given all the same.
+    If that does not end it within CANCEL_GRACE it is closed: `closed` is true, and None is given. A cancellation of
+    the task goes through it, and on: a coroutine can neither swallow it nor outstay it. `before` is how many
+    cancellations of the task there were when the fire began (`Task.cancelling`); None for none but those until now.
+
+    It is no task of its own, so that whatever a coroutine asks of its task (`asyncio.timeout`, context variables) is
+    as if it were called directly. Whoever makes one has called `coroutine.send(None)` in the same task, and got
+    `first`: a coroutine that never waits needs none of this.
+    """
+
+    __slots__ = (
+        "_before", "_coroutine", "_deadline", "_first", "_grace", "_ours", "_over", "_task", "_timer", "_undelivered",
+        "closed", "dropped", "expired",
+    )  # fmt: skip
+
+    _task: asyncio.Task[Any]
+
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        first: Any,
+        deadline: float = FOREVER,
+        before: int | None = None,
+    ) -> None:
+        self.expired = False
+        self.closed = False
+        self.dropped = False
+        self._coroutine = coroutine
+        self._first = first
+        self._deadline = deadline
+        self._before = before
+        self._timer: asyncio.TimerHandle | None = None
+        self._grace: asyncio.TimerHandle | None = None
+        self._ours = 0
+        self._undelivered = False
+        self._over = False
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        coroutine, waits_for = self._coroutine, self._first
+        self._begin()
+        try:
+            while True:
+                try:
+                    sent = yield waits_for
+                except GeneratorExit:
+                    self.dropped = True
+                    coroutine.close()
+                    raise
+                except BaseException as error:
+                    if isinstance(error, asyncio.CancelledError) and self._is_over():
+                        return self._close()
+                    waits_for = coroutine.throw(error)
+                else:
+                    waits_for = coroutine.send(sent)
+        except StopIteration as end:
+            self._pass_on_cancellation()
+            return end.value
+        except Exception:
+            self._pass_on_cancellation()
+            raise
+        finally:
+            self._end()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody else has cancelled the task since the fire began."""
+        return self._task.cancelling() - self._ours > (self._before or 0)
+
+    def _begin(self) -> None:
+        """The coroutine waits: from here on somebody has to look at the clock."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("an async handler that waits needs an asyncio task")
+        self._task = task
+        if self._before is None:
+            self._before = task.cancelling()
+        if self._deadline < FOREVER:
+            left = max(0.0, self._deadline - monotonic())
+            self._timer = task.get_loop().call_later(left, self._expire)
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._cancel()
+        self._give_grace()
+
+    def _cancel(self) -> None:
+        """Cancel the task ourselves. That is taken back at the end, so that whoever awaits within it sees it too."""
+        self._ours += 1
+        self._undelivered = True
+        self._task.cancel()
+
+    def _is_over(self) -> bool:
+        """A cancellation has come, ours or another's: tell whether the coroutine had its chance to end by itself."""
+        if self._undelivered:
+            self._undelivered = False
+            return self.closed
+        self._give_grace()
+        return False
+
+    def _give_grace(self) -> None:
+        if self._grace is None:
+            self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
+
+    def _end_grace(self) -> None:
+        """Close the coroutine, unless what cancelled it was within it (`asyncio.timeout`) and is over."""
+        self._grace = None
+        if self.expired:
+            self._give_up()
+        elif self.cancelled:  # or one of its own is just on its way: that is seen a turn later
+            self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
+
+    def _give_up(self) -> None:
+        self.closed = True
+        self._cancel()
+
+    def _end(self) -> None:
+        self._over = True
+        for timer in (self._timer, self._grace):
+            if timer is not None:
+                timer.cancel()
+        for _ in range(self._ours):
+            self._task.uncancel()
+        self._ours = 0
+
+    def _close(self) -> None:
+        try:
+            self._coroutine.close()
+        except RuntimeError:  # it ignores even that
+            pass
+        self._pass_on_cancellation()
+
+    def _pass_on_cancellation(self) -> None:
+        """Raise CancelledError if the task was cancelled by somebody else, whatever the coroutine made of it."""
+        if self.cancelled:
+            raise asyncio.CancelledError

@@ -12,8 +12,8 @@ from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import hooks_from_data, split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.bounded import FOREVER
-from hookrun.library.context import Context
+from hookrun.library.calls import FOREVER
+from hookrun.library.handler_context import Context
 from hookrun.model import Hook
 from hookrun.text import closest, escape, quote
 
@@ -119,7 +119,7 @@ def make(
             "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
-            "layer": "user",
+            "layer": "user",  # the user runs the program: its handlers are the user's own decision
             "source": source,
             "line": line,
         }

@@ -31,7 +31,7 @@ class Registry:
         self._declared: list[Hook] = []
         self._handlers: dict[str, Handler] = {}
         self._off: set[str] = set()
-        self._tables: dict[str, EventHooks] = {}
+        self._tables: dict[str, HookTable] = {}
 
     def declare(self, hooks: Iterable[Hook]) -> None:
         """Take these declared hooks in the place of those taken before."""
@@ -92,13 +92,13 @@ class Registry:
             return hook.enabled
         return hook.name not in self._off or hook.layer == "managed"
 
-    def table(self, event: str) -> EventHooks:
+    def table(self, event: str) -> HookTable:
         """Return the hooks of an event that are switched on."""
         table = self._tables.get(event)
         if table is None:
             tables = self._tables
             hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
-            table = tables[event] = EventHooks(hooks)
+            table = tables[event] = HookTable(hooks)
         return table
 
 
@@ -107,7 +107,7 @@ def _of_a_module(handler: Handler) -> bool:
     return isfunction(handler.function) and "<" not in handler.target
 
 
-class EventHooks:
+class HookTable:
     """The hooks of one event, in running order, and which of them a tool concerns."""
 
     def __init__(self, hooks: list[Hook]) -> None:
@@ -129,12 +129,12 @@ class EventHooks:
         return known
 
 
-class Candidates:
+class TableCandidates:
     """The candidates of one fire: a table's hooks, as the engine asks for them."""
 
     __slots__ = ("_concerned", "_context", "_table", "_view")
 
-    def __init__(self, table: EventHooks, concerned: frozenset[int]) -> None:
+    def __init__(self, table: HookTable, concerned: frozenset[int]) -> None:
         self._table = table
         self._concerned = concerned
         self._context: Mapping[str, object] | None = None

@@ -8,24 +8,25 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.config.parse import Document
 from hookrun.config.validate import hooks_from_data, validate_settings
-from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import EngineFire
-from hookrun.library.processes import Processes
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.group import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
+from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.registry import Candidates
-    from hookrun.library.services import EngineState
+    from hookrun.library.engine_state import EngineState
+    from hookrun.library.registry import TableCandidates
     from hookrun.model import Hook, Outcome
 
 
@@ -165,8 +166,7 @@ class CaseEnvironment(HookEnvironment):
 class CaseProcesses(Processes):
     """Runs configured hooks in the environment of a case, without asking for approval."""
 
-    env: Mapping[bytes, bytes] = {}
-    project: str | None = None
+    sandbox: Sandbox
 
     def _is_asked_about(self, hook: Hook) -> bool:  # noqa: ARG002  # of no hook
         return False
@@ -176,12 +176,12 @@ class CaseProcesses(Processes):
         if self._surroundings is None:
             self._surroundings = around = CaseEnvironment(
                 self._chain.context,
-                project=self.project or self._services.project,
+                project=self.sandbox.project or self._services.project,
                 request_id=self._request_id,
                 program=program,
                 may_fork=False,
             )
-            around.env = self.env
+            around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
         return self._surroundings
 
 
@@ -193,12 +193,11 @@ class CaseFire(EngineFire):
         services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Candidates,
+        selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
-        self._env = {os.fsencode(name): os.fsencode(value) for name, value in sandbox.env.items()}
-        self._project = sandbox.project
+        self._sandbox = sandbox
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
 
     def background_failures(self, count: int) -> list[HookFailure]:
@@ -215,7 +214,7 @@ class CaseFire(EngineFire):
                 deadline=self._deadline,
                 on_background_end=self._record_background,
             )
-            processes.env, processes.project = self._env, self._project
+            processes.sandbox = self._sandbox
         return self._processes
 
     def _audit(self, *_: object, **__: object) -> None:

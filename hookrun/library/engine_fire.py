@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 from hookrun import audit, context as contexts
 from hookrun.engine import HookChain
 from hookrun.library import encoding
-from hookrun.library.bounded import FOREVER, TimeLimited
-from hookrun.library.calls import HandlerCall, as_coroutine, dismiss, to_be_awaited
-from hookrun.library.context import Context
+from hookrun.library.calls import FOREVER, HandlerCall, TimeLimited, as_coroutine, close_unstarted, is_awaitable
 from hookrun.library.event_contexts import CLASSES
-from hookrun.library.group import ParallelGroup
+from hookrun.library.group import ParallelGroup, Processes
+from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
-from hookrun.library.processes import Processes
 from hookrun.library.result import Result
 from hookrun.model import Failure, HookResult, Outcome, Verdict
 from hookrun.process.prepare import MAX_NESTING, nesting_depth
@@ -29,9 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
-    from hookrun.library.journal import Journal
-    from hookrun.library.registry import Candidates
-    from hookrun.library.services import EngineState
+    from hookrun.library.engine_state import EngineState, Journal
+    from hookrun.library.registry import TableCandidates
     from hookrun.model import Hook
 
     Report = tuple[Handler, Context]
@@ -60,7 +57,7 @@ class EngineFire:
         services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Candidates,
+        selection: TableCandidates,
         *,
         state: object,
         deadline: float,
@@ -89,7 +86,7 @@ class EngineFire:
                 self._given,
                 self._selection,
                 off=self._why_off,
-                encode=encoding.context,
+                encode=encoding.dumps,
                 encode_changes=False,
                 keep_text=self._keep_text,
             )
@@ -145,7 +142,7 @@ class EngineFire:
                         try:
                             self._services.loop_thread.run(call.finish(wanted))
                         finally:
-                            dismiss(wanted)
+                            close_unstarted(wanted)
                     outcomes = [call.outcome]
                 elif not any(isinstance(each, Handler) for each in hooks):
                     outcomes = self._to_run().run(hooks)
@@ -168,6 +165,7 @@ class EngineFire:
 
     def _go_deeper(self) -> contextvars.Token[int]:
         nesting = NESTING.get()
+        # The limit of hooks within hooks; here an exception, so that the handler that fires sees it.
         if nesting >= MAX_NESTING:
             raise NestedError(
                 f"{self._event} is fired within hooks {nesting} deep: a handler fires what calls it again; "
@@ -342,7 +340,7 @@ def _begin_report(run: HookResult, report: Report) -> Any:
     except BaseException as error:
         _report_failed(run, error)
         return None
-    return wanted if to_be_awaited(wanted) else None
+    return wanted if is_awaitable(wanted) else None
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
