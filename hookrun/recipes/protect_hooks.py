@@ -168,7 +168,9 @@ class Watch:
         for command in parse_line(line, directory=self._directory, variables={"HOME": self._home}).commands:
             for path in _removed(command):
                 full = absolute(path.removesuffix("/*") or "/", command.directory)
-                for each in self._held() if full is not None else ():
+                if full is None:
+                    continue
+                for each in self._held():
                     if is_within(each, full):
                         return f"{full} holds {each}, which an agent does not change"
         return None
