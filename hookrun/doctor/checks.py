@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hookrun import state
@@ -317,10 +318,11 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         return
     last = [f"{event} {when}" for event, when in sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)]
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
+    changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
         cause = "agents read their hooks when a session begins: running sessions do not have them"
         yield Finding("fired", NOTE, "no event of it is in the audit yet", cause, "start a new session")
-    elif max(agent.fired.values()) < _rfc3339(newest):
+    elif max(agent.fired.values()) < changed:
         cause = "running sessions may still have the hooks from before"
         found = f"nothing since the wiring changed; before: {', '.join(last)}"
         yield Finding("fired", NOTE, found, cause, "start a new session")
@@ -328,14 +330,8 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
-def _rfc3339(seconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(seconds * 1000) % 1000:03d}Z"
-
-
 def _install(agent: AgentState) -> str:
-    """Return the command that mends it."""
+    """Return the command that installs hookrun again."""
     scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
     return f"run `hookrun install {agent.agent.NAME}{'' if scope == 'user' else ' --scope project'}`"
 

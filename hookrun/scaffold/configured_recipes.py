@@ -206,7 +206,6 @@ def digest(entry: Mapping[str, object]) -> str:
 
 
 def _difference(before: Entry, after: Entry) -> str:
-    """Return the difference between a declaration and the recipe's current one."""
     old, new = (json.dumps({**each, "metadata": None}, indent=2, ensure_ascii=False) for each in (before, after))
     titles = "as it is declared", "as the recipe has it"
     return "\n".join(unified_diff(old.splitlines(), new.splitlines(), *titles, lineterm="", n=2))
