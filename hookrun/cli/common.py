@@ -10,7 +10,8 @@ import click
 
 from hookrun.agents import AGENTS, load
 from hookrun.cli.printing import CommandReport
-from hookrun.config.discovery import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find
+from hookrun.state import home_directory
 from hookrun.text import closest
 
 if TYPE_CHECKING:

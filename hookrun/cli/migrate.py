@@ -13,11 +13,12 @@ from hookrun.cli.printing import is_interactive, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.load import included_path
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
+from hookrun.state import config_directory
 from hookrun.text import escape, quote
 
 if TYPE_CHECKING:

@@ -41,19 +41,17 @@ LIST_FORM = "hooks that each have their own event, or Claude Code's form as a ma
 CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...}, or {"PreToolUse": [...]}'
 
 
+@dataclass(eq=False, slots=True)
 class ValidatedHook:
     """A validated entry: its `hook`, None if no event is valid, its `path` and its `problems`.
 
     Problems that leave the hook's events unknown are errors of the whole file: they are in `for_file` as well.
     """
 
-    __slots__ = ("for_file", "hook", "path", "problems")
-
-    def __init__(self, path: KeyPath = ()) -> None:
-        self.hook: Hook | None = None
-        self.path = path
-        self.problems: list[Diagnostic] = []
-        self.for_file: list[Diagnostic] = []
+    path: KeyPath = ()
+    hook: Hook | None = None
+    problems: list[Diagnostic] = field(default_factory=list)
+    for_file: list[Diagnostic] = field(default_factory=list)
 
 
 def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> ValidatedHook:
@@ -81,6 +79,8 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     checked.problems[:0] = checked.for_file
     checked.hook = _hook(effective, events, document, at, scope)
     errors = [problem for problem in checked.problems if problem.severity == "error"]
+    # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
+    # file, is a problem of the whole fire.
     checked.hook.error = "; ".join(map(str, errors)) or None
     return checked
 

@@ -167,6 +167,7 @@ class HandlerCall:
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
+        # A change is an answer; what is done to a copy has no effect, and the author of the handler should know.
         if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import load_compiled
-from hookrun.config.discovery import claude_directory, find, home_directory
+from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
@@ -21,6 +21,7 @@ from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
+from hookrun.state import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -138,6 +139,7 @@ class Engine:
 
     def reload(self) -> None:
         """Read the declarations anew. Raises DeclarationError, and keeps the old ones, when that cannot be done."""
+        # The files are not watched: only the agent knows a moment, between turns, at which the hooks may change.
         if self._load is None:
             raise RuntimeError("this engine reads no declarations: make it with Engine.load()")
         self._load()

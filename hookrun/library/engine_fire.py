@@ -165,6 +165,7 @@ class EngineFire:
 
     def _go_deeper(self) -> contextvars.Token[int]:
         nesting = NESTING.get()
+        # The limit of hooks within hooks; here an exception, so that the handler that fires sees it.
         if nesting >= MAX_NESTING:
             raise NestedError(
                 f"{self._event} is fired within hooks {nesting} deep: a handler fires what calls it again; "

@@ -8,14 +8,13 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from hookrun import audit
-from hookrun.config.discovery import home_directory
 from hookrun.library import encoding
 from hookrun.library.background import Background
 from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
-from hookrun.state import data_dir, state_dir
+from hookrun.state import data_dir, home_directory, state_dir
 from hookrun.trust import store as stores
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.config.discovery import home_directory
 from hookrun.library.calls import HandlerCall, close_unstarted
 from hookrun.library.threads import Job, Work, settle
 from hookrun.model import Failure, Outcome
 from hookrun.process.prepare import prepare
 from hookrun.process.runner import classify_failure
+from hookrun.state import home_directory
 from hookrun.trust.approvals import Approvals, UserDecisions
 
 if TYPE_CHECKING:
@@ -332,6 +332,7 @@ class Processes:
         try:
             stdin = self._chain.stdin(hook)
         except (ValueError, RecursionError) as error:
+            # A failure of this hook alone: handlers, which need no JSON, still run.
             return Failure("spawn", f"the context cannot be given to it: {error}")
         task = prepare(hook, stdin, self._around, locks=self._services.locks)
         if isinstance(task, Failure):

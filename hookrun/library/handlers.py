@@ -119,7 +119,7 @@ def make(
             "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
-            "layer": "user",
+            "layer": "user",  # the user runs the program: its handlers are the user's own decision
             "source": source,
             "line": line,
         }

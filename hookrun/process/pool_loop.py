@@ -41,6 +41,7 @@ class Slots:
     def take(self, count: int, *, claimed: bool = False) -> bool:
         """Take so many slots at once; return False, and take none, if they are not free."""
         with self._lock:
+            # Who has waited for a slot gets the next one, even if a caller comes first.
             if self.free < count or (self.claimed and not claimed):
                 return False
             self.free -= count

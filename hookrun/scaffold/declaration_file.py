@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
-from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, config_directory, find
+from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.load import load_config
 from hookrun.config.parse import YAML_SUFFIXES, Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook
@@ -16,6 +16,7 @@ from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
 from hookrun.files import is_within
+from hookrun.state import config_directory
 from hookrun.text import quote
 
 if TYPE_CHECKING:

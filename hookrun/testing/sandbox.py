@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.config.discovery import NoHomeError, find, home_directory
+from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.config.parse import Document
 from hookrun.config.validate import hooks_from_data, validate_settings
@@ -18,6 +18,7 @@ from hookrun.library.group import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
+from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hookrun.config.diagnostics import Diagnostic, key_text, type_name
-from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.config.parse import ParseError, line_and_column
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
+from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import entries, wired_command
 from hookrun.wiring.entries import EntryLayout, LayoutError
