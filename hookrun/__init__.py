@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
     from hookrun.agents import agent_events as agent_events, settings_globs as settings_globs
     from hookrun.guarded import guarded_files as guarded_files
-    from hookrun.library.context import Context as Context
-    from hookrun.library.engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
+    from hookrun.library.embedded_engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
+    from hookrun.library.engine_fire import NestedError as NestedError
     from hookrun.library.event_contexts import (
         AfterInference as AfterInference,
         AfterRequest as AfterRequest,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
         ToolCallRequested as ToolCallRequested,
         UserPromptSubmit as UserPromptSubmit,
     )
-    from hookrun.library.fire import NestedError as NestedError
+    from hookrun.library.handler_context import Context as Context
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.model import (
@@ -55,15 +55,15 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
 PUBLIC = {
     "hookrun.agents": "agent_events settings_globs",
     "hookrun.guarded": "guarded_files",
-    "hookrun.library.context": "Context",
-    "hookrun.library.engine": "Bundle DeclarationError Engine",
+    "hookrun.library.embedded_engine": "Bundle DeclarationError Engine",
+    "hookrun.library.engine_fire": "NestedError",
     "hookrun.library.event_contexts": (
         "AfterInference AfterRequest AssistantResponse BeforeInference BeforeRequest ErrorOccurred FileChanged "
         "Notification PermissionRequest PostCheckpoint PostCompact PostToolFailure PostToolUse PreCheckpoint "
         "PreCompact PreReflectionStore PreSearchQuery PreSessionEnd PreToolUse SessionEnd SessionStart Stop "
         "SubagentStart SubagentStop ToolCallAborted ToolCallRequested UserPromptSubmit"
     ),
-    "hookrun.library.fire": "NestedError",
+    "hookrun.library.handler_context": "Context",
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library.result": "Abort Result Skip",
     "hookrun.model": "Failure Hook HookResult Verdict",

@@ -105,8 +105,11 @@ class HookChain:
         Where a layer has changed the arguments, the enforcing hooks of the layers above it run once more on the
         result, the nearest layer first, so that the first layer has the last word. The end is `combined()`.
         """
+        # A generator, so that all is decided once, whoever drives it: the poll loop of `run`, a task or a thread of a
+        # program (library/fire.py).
         everything = range(len(self._candidates))
         yield from self._pass(everything, recheck=False)
+        # From the nearest layer up: the managed hooks also see what a user's hook changes while rechecking.
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
@@ -130,6 +133,8 @@ class HookChain:
         learned = self.context.get("metadata")
         self._set_context({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
+            # Otherwise a project could change a call and then keep the guard from seeing it: use up the deadline, or
+            # remove the guard's directory.
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
@@ -142,6 +147,7 @@ class HookChain:
         """
         final = _object(self.context.get("tool_args"))
         for run in self.runs:
+            # An allow is for the arguments that its hook saw: for others it is worth no more than a continue.
             if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
                 run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
@@ -173,6 +179,7 @@ class HookChain:
         group: Group = []
         passed_over: list[int] = []
         for position, index in enumerate(pending):
+            # A group never crosses a layer: no project's hook starts before the user's guards have answered.
             if group and declared.layer(index) != declared.layer(group[0][0]):
                 return group, passed_over, pending[position:]  # the next layer is not even looked at before
             hook = self._selected(index)

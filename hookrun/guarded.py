@@ -6,16 +6,10 @@ import os
 
 from hookrun import agents
 from hookrun.config import load_compiled
-from hookrun.config.discovery import (
-    LAYER_FILES,
-    LOCAL_FILE,
-    MANAGED_DIRECTORY,
-    PROJECT_FILES,
-    find,
-    home_directory,
-)
+from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.files import is_within
 from hookrun.process.prepare import expand
+from hookrun.state import home_directory
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.hook_files import TooManyFilesError, files_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import join, normpath
 
+# Not typing.TYPE_CHECKING: that import, as those of dataclasses and enum, costs milliseconds on every tool call.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

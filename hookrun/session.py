@@ -54,6 +54,7 @@ def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
+            # The size of the file is the count: appending is atomic, and no agent's own field for `again` is needed.
             os.write(fd, b".")
             count = os.fstat(fd).st_size
         finally:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from griffe import Object
 
 TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "ObjectField": "dict[str, Any]"}
-"""What a field of a context is made by (hookrun.library.context) -> the type that it is read with."""
+"""What a field of a context is made by (hookrun.library.handler_context) -> the type that it is read with."""
 
 
 class ReadDocstrings(Extension):

@@ -1,4 +1,4 @@
-"""An agent's own names for tools and arguments, and hookrun's: tables that are read both ways. No imports."""
+"""Translate an agent's messages into the calls that hooks see, and changed arguments back into the agent's names."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
     Arguments = dict[str, object]
     ToNativeArgs = Callable[[list[Arguments | None]], Arguments | None]
-    from collections.abc import Callable
 
 
 class NameMap:
-    """What an agent calls the tools and their arguments. What is in no table keeps its name.
+    """An agent's names for tools and their arguments, read both ways. A name in no table stays as it is.
 
-    `tools`: its name of a tool -> hookrun's. `arguments`: its name of a tool -> its name of an argument -> hookrun's.
+    `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's.
 
-        Names({"run_shell": "bash", "put": "write"}, {"run_shell": {"cmd": "command"}, "put": {"path": "file_path"}})
+        NameMap({"run_shell": "bash", "put": "write"}, {"run_shell": {"cmd": "command"}, "put": {"path": "file_path"}})
     """
 
     __slots__ = ("_arguments", "_tools")
@@ -33,18 +32,18 @@ class NameMap:
         self._arguments = arguments or {}
 
     def tool(self, name: str) -> str:
-        """Return hookrun's name of the agent's tool `name`."""
+        """Return hookrun's name for the agent's tool `name`."""
         return self._tools.get(name, name)
 
     def arguments(self, name: str, args: Mapping[str, object]) -> dict[str, object]:
-        """Return the arguments of the agent's tool `name` by hookrun's names.
+        """Return the arguments of the agent's tool `name` under hookrun's names.
 
-        Where an argument that the tool does not know has the very name that one of its own gets, the tool's own counts.
+        If an unknown argument already has the name that a known one is translated to, the known one wins.
         """
         return _renamed(args, self._arguments.get(name))
 
     def to_native(self, name: str, args: Mapping[str, object]) -> dict[str, object]:
-        """Return arguments with hookrun's names as the agent's tool `name` takes them."""
+        """Return arguments under hookrun's names as the agent's tool `name` takes them."""
         table = self._arguments.get(name)
         return _renamed(args, {ours: theirs for theirs, ours in table.items()} if table else None)
 
@@ -58,26 +57,26 @@ def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dic
 
 
 CHANGES_FILES = frozenset({"write", "edit", "delete"})
-"""The tools after whose success `file_changed` is fired where the agent has no such event."""
+"""The tools after whose success `file_changed` is fired if the agent has no such event."""
 
 RESERVED_FIELDS = frozenset(
     {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name"}
 )
-"""The fields of a context that are hookrun's word and not to be taken from a message."""
+"""The fields of a context that hookrun sets itself and never takes from a message."""
 
 TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_response", "tool_result_output",
          "tool_result_error", "file_path", "working_dir", "timestamp", "tool_use_id")  # fmt: skip
-"""The fields of a context that are texts: a message that has something else there is taken to have nothing."""
+"""The fields of a context that are strings; any other value in a message is treated as missing."""
 
 
 class UnreadableMessageError(ValueError):
-    """A message is not what its agent sends; the message of the error says what was found and what was expected."""
+    """A message does not have the form that its agent sends."""
 
 
 class CanonicalCall:
-    """One event as hooks see it: `event` by hookrun's name, None where it has none, and the `fields` of its context.
+    """One event as hooks see it: hookrun's name for the event (None if it has none) and the `fields` of its context.
 
-    `made` tells that the agent itself has no such event.
+    `synthesized` means that the agent itself has no such event.
     """
 
     __slots__ = ("event", "fields", "synthesized")
@@ -91,10 +90,10 @@ class CanonicalCall:
 class Message:
     """One message of an agent.
 
-    `native` is its event by its own name; `calls` are what it is about, in the order in which they are fired; `roots`
-    are the directories where it says that the project is, best first. `tool` is the tool by the agent's name, and
-    `own(wanted)` makes the agent's arguments of those that the calls are to have (None: as they are), in the calls'
-    order; None where that cannot be said. `dialect` is which of an agent's ways of speaking this is, if it has several.
+    `native` is the agent's name for the event; `calls` are fired in this order; `roots` are the project directories
+    that the message names, best first. `tool` is the agent's name for the tool. `to_native_args(wanted)` converts the
+    arguments wanted for each call (None: unchanged) into the agent's, or returns None if they cannot be expressed.
+    `dialect` distinguishes the message formats of an agent that has several.
     """
 
     __slots__ = ("calls", "dialect", "native", "roots", "to_native_args", "tool")
@@ -118,18 +117,18 @@ class Message:
 
     @property
     def event(self) -> str:
-        """The event by hookrun's name, the agent's where hookrun has none."""
+        """Hookrun's name for the event, or the agent's if hookrun has none."""
         return (self.calls[0].event if self.calls else None) or self.native
 
     @property
     def session_id(self) -> str | None:
-        """The session that it is of."""
+        """The ID of the session."""
         given = self.calls[0].fields.get("session_id") if self.calls else None
         return given if isinstance(given, str) else None
 
 
 def native_event(agent: Agent, given: str) -> str:
-    """Return the agent's name of the event that its wiring names by any name; as given where it has none such."""
+    """Return the agent's name for an event installed under any name; an unknown name is returned as given."""
     if given in agent.EVENTS:
         return given
     event = canonical(given)
@@ -137,22 +136,21 @@ def native_event(agent: Agent, given: str) -> str:
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
-    """Return what stands for a message that cannot be read: one of the event in the wiring, else of a tool call."""
+    """Return a stand-in for an unreadable message: of the installed event, or else of a tool call."""
     native = native or agent.PRE_TOOL_EVENT
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 
 def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
-    """Return the name of the agent that sent a message through the hooks of this one; mostly it is the same one."""
+    """Return the name of the agent that sent the message: this one, or one that also runs this one's hooks."""
     others = agent.INSTALL.get("read_by", {})
     return next((name for name, is_theirs in others.items() if is_theirs(payload)), agent.NAME)
 
 
 def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
-    """Return the message with which an agent would have fired `event` on a context that is in hookrun's names.
+    """Return the message with which an agent would have fired `event` on a context under hookrun's names.
 
-    Tool and arguments go through the agent's own names and back, as they would on their way through the agent; they may
-    be given by either names.
+    Tool and arguments, given under either names, are translated to the agent's names and back, as in a real call.
     """
     native = next((each for each, name in agent.EVENTS.items() if name == event), event)
     native = agent.SYNTHESIZED_FROM[event][0] if native == event and event in agent.SYNTHESIZED_FROM else native
@@ -177,12 +175,12 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
 
 
 def no_native_args(_wanted: list[Arguments | None]) -> Arguments | None:
-    """Return None: the arguments of such a message cannot be changed."""
+    """Return None: the arguments of this message cannot be changed."""
     return None
 
 
 def native_args_of_single_call(names: NameMap, tool: str, args: object) -> ToNativeArgs:
-    """Return the function that makes the agent's arguments of a message with one call; `args` are those that it has."""
+    """Return a `to_native_args` for a message with one call, whose present arguments are `args`."""
     if not isinstance(args, dict):
         return no_native_args
     given: Arguments = args
@@ -196,7 +194,7 @@ def native_args_of_single_call(names: NameMap, tool: str, args: object) -> ToNat
 def fields_of(
     payload: Mapping[str, object], renamed: Mapping[str, str], translated: frozenset[str], *, agent: str, event: str
 ) -> dict[str, object]:
-    """Return the fields of a context that a message gives: renamed, or under their own names, but for `translated`."""
+    """Return the context fields that a message provides, renamed where `renamed` says so, without `translated`."""
     fields: dict[str, object] = {}
     for key, value in payload.items():
         name = renamed.get(key, key)
@@ -210,7 +208,7 @@ def fields_of(
 
 
 def tool_fields(names: NameMap, tool: str, args: object) -> dict[str, object]:
-    """Return the fields of a context that tell of a tool call, by hookrun's names."""
+    """Return the context fields that describe a tool call, under hookrun's names."""
     return {
         "agent_tool_name": tool,
         "tool_name": names.tool(tool),
@@ -219,31 +217,31 @@ def tool_fields(names: NameMap, tool: str, args: object) -> dict[str, object]:
 
 
 def add_file_changed(calls: list[CanonicalCall]) -> list[CanonicalCall]:
-    """Return the calls, and after those of tools that have changed a file a `file_changed` each."""
-    return [
-        *calls,
-        *(CanonicalCall("file_changed", call.fields, synthesized=True) for call in calls if _changed_a_file(call)),
-    ]
-
-
-def _changed_a_file(call: CanonicalCall) -> bool:
-    args = call.fields.get("tool_args")
-    return (
-        call.event == "post_tool_use"
+    """Return the calls, followed by a `file_changed` for each that has changed a file."""
+    changed = [
+        CanonicalCall("file_changed", call.fields, synthesized=True)
+        for call in calls
+        if call.event == "post_tool_use"
         and call.fields.get("tool_name") in CHANGES_FILES
-        and isinstance(args, dict)
-        and isinstance(args.get("file_path"), str)
-    )
+        and string_in(call.fields.get("tool_args"), "file_path") is not None
+    ]
+    return [*calls, *changed]
+
+
+def string_in(value: object, key: str) -> str | None:
+    """Return the string under `key` if `value` is an object that has one there."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def text_of(value: object) -> str:
-    """Return what a tool gave as text: strings as they are, the texts of content blocks, anything else as JSON."""
+    """Return a tool's result as text: a string as is, the texts of content blocks, anything else as JSON."""
     text = text_of_blocks(value)
     return text if text is not None else dumps(value)
 
 
 def text_of_blocks(value: object) -> str | None:
-    """Return a string, or the text of a list of content blocks, as MCP tools give; None for anything else."""
+    """Return a string, or the text of a list of content blocks as in MCP results; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in value):
@@ -252,7 +250,7 @@ def text_of_blocks(value: object) -> str | None:
 
 
 TRANSLATED = frozenset({"hook_event_name", "tool_name", "tool_input", "tool_response", "error"})
-"""The fields that are more than renamed."""
+"""The fields that are translated in other ways than by renaming."""
 
 FIELDS = {
     "cwd": "working_dir",
@@ -260,59 +258,45 @@ FIELDS = {
     "last_assistant_message": "assistant_response",
     "agent_type": "agent_name",
 }
-"""The name of a field -> hookrun's. Every other field goes through under its own name."""
+"""A field's name -> hookrun's. All other fields keep their names."""
 
 
-class ClaudeStyleReader:
-    """What is an agent's own about messages of this shape: its names, and how a tool's response becomes text."""
+def read_claude_style(
+    payload: dict[str, object],
+    event: str,
+    agent: str,
+    *,
+    events: Mapping[str, str],
+    names: NameMap,
+    fields: Mapping[str, str] = FIELDS,
+    output: Callable[[str, object], str] = lambda _tool, response: text_of(response),
+) -> Message:
+    """Return a message in Claude Code's format, which several agents share.
 
-    __slots__ = ("agent", "events", "fields", "names", "output")
-
-    def __init__(
-        self,
-        agent: str,
-        *,
-        events: Mapping[str, str],
-        names: NameMap,
-        fields: Mapping[str, str] = FIELDS,
-        output: Callable[[str, object], str] = lambda _tool, response: text_of(response),
-    ) -> None:
-        self.agent = agent
-        self.events = events
-        self.names = names
-        self.fields = fields
-        self.output = output
-
-    def read(self, payload: dict[str, object], event: str) -> Message:
-        """Return what a message says; `event` is the one in the wiring. Raises UnreadableError where none is named."""
-        native = payload.get("hook_event_name", event)
-        if not isinstance(native, str) or not native:
-            raise UnreadableMessageError(
-                f"hook_event_name is {native!r}, expected the name of an event of {self.agent}"
-            )
-        fields = fields_of(payload, self.fields, TRANSLATED, agent=self.agent, event=native)
-        call = CanonicalCall(self.events.get(native), fields)
-        if payload.get("error") is not None:
-            self._take_error(call, payload)
-        tool, args, roots = payload.get("tool_name"), payload.get("tool_input"), [payload.get("cwd")]
-        if not isinstance(tool, str):
-            return Message(native, [call], roots=roots)
-        fields.update(tool_fields(self.names, tool, args))
-        if "tool_response" in payload:
-            fields["tool_result_output"] = self.output(tool, payload["tool_response"])
-        own = native_args_of_single_call(self.names, tool, args) if isinstance(args, dict) else None
-        return Message(native, add_file_changed([call]), roots=roots, tool=tool, own=own)
-
-    @staticmethod
-    def _take_error(call: CanonicalCall, payload: dict[str, object]) -> None:
+    `output` makes text of a tool's response. Raises UnreadableMessageError if no event is named.
+    """
+    native = payload.get("hook_event_name", event)
+    if not isinstance(native, str) or not native:
+        raise UnreadableMessageError(f"hook_event_name is {native!r}, expected the name of an event of {agent}")
+    context = fields_of(payload, fields, TRANSLATED, agent=agent, event=native)
+    call = CanonicalCall(events.get(native), context)
+    if payload.get("error") is not None:
         error = text_of(payload["error"])
         if call.event in ("post_tool_failure", "tool_call_aborted"):
-            call.fields["tool_result_error"] = error
+            context["tool_result_error"] = error
         else:
-            call.fields["error_info"] = {"error_message": error, "details": payload.get("error_details")}
+            context["error_info"] = {"error_message": error, "details": payload.get("error_details")}
+    tool, args, roots = payload.get("tool_name"), payload.get("tool_input"), [payload.get("cwd")]
+    if not isinstance(tool, str):
+        return Message(native, [call], roots=roots)
+    context.update(tool_fields(names, tool, args))
+    if "tool_response" in payload:
+        context["tool_result_output"] = output(tool, payload["tool_response"])
+    own = native_args_of_single_call(names, tool, args)
+    return Message(native, add_file_changed([call]), roots=roots, tool=tool, own=own)
 
 
 def content_text(_tool: str, response: object) -> str:
-    """Return the text of a response as Gemini CLI and its relatives give it: its `llmContent`, else all of it."""
+    """Return the text of a response of Gemini CLI or one of its forks: its `llmContent`, else all of it."""
     text = text_of_blocks(response.get("llmContent")) if isinstance(response, dict) else None
     return text if text is not None else text_of(response)

@@ -1,4 +1,4 @@
-"""Claude Code: its names, its messages, and what it obeys.
+"""Claude Code: its names, its messages, and the responses it obeys.
 
 Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.329) sent and did with each answer,
 measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) get and give the same.
@@ -6,7 +6,7 @@ measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.int
 
 from __future__ import annotations
 
-from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, text_of, text_of_blocks
+from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import (
     ResponseFormat,
     render_notification,
@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hookrun.agents.base import Message
     from hookrun.agents.types import InstallSpec
 
 NAME = "claude"
@@ -90,11 +91,10 @@ RESPONSES = {
     "Agent": ("content",),
     "Task": ("content",),
 }
-"""A tool -> where in its response the text lies; of all other tools it is the whole response."""
+"""A tool -> the paths of the text in its response. For all other tools it is the whole response."""
 
 
-def response_text(tool: str, response: object) -> str:
-    """Return what a tool gave back as text: what RESPONSES points to, else all of it, as JSON."""
+def _response_text(tool: str, response: object) -> str:
     if isinstance(response, dict):
         found = [text for path in RESPONSES.get(tool, ()) if (text := text_of_blocks(_at(response, path))) is not None]
         if found:
@@ -108,9 +108,11 @@ def _at(value: object, path: str) -> object:
     return value
 
 
-read = ClaudeStyleReader(
-    NAME, events=EVENTS, names=NAMES, fields={**FIELDS, "delta": "assistant_response"}, output=response_text
-).read
+def read(payload: dict[str, object], event: str) -> Message:
+    """Return a message of Claude Code. Raises UnreadableMessageError."""
+    fields = {**FIELDS, "delta": "assistant_response"}
+    return read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
+
 
 RESPONSE_FORMATS = {
     "PreToolUse": ResponseFormat(
@@ -133,7 +135,7 @@ RESPONSE_FORMATS = {
 
 
 def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: ARG001, FBT001  # see InstallSpec
-    """Measured with 2.1.197 and 2.1.329: a matcher that is no string, a handler without a type, a flat entry."""
+    """Measured with 2.1.197 and 2.1.329: a matcher that is not a string, a handler without a type, a flat entry."""
     events = data.get("hooks") if isinstance(data, dict) else None
     for event, groups in events.items() if isinstance(events, dict) else ():
         for number, group in enumerate(groups if isinstance(groups, list) else ()):

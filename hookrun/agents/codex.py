@@ -1,4 +1,4 @@
-"""Codex CLI: its names, its messages, and what it obeys. One key that it does not know voids a whole answer.
+"""Codex CLI: its names, its messages, and the responses it obeys. An unknown key voids the whole response.
 
 Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; the schemas in its
 program, which tests/golden has.
@@ -7,7 +7,7 @@ program, which tests/golden has.
 from __future__ import annotations
 
 from hookrun.agents import patch
-from hookrun.agents.base import ClaudeStyleReader, NameMap
+from hookrun.agents.base import NameMap, read_claude_style, string_in
 from hookrun.agents.formats import (
     Reply,
     ResponseFormat,
@@ -69,48 +69,41 @@ NOTES = (
     "What is said at subagent and compaction events is by its schemas, not measured.",
 )
 
-_read = ClaudeStyleReader(NAME, events=EVENTS, names=NAMES).read
-
 
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what a message says: of a patch, a call for each file that it touches. Raises UnreadableError."""
-    message = _read(payload, event)
-    text = _patch_of(message)
+    """Return a message of Codex, with a call for each file of a patch. Raises UnreadableMessageError."""
+    message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
+    text = string_in(message.calls[0].fields.get("tool_args"), "command") if message.tool == PATCH else None
     return message if text is None else patch.split_by_file(message, text)
 
 
-def _patch_of(message: Message) -> str | None:
-    args = message.calls[0].fields.get("tool_args")
-    text = args.get("command") if message.tool == PATCH and isinstance(args, dict) else None
-    return text if isinstance(text, str) else None
-
-
-def _person(reply: Reply, _message: Message) -> Json:
+def _render_system_message(reply: Reply, _message: Message) -> Json:
     return with_system_message(reply, {})
 
 
-def _before_tool(reply: Reply, message: Message) -> Json:
-    """PreToolUse: new arguments count only beside an `allow`, which grants nothing here; no `allow` without them."""
-    told = reply if reply.args is None else Reply("allow", None, reply.context, reply.user_message, reply.args)
-    return render_pre_tool(told, message)
+def _render_pre_tool(reply: Reply, message: Message) -> Json:
+    # New arguments count only with an `allow`, which approves nothing here; an `allow` without them is an error.
+    if reply.args is not None:
+        reply = Reply("allow", None, reply.context, reply.user_message, reply.args)
+    return render_pre_tool(reply, message)
 
 
 RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context, user_message", render_notification),
     "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
-    "PreToolUse": ResponseFormat("modify, block, context, user_message", _before_tool),
+    "PreToolUse": ResponseFormat("modify, block, context, user_message", _render_pre_tool),
     "PermissionRequest": ResponseFormat("allow, ask, block, user_message", render_permission),
     "PostToolUse": ResponseFormat("block, context, user_message", render_post_tool),
     "SubagentStart": ResponseFormat("context, user_message", render_notification),
     "SubagentStop": ResponseFormat("block, user_message", render_stop),
     "Stop": ResponseFormat("block, user_message", render_stop),
-    "PreCompact": ResponseFormat("user_message", _person),
-    "PostCompact": ResponseFormat("user_message", _person),
+    "PreCompact": ResponseFormat("user_message", _render_system_message),
+    "PostCompact": ResponseFormat("user_message", _render_system_message),
 }
 
 
 def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: FBT001  # see InstallSpec
-    """Another key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
+    """An unknown key at the top (0.169.0, measured), a byte-order mark (reported by others)."""
     if has_bom:
         yield (), "no byte-order mark before it"
     for key in data if isinstance(data, dict) else ():

@@ -46,21 +46,8 @@ EVENTS = {
     "Notification": "notification",
     "ErrorOccurred": "error",
 }
-CAMEL = {
-    "sessionStart": "SessionStart",
-    "sessionEnd": "SessionEnd",
-    "userPromptSubmitted": "UserPromptSubmit",
-    "preToolUse": "PreToolUse",
-    "postToolUse": "PostToolUse",
-    "postToolUseFailure": "PostToolUseFailure",
-    "permissionRequest": "PermissionRequest",
-    "agentStop": "Stop",
-    "subagentStart": "SubagentStart",
-    "subagentStop": "SubagentStop",
-    "preCompact": "PreCompact",
-    "notification": "Notification",
-    "errorOccurred": "ErrorOccurred",
-}
+IRREGULAR = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
+CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENTS}
 """An event's name in the camelCase dialect -> in the other."""
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}

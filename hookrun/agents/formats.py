@@ -1,4 +1,4 @@
-"""A verdict as an agent needs it: an action, a reason that is always there for what does not go on, and other texts."""
+"""Turn verdicts into replies to an agent, and render replies as Claude Code's JSON, which several agents share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SKIPPED = "skipped by "
 
 
 class Reply:
-    """A verdict as an agent needs it.
+    """A verdict in the form that agents need.
 
-    `reason` is for the model and always there where the action is none of GOES_ON; `context` is text for the model
-    beside it; `person` is text for the person; `args` are the whole new arguments.
+    `reason` is for the model and always set if the action is not one of ALLOWING_ACTIONS; `context` is additional text
+    for the model; `user_message` is for the user; `args` replace all arguments.
     """
 
     __slots__ = ("action", "args", "context", "reason", "user_message")
@@ -44,21 +44,16 @@ class Reply:
 
     @property
     def allows(self) -> bool:
-        """Whether nobody refuses, skips, stops or asks."""
+        """Whether the call continues without a block, skip, stop or question."""
         return self.action in ALLOWING_ACTIONS
 
     @property
     def text(self) -> str | None:
-        """All that the model is to be told, in one text."""
+        """All text for the model."""
         return join_paragraphs(self.reason, self.context)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to say at all."""
-        return self == Reply()
-
     def merged_with(self, other: Reply) -> Reply:
-        """Return both as one: the stronger action with its reason, the weaker's reason and all other texts kept."""
+        """Return both as one: the stronger action with its reason, and all other texts."""
         strong, weak = (self, other) if PRECEDENCE[self.action] >= PRECEDENCE[other.action] else (other, self)
         if strong.action == weak.action:
             reason, beside = join_paragraphs(self.reason, other.reason), None
@@ -74,7 +69,7 @@ class Reply:
         )
 
     def copy(self) -> Reply:
-        """Return another that says the same."""
+        """Return an equal reply that can be changed on its own."""
         return Reply(self.action, self.reason, self.context, self.user_message, self.args)
 
     def __eq__(self, other: object) -> bool:
@@ -82,14 +77,11 @@ class Reply:
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed
 
-    def __repr__(self) -> str:
-        return f"Reply({self.action!r}, {self.reason!r}, {self.context!r}, {self.user_message!r}, {self.args!r})"
-
 
 def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
-    """Return what a combined verdict has to say. An action that is not known here counts as a block.
+    """Return the reply for a combined verdict. An unknown action counts as a block.
 
-    The message of an action that goes on (a change that was made, an advice) is for the model too: it is context.
+    The message of an allowing action (a change that was made, advice) is for the model, too: it becomes context.
     """
     action = verdict.action if verdict.action in PRECEDENCE else "block"
     context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
@@ -103,29 +95,29 @@ def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Rep
 
 
 def approval_needed(reason: str | None) -> str:
-    """Return the reason of a refusal where somebody would have to be asked and cannot be."""
+    """Return the reason of a block in place of an `ask` that the agent cannot show."""
     return f"needs a person's approval: {reason or 'no reason given'}"
 
 
 def join_paragraphs(*texts: str | None) -> str | None:
-    """Return the texts that there are, a blank line between them; None where there are none."""
+    """Return the non-empty texts, separated by blank lines; None if there are none."""
     return "\n\n".join(text for text in texts if text) or None
 
 
 CAPABILITIES = frozenset(
     {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
 )
-"""All that can be said at an event: actions, changed arguments beside an action, text for the model, for the person."""
+"""What a response may express: actions, actions with changed arguments, text for the model and for the user."""
 
 STOP_EVENTS = frozenset({"stop", "subagent_stop"})
-"""The events at which a block means: not done, go on."""
+"""The events at which a block makes the agent continue."""
 
 
 class ResponseFormat:
-    """What an event's answer can say, out of WORDS, and what makes the JSON of it.
+    """What the response to an event can express, out of CAPABILITIES, and how it is rendered as JSON.
 
-    `say` is given only what the form is able to say: degrade.py has seen to it. A `skip` is a block by then.
-    `caveats` returns the names of DEGRADATIONS for what can only be said with another meaning.
+    `render` only gets what the format is capable of (see reply.degrade); a `skip` is a block by then.
+    `caveats` returns the names of DEGRADATIONS for what is expressed with another effect.
     """
 
     __slots__ = ("capabilities", "caveats", "render")
@@ -137,22 +129,22 @@ class ResponseFormat:
 
 
 def hook_specific_output(message: Message, fields: Json) -> Json:
-    """Return the part of an answer that is named after the event, if there is something to put into it."""
+    """Return the part of a response that names the event, or nothing if `fields` is empty."""
     return {"hookSpecificOutput": {"hookEventName": message.native, **fields}} if fields else {}
 
 
 def with_system_message(reply: Reply, answer: Json) -> Json:
-    """Return an answer, with the text for the person if there is one."""
+    """Return the response with the text for the user, if any."""
     return {**answer, "systemMessage": reply.user_message} if reply.user_message else answer
 
 
 def end_of_turn(reply: Reply) -> Json:
-    """Return what ends the turn."""
+    """Return the fields that end the turn."""
     return {"continue": False, "stopReason": reply.reason}
 
 
 def render_pre_tool(reply: Reply, message: Message) -> Json:
-    """PreToolUse: a stop is a denial and an end of the turn; new arguments alone grant nothing, nor does `modify`."""
+    """Render PreToolUse: a stop denies and ends the turn; changed arguments alone approve nothing."""
     fields: Json = {"additionalContext": reply.context} if reply.context else {}
     if reply.args is not None:
         fields["updatedInput"] = reply.args
@@ -167,7 +159,7 @@ def render_pre_tool(reply: Reply, message: Message) -> Json:
 
 
 def render_permission(reply: Reply, message: Message) -> Json:
-    """PermissionRequest: no decision leaves it to the person, which is what `ask` wants too."""
+    """Render PermissionRequest: without a decision the user is asked, as `ask` wants."""
     decision: Json = {}
     if reply.action == "allow":
         decision = {"behavior": "allow"}
@@ -183,7 +175,7 @@ def render_permission(reply: Reply, message: Message) -> Json:
 
 
 def render_post_tool(reply: Reply, message: Message) -> Json:
-    """After a tool, or at the prompt: a block is told beside the result, or keeps the prompt from the model."""
+    """Render an event after a tool, or a prompt: a block adds to the result, or withholds the prompt."""
     top: Json = {"decision": "block", "reason": reply.reason} if reply.action in ("block", "stop") else {}
     if reply.action == "stop":
         top |= end_of_turn(reply)
@@ -192,14 +184,14 @@ def render_post_tool(reply: Reply, message: Message) -> Json:
 
 
 def render_stop(reply: Reply, _message: Message) -> Json:
-    """Stop and SubagentStop: only a block goes on."""
+    """Render Stop and SubagentStop: a block makes the agent continue."""
     if reply.action == "block":
         return with_system_message(reply, {"decision": "block", "reason": reply.reason})
     return with_system_message(reply, end_of_turn(reply) if reply.action == "stop" else {})
 
 
 def render_notification(reply: Reply, message: Message) -> Json:
-    """An event that only tells: texts for the model and the person, and the end of the turn where that is obeyed."""
+    """Render an event that cannot be blocked: texts for the model and the user, and the end of the turn."""
     fields: Json = {"additionalContext": reply.text} if reply.text else {}
     top = end_of_turn(reply) if reply.action == "stop" else {}
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})

@@ -1,12 +1,12 @@
-"""Gemini CLI: its names, its messages, and what it obeys.
+"""Gemini CLI: its names, its messages, and the responses it obeys.
 
 Source: what the CLI (0.61.0) sent and did with each answer, measured against a scripted model.
 """
 
 from __future__ import annotations
 
-from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, content_text, text_of
-from hookrun.agents.formats import ResponseFormat, end_of_turn, with_system_message
+from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
+from hookrun.agents.formats import ResponseFormat, end_of_turn, hook_specific_output, with_system_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ TOOLS = {
 
 
 class _Names(NameMap):
-    """The names of tools; those of an MCP server begin with `mcp_` only, and the first `_` ends the server's name."""
+    """Tools of an MCP server are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
 
     __slots__ = ()
 
@@ -79,18 +79,10 @@ NOTES = (
 )
 
 
-_read = ClaudeStyleReader(
-    NAME,
-    events=EVENTS,
-    names=NAMES,
-    fields={**FIELDS, "prompt_response": "assistant_response"},
-    output=content_text,
-).read
-
-
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what a message says. A tool's response with an `error` is a failure. Raises UnreadableError."""
-    message = _read(payload, event)
+    """Return a message of Gemini CLI; a tool response with an `error` is a failure. Raises UnreadableMessageError."""
+    fields = {**FIELDS, "prompt_response": "assistant_response"}
+    message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=content_text)
     call = message.calls[0]
     server = payload.get("mcp_context")
     if isinstance(server, dict) and message.tool is not None:
@@ -100,15 +92,13 @@ def read(payload: dict[str, object], event: str) -> Message:
     response = payload.get("tool_response")
     if call.event == "post_tool_use" and isinstance(response, dict) and response.get("error") is not None:
         error = response["error"]
-        said = error.get("message") if isinstance(error, dict) else error
-        call.fields["tool_result_error"] = text_of(said)
+        call.fields["tool_result_error"] = text_of(error.get("message") if isinstance(error, dict) else error)
         call.event = "post_tool_failure"
         del message.calls[1:]
     return message
 
 
 def _answer(reply: Reply, message: Message) -> Json:
-    """All events: `decision` refuses or goes on, `continue: false` ends the turn."""
     top: Json = {}
     if reply.action == "block":
         top = {"decision": "deny", "reason": reply.reason}
@@ -119,9 +109,7 @@ def _answer(reply: Reply, message: Message) -> Json:
         fields["tool_input"] = reply.args
     if reply.context:
         fields["additionalContext"] = reply.context
-    if fields:
-        top["hookSpecificOutput"] = {"hookEventName": message.native, **fields}
-    return with_system_message(reply, top)
+    return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
 RESPONSE_FORMATS = {

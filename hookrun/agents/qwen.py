@@ -1,28 +1,24 @@
-"""Qwen Code: its names, its messages, and what it obeys.
+"""Qwen Code: its names, its messages, and the responses it obeys.
 
 Source: what the CLI (0.24.4, and 0.15.10 for Node before 22) sent and did with each answer, measured against a scripted
-model; the one interactive run of 0.24.4 there was.
+model, and one interactive run of 0.24.4.
 """
 
 from __future__ import annotations
 
-from hookrun.agents.base import FIELDS, ClaudeStyleReader, NameMap, content_text
+from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
 from hookrun.agents.formats import (
     ResponseFormat,
-    end_of_turn,
-    hook_specific_output,
     render_notification,
     render_permission,
     render_post_tool,
     render_pre_tool,
     render_stop,
-    with_system_message,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
-    from hookrun.agents.formats import Json, Reply
     from hookrun.agents.types import InstallSpec
 
 NAME = "qwen"
@@ -85,28 +81,14 @@ NOTES = (
     "It ends a turn itself after 7 blocks of `Stop` in a row.",
 )
 
-_read = ClaudeStyleReader(
-    NAME,
-    events=EVENTS,
-    names=NAMES,
-    fields={**FIELDS, "displayed_text": "assistant_response"},
-    output=content_text,
-).read
-
 
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what a message says; of a prompt that nobody wrote, nothing. Raises UnreadableError."""
-    message = _read(payload, event)
+    """Return a message of Qwen Code, without calls if the prompt is empty. Raises UnreadableMessageError."""
+    fields = {**FIELDS, "displayed_text": "assistant_response"}
+    message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=content_text)
     if message.native == "UserPromptSubmit" and not payload.get("prompt") and not payload.get("submitted_prompt"):
         message.calls.clear()
     return message
-
-
-def _after_tool(reply: Reply, message: Message) -> Json:
-    """PostToolUse: text for the model is added, the turn can be ended; nothing else is obeyed."""
-    fields: Json = {"additionalContext": reply.text} if reply.text else {}
-    top = end_of_turn(reply) if reply.action == "stop" else {}
-    return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
 RESPONSE_FORMATS = {
@@ -114,7 +96,7 @@ RESPONSE_FORMATS = {
     "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
     "PreToolUse": ResponseFormat("ask, block, user_message", render_pre_tool),
     "PermissionRequest": ResponseFormat("allow, allow with arguments, ask, block, user_message", render_permission),
-    "PostToolUse": ResponseFormat("stop, context, user_message", _after_tool),
+    "PostToolUse": ResponseFormat("stop, context, user_message", render_notification),
     "PostToolUseFailure": ResponseFormat("context, user_message", render_notification),
     "Stop": ResponseFormat("block, user_message", render_stop),
     "SubagentStop": ResponseFormat("block, user_message", render_stop),

@@ -44,6 +44,8 @@ def degrade(said: Reply, able: frozenset[str], event: str, tool: str | None = No
 
     `able` is what the agent's form can say, `event` hookrun's name, `tool` the agent's.
     """
+    # In one place, before anything is rendered: no agent's format gets what it cannot say, and the published table is
+    # the one in use.
     told = said.copy()
     names: list[str] = []
     if event in STOP_EVENTS:

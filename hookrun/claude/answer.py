@@ -24,14 +24,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.claude.tables import Rules
+    from hookrun.claude.tables import FieldTypes, Holds, Rules
     from hookrun.model import Hook, Outcome
 
     Fields = Mapping[str, object]
-    from collections.abc import Mapping
-
-    from hookrun.claude.tables import FieldTypes, Holds
-
     Answer = dict[str, object]
 
 VETO = 2
@@ -146,7 +142,7 @@ class OutputInterpreter:
             self.answer.result = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
         elif said:
             self._plain(said)
-        self._go_on()
+        self._continue_turn()
         return self.answer
 
     def _ended(self, outcome: Outcome) -> None:
@@ -158,7 +154,7 @@ class OutputInterpreter:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self._note(f"its {how} does not count beside its answer")
 
-    def _go_on(self) -> None:
+    def _continue_turn(self) -> None:
         """At the end of a turn, text for the model means that the turn continues."""
         verdict = self.verdict
         if self.native in GOES_ON and verdict.action == "continue" and verdict.additional_context:
@@ -200,7 +196,9 @@ class OutputInterpreter:
         if self.rules.plain:
             self.verdict.additional_context = text
         elif any(each in text for each in FROM_AN_ANSWER):
-            self._lose(f"its stdout has more than one JSON object in it, so that it says nothing: {_shown(text)}")
+            self._unsupported(
+                f"its stdout has more than one JSON object in it, so that it says nothing: {_shown(text)}"
+            )
         else:
             self._note(f"its stdout is plain text, which nobody is given at {self.native}: {_shown(text)}")
 
@@ -209,7 +207,9 @@ class OutputInterpreter:
     def _take(self, said: Fields) -> None:
         """Apply the fields of an answer that have an effect at the event."""
         if said.get("async") is True:
-            self._lose("it says that it goes on in the background: it was waited for, and its answer does not count")
+            self._unsupported(
+                "it says that it goes on in the background: it was waited for, and its answer does not count"
+            )
             return
         given = said.get("hookSpecificOutput")
         own: Fields = given if isinstance(given, dict) else {}
@@ -250,7 +250,9 @@ class OutputInterpreter:
         decision, reason = _text(own.get("permissionDecision")), _text(own.get("permissionDecisionReason"))
         updated = own.get("updatedInput")
         if decision == "defer":
-            self._lose("it puts the call off (defer), which nobody but Claude Code can do: a person is asked instead")
+            self._unsupported(
+                "it puts the call off (defer), which nobody but Claude Code can do: a person is asked instead"
+            )
             updated = None
         if decision is not None:
             verdict.action = DECISIONS[decision]
@@ -275,7 +277,7 @@ class OutputInterpreter:
         if isinstance(decision.get("updatedInput"), dict):
             verdict.modified_args = tables.canonical_arguments(self.context, decision["updatedInput"])
         if decision.get("updatedPermissions"):
-            self._lose("updatedPermissions of its answer cannot be passed on")
+            self._unsupported("updatedPermissions of its answer cannot be passed on")
 
     def _reason_of_consent(self, reason: str | None) -> None:
         if reason:
@@ -287,7 +289,7 @@ class OutputInterpreter:
         own: Fields = given if isinstance(given, dict) else {}
         lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & said.keys()))
         if lost:
-            self._lose(f"{', '.join(lost)} of its answer cannot be passed on")
+            self._unsupported(f"{', '.join(lost)} of its answer cannot be passed on")
         vain = sorted(name for name in DISCARDED - self.rules.obeys if name in said and said[name] is not True)
         if vain:
             self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
@@ -295,7 +297,7 @@ class OutputInterpreter:
 
     def _misplaced(self, said: Fields, own: Fields) -> None:
         """Report unknown and misplaced fields; notes suffice where an answer addresses several agents."""
-        tell = self._lose if DECIDES.isdisjoint(said) else self._note
+        tell = self._unsupported if DECIDES.isdisjoint(said) else self._note
         fields = self.rules.fields or {}
         outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
         if outside:
@@ -309,7 +311,7 @@ class OutputInterpreter:
     def _note(self, text: str) -> None:
         self.answer.notes.append(text)
 
-    def _lose(self, text: str) -> None:
+    def _unsupported(self, text: str) -> None:
         self.answer.notes.append(text)
         self.answer.lost.append(text)
 

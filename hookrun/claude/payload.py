@@ -90,7 +90,7 @@ def build_payload(event: str, context: Context) -> Payload:
     if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:
         payload["permission_mode"] = mode
     payload["hook_event_name"] = native
-    if event not in tables.EVENTS or native in WITH_TOOL:
+    if event not in tables.EVENTS or native in tables.TOOL_EVENTS:
         _tool(payload, context)
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
@@ -120,8 +120,6 @@ def _otherwise(word: str, context: Context) -> str:
 
 
 # --- what is more than renamed
-
-WITH_TOOL = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
 
 
 def _tool(payload: Payload, context: Context) -> None:

@@ -1,49 +1,73 @@
-"""Share what the commands need: exit statuses, options, the loaded configuration, printing and reports."""
+"""Share what the commands need: exit statuses, options, and the configuration and agents that they are about."""
 
 from __future__ import annotations
 
 import os
-import sys
+from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.config.discovery import claude_directory, find, home_directory
-from hookrun.text import closest, escape
+from hookrun.cli.printing import CommandReport
+from hookrun.config.discovery import claude_directory, find
+from hookrun.state import home_directory
+from hookrun.text import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
-    from hookrun.edit.file_change import FileChange
+    from hookrun.doctor.agent_state import AgentState
     from hookrun.model import Hook
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
-
-    Line = tuple[str, str]
-    """A line of text and its style on a terminal, empty for none."""
 
 Function = TypeVar("Function", bound="Callable[..., None]")
 
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
 
-OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
+# --- commands and options
 
-# --- options
+
+def epilog(*examples: str, note: str = "") -> str:
+    """Return the end of a command's help: examples, given without `hookrun`, and a note below them."""
+    lines = "".join(f"  hookrun {each}\n" for each in examples)
+    return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
+
+
+def command(
+    name: str, *examples: str, note: str = "", short_help: str | None = None
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return the decorator that makes a command of a function, with examples in its help."""
+    return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-report_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
 home_option = click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
 
 
 def config_options(function: Function) -> Function:
     """Add `--config`, `--home` and `--json` to a command."""
     return config_option(home_option(json_option(function)))
+
+
+def report_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
+
+    @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
+    @home_option
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
+    @wraps(function)
+    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> None:
+        report = CommandReport(home, as_json=as_json, dry_run=dry_run)
+        function(report=report, **arguments)
+        report.end()
+
+    return with_report
 
 
 def parse_pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
@@ -149,144 +173,11 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
     return list(events)
 
 
-# --- printing
-
-
-def is_interactive() -> bool:
-    """Return whether a question would be seen and could be answered."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def print_line(text: str) -> None:
-    """Print one line, control characters escaped."""
-    click.echo(escape(text))
-
-
-def warn(text: str) -> None:
-    """Print `hookrun: ...` on stderr, control characters escaped."""
-    click.echo(f"hookrun: {escape(text)}", err=True)
-
-
-def print_json(data: object) -> None:
-    """Print an object as indented JSON."""
-    import json  # `hookrun --help` is quick without
-
-    click.echo(json.dumps(data, indent=2))
-
-
-def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines, in colour on a terminal. rich leaves colours out where NO_COLOR is set or the terminal has none."""
-    if not sys.stdout.isatty():
-        for text, _ in lines:
-            print_line(text)
-        return
-    from rich.console import Console  # only for a terminal
-    from rich.text import Text  # only for a terminal
-
-    console = Console(highlight=False)
-    for text, style in lines:
-        console.print(Text(escape(text), style=style), soft_wrap=True)
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows as lines with aligned columns, control characters escaped."""
-    cells = [[escape(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-
-
-def print_rich_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None, styles: Sequence[str] = ()
-) -> None:
-    """Print a table on a terminal, its cells folded where they are too long; `styles` are those of its first rows."""
-    from rich.console import Console  # only for a terminal
-    from rich.table import Table  # only for a terminal
-    from rich.text import Text  # only for a terminal
-
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style=BOLD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for number, row in enumerate(rows):
-        cells = [Text(escape(cell)) for cell in row]
-        table.add_row(*cells, style=styles[number] if number < len(styles) else None)
-    Console().print(table)
-
-
-def relative_path(path: str) -> str:
-    """Return a path relative to the working directory if it lies below it, else as it is."""
-    relative = os.path.relpath(path)
-    return relative if not relative.startswith("..") else path
-
-
-# --- reports of commands that write
-
-KEYS = ("written", "removed", "hooks", "approved", "not_approved", "conflicts", "next", "notes", "diff")
-"""The keys of a report's JSON object besides `ok` and `dry_run`; each holds a list."""
-
-
-class CommandReport:
-    """Report what a command writes: line by line, or with `as_json` as one object at the end."""
-
-    def __init__(self, *, as_json: bool, dry_run: bool) -> None:
-        self.as_json = as_json
-        self._dry_run = dry_run
-        self._lists: dict[str, list[object]] = {key: [] for key in KEYS}
-
-    def note(self, text: str) -> None:
-        """Report something on stdout."""
-        if self.as_json:
-            self._lists["notes"].append(text)
-        else:
-            print_line(text)
-
-    def warn(self, text: str) -> None:
-        """Report a possible mistake on stderr."""
-        if self.as_json:
-            self._lists["notes"].append(text)
-        else:
-            warn(text)
-
-    def add_files(self, changes: Iterable[FileChange]) -> None:
-        """Add the files that are written and removed to the JSON object."""
-        for each in changes:
-            if each.has_effect:
-                self._lists["removed" if each.after is None else "written"].append(each.path)
-
-    def show_diff(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
-        """Show as a diff what would be written."""
-        would = [each for each in changes if each.has_effect]
-        self.add_files(would)
-        if self.as_json:
-            self._lists["diff"] += [line for each in would for line in each.diff().splitlines()]
-        else:
-            click.echo("\n".join(each.diff() for each in would) if would else otherwise)
-
-    def add_hook(self, name: str, state: str, difference: str = "", *, conflict: bool = False) -> None:
-        """Report the new state of a hook, and how it differs from what it would be."""
-        self._lists["hooks"].append({"name": name, "state": state, "difference": difference})
-        self._lists["conflicts"] += [name] if conflict else []
-        if not self.as_json:
-            print_line(f"{name}: {state}")
-            for line in difference.splitlines():
-                print_line(f"  {line}")
-
-    def add_approvals(self, approved: Iterable[str], not_approved: Iterable[str] = ()) -> None:
-        """Add which hooks agents run as they are now, and which await the user's approval, to the JSON object."""
-        self._lists["approved"] += approved
-        self._lists["not_approved"] += not_approved
-
-    def next_steps(self, steps: Iterable[tuple[str, str]]) -> None:
-        """Report what to do next: commands and the purpose of each."""
-        rows = list(steps)
-        self._lists["next"] += [command for command, _ in rows]
-        if self.as_json:
-            return
-        width = max((len(command) for command, _ in rows), default=0)
-        for index, (command, purpose) in enumerate(rows):
-            print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
-
-    def end(self, *, ok: bool = True) -> bool:
-        """Print the JSON object if that is asked for; return `ok`."""
-        if self.as_json:
-            print_json({"ok": ok, "dry_run": self._dry_run, **self._lists})
-        return ok
+def agent_to_json(case: AgentState) -> dict[str, object]:
+    """Return an agent's names, program and version."""
+    return {
+        "agent": case.agent.NAME,
+        "title": case.agent.DISPLAY_NAME,
+        "program": case.installed.program if case.installed is not None else None,
+        "version": case.installed.version if case.installed is not None else None,
+    }

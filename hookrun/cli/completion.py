@@ -13,8 +13,9 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.common import read_config
+from hookrun.cli.common import command, read_config
 from hookrun.events import ALIASES, EVENTS
+from hookrun.fire.command import TAKE_VALUE
 from hookrun.text import quote
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     Names = Callable[[], Iterable[tuple[str, str]]]
     """Returns the names to offer, each with a short help."""
 
-EXAMPLES = """\b
-Examples:
-  hookrun completion bash > ~/.local/share/bash-completion/completions/hookrun
-  hookrun completion zsh > "${fpath[1]}/_hookrun"
-  hookrun completion fish > ~/.config/fish/completions/hookrun.fish
-"""
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOOKRUN_COMPLETE"
 """The environment variable by which a shell asks for completions; the name is click's."""
@@ -36,7 +31,12 @@ VARIABLE = "_HOOKRUN_COMPLETE"
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@%+/-")
 
 
-@click.command(name="completion", epilog=EXAMPLES)
+@command(
+    "completion",
+    "completion bash > ~/.local/share/bash-completion/completions/hookrun",
+    'completion zsh > "${fpath[1]}/_hookrun"',
+    "completion fish > ~/.config/fish/completions/hookrun.fish",
+)
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str | None) -> None:
@@ -68,7 +68,7 @@ def completions(names: Names, incomplete: str) -> list[CompletionItem]:
     """Return the names that begin like this and are harmless to a shell; none where they cannot be found out."""
     try:
         found = list(names())
-    except Exception:  # the command itself reports it; an error in the middle of typing helps nobody
+    except Exception:  # the command itself reports it; an error would only disturb the typing
         return []
     return [
         CompletionItem(name, help=help_)
@@ -83,10 +83,6 @@ def _events() -> Iterable[tuple[str, str]]:
     yield from ((own, "declared here") for own in read_config(None, None).declarations.events)
 
 
-def _hooks() -> Iterable[tuple[str, str]]:
-    return ((hook.name, ", ".join(hook.events)) for hook in read_config(None, None).declarations.hooks)
-
-
 def _recipes() -> Iterable[tuple[str, str]]:
     from hookrun.recipes import RECIPES  # only where a recipe is completed
 
@@ -99,8 +95,9 @@ def _declared_recipes() -> Iterable[tuple[str, str]]:
     return ((name, ", ".join(layers)) for name, layers in layers_of_declared(None).items())
 
 
-EVENT, HOOK, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_hooks), OneOf(_recipes), OneOf(_declared_recipes)
+EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declared_recipes)
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
+HOOK = OneOf(lambda: ((each.name, ", ".join(each.events)) for each in read_config(None, None).declarations.hooks))
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     "agent": AGENT,
@@ -125,20 +122,12 @@ BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
 }
 """A parameter of one command -> what is offered for it."""
 
-FIRE_OPTIONS: dict[str, click.ParamType[Any] | None] = {
+FIRE_VALUES: dict[str, click.ParamType[Any]] = {
     "--agent": AGENT,
-    "--config": FILE,
-    "--ctx": FILE,
-    "--deadline": None,
-    "--explain": None,
-    "--help": None,
-    "--home": DIRECTORY,
-    "--probe": DIRECTORY,
-    "--repeat": None,
-    "--scope": None,
-    "--trust": None,
+    **dict.fromkeys(("--config", "--ctx"), FILE),
+    **dict.fromkeys(("--home", "--probe"), DIRECTORY),
 }
-"""The options of `fire`, which parses its command line itself, and what is offered after each."""
+"""An option of `fire`, which parses its command line itself -> what is offered after it."""
 
 
 def attach(name: str, command: click.Command) -> None:
@@ -153,9 +142,10 @@ def attach(name: str, command: click.Command) -> None:
 
 def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
     """Return what is offered for `fire` after these words."""
-    after = FIRE_OPTIONS.get(before[-1]) if before else None
+    after = FIRE_VALUES.get(before[-1]) if before else None
     if after is not None:
         return after.shell_complete(ctx, ctx.command.params[0], incomplete)
     if incomplete.startswith("-"):
-        return [CompletionItem(option) for option in FIRE_OPTIONS if option.startswith(incomplete)]
+        options = sorted({*TAKE_VALUE, "--explain", "--help"})
+        return [CompletionItem(option) for option in options if option.startswith(incomplete)]
     return completions(_events, incomplete)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
     FAILED,
+    agent_to_json,
     agents_named,
+    command,
     declarations_at,
     declared_events,
     home_option,
     install_location,
     json_option,
     load_project,
-    print_json,
-    print_line,
 )
+from hookrun.cli.printing import print_json, print_line
 from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
@@ -27,16 +30,10 @@ from hookrun.wiring.wired_command import this_program
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is not switched off."""
 
-EXAMPLES = """\b
-Examples:
-  hookrun doctor
-  hookrun doctor claude --prove
 
-Exit status: 0 no problems (there may be notes), 1 problems.
-"""
-
-
-@click.command(name="doctor", epilog=EXAMPLES)
+@command(
+    "doctor", "doctor", "doctor claude --prove", note="Exit status: 0 no problems (there may be notes), 1 problems."
+)
 @click.argument("names", metavar="[AGENT]...", nargs=-1)
 @click.option(
     "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."
@@ -60,10 +57,12 @@ def doctor_command(
     unapproved, undecided = _unapproved(home)
     for case in cases:
         case.unapproved, case.undecided, case.unprotected = unapproved, undecided, missing(declared.hooks)
-    examined = [(case, _findings(case, proving=proving)) for case in cases if names or case.is_here]
+    shown = [case for case in cases if names or case.is_here]
+    examined = [(case, [*run_checks(case), *(prove(case) if proving else ())]) for case in shown]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
-        print_json({"ok": not wrong, "agents": [_to_json(case, found) for case, found in examined]})
+        agents = [{**agent_to_json(case), "findings": list(map(asdict, found))} for case, found in examined]
+        print_json({"ok": not wrong, "agents": agents})
     else:
         for case, findings in examined:
             _print(case, findings)
@@ -81,11 +80,6 @@ def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
-def _findings(case: AgentState, *, proving: bool) -> list[Finding]:
-    findings = run_checks(case)
-    return [*findings, *prove(case)] if proving else findings
-
-
 def _print(case: AgentState, findings: list[Finding]) -> None:
     wrong = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -93,33 +87,14 @@ def _print(case: AgentState, findings: list[Finding]) -> None:
     print_line(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}")
     for each in findings:
         print_line(f"  {each.level:8}{each.check}: {each.found}")
-        if each.remedy and each.remedy != "nothing":
+        to_do = each.remedy not in ("", "nothing")
+        if each.cause or to_do:
             print_line(f"          why: {each.cause}")
+        if to_do:
             print_line(f"          do:  {each.remedy}")
-        elif each.cause:
-            print_line(f"          why: {each.cause}")
 
 
 def _version(case: AgentState) -> str:
     if case.installed is None:
         return f"({case.agent.INSTALL['program']} is not on PATH)"
     return case.installed.version or "(of unknown version)"
-
-
-def _to_json(case: AgentState, findings: list[Finding]) -> dict[str, object]:
-    return {
-        "agent": case.agent.NAME,
-        "title": case.agent.DISPLAY_NAME,
-        "program": case.installed.program if case.installed is not None else None,
-        "version": case.installed.version if case.installed is not None else None,
-        "findings": [
-            {
-                "check": each.check,
-                "level": each.level,
-                "found": each.found,
-                "cause": each.cause,
-                "remedy": each.remedy,
-            }
-            for each in findings
-        ],
-    }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CANONICAL = frozenset(CONTEXT_FIELDS)
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
-"""Fields that tell a canonical context from an agent's message, whatever else is in it."""
+"""Fields that tell a canonical context from an agent's message, with any other fields."""
 SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
 
 
@@ -123,8 +123,7 @@ class ConfigSources:
         self.cwd = cwd
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
-        self._found = find(cwd, home, config=named, claude=claude)
-        self._examined = load_config(self._found)
+        self._examined = load_config(find(cwd, home, config=named, claude=claude))
         self.declarations = self._examined.declarations
         self.project = self._examined.project
 
@@ -153,7 +152,7 @@ class ConfigSources:
             return ignored
         also = f"; {ignored}" if ignored is not None else self._overlooked()
         if not effective:
-            root = self._found.repository
+            root = self._examined.found.repository
             searched = f" or above it up to {root}" if root else " (no git repository: no directory above it counts)"
             return f"there is no declaration file in {self.cwd}{searched}{also}"
         others = ", ".join(f"{each} ({', '.join(names)})" for each, names in self.other_hooks(event).items())
@@ -164,19 +163,17 @@ class ConfigSources:
         """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
         if self.config is not None:
             return ""
-        for layer, path, _ in self._found.files:
-            if (
-                layer in ("project", "local")
-                and path not in self.declarations.files
-                and load_file(path, layer).has_hooks
-            ):
+        found = self._examined.found
+        for layer, path, _ in found.files:
+            own = layer in ("project", "local") and path not in self.declarations.files
+            if own and load_file(path, layer).has_hooks:
                 return f"; {path} has hooks, but the file in {self.declarations.root} is nearer and counts alone"
-        top = self._found.repository or self.cwd
+        top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
                 if os.path.isfile(path) and load_file(path, "project").has_hooks:
-                    within = f"the repository {self._found.repository}" if self._found.repository else "a repository"
+                    within = f"the repository {found.repository}" if found.repository else "a repository"
                     return f"; {path} has hooks, but it lies outside of {within}, where nothing is looked for"
         return ""

@@ -12,22 +12,17 @@ from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.common import (
-    BOLD,
-    DIM,
-    ERROR,
     FAILED,
     INTERRUPTED,
-    OK,
-    WARNING,
     agents_named,
+    command,
     config_options,
-    print_json,
-    print_lines,
     resolve_home,
     unknown_hook,
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_json, print_lines
 from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.edit.file_change import FileError
@@ -46,20 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from hookrun.agents.types import Agent
-    from hookrun.cli.common import Line
+    from hookrun.cli.printing import Line
     from hookrun.dry_run import Prediction
     from hookrun.model import Hook
     from hookrun.wiring.targets import WiredEvent
 
-EXAMPLES = """\b
-Examples:
-  hookrun explain pre_tool_use
-  hookrun explain pre_tool_use --tool bash --arg "command=git push --force"
-  hookrun explain PreToolUse --agent claude --ctx message.json --run
-  hookrun explain stop --hook run-tests --json
-
-Nothing is run without --run. Exit status: 0 explained, 1 it cannot be explained.
-"""
 STATES = {
     RUNS: ("would run", OK),
     DEPENDS: ("may run", WARNING),
@@ -75,7 +61,14 @@ MAX_NAMED = 3
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
-@click.command(name="explain", epilog=EXAMPLES)
+@command(
+    "explain",
+    "explain pre_tool_use",
+    'explain pre_tool_use --tool bash --arg "command=git push --force"',
+    "explain PreToolUse --agent claude --ctx message.json --run",
+    "explain stop --hook run-tests --json",
+    note="Nothing is run without --run. Exit status: 0 explained, 1 it cannot be explained.",
+)
 @click.argument("event")
 @click.option("--ctx", "source", metavar="FILE", help="The context as JSON; - is stdin.")
 @click.option("--tool", metavar="NAME", help="The tool that is called.")
@@ -108,7 +101,8 @@ def explain_command(
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
     own_home = resolve_home(home)
     by = agents_named([agent])[0] if agent is not None else None
-    query = EventQuery(resolve_event(event, _own_events(own_home, config), by.EVENTS if by is not None else None), by)
+    declared = ConfigSources(working_directory(), own_home, config).declarations.events
+    query = EventQuery(resolve_event(event, declared, by.EVENTS if by is not None else None), by)
     if source is not None:
         query.read_context(source)
     else:
@@ -129,10 +123,6 @@ def explain_command(
     else:
         print_lines(lines)
     ctx.exit(status)
-
-
-def _own_events(home: str, config: str | None) -> list[str]:
-    return ConfigSources(working_directory(), home, config).declarations.events
 
 
 class Explanation:
@@ -220,7 +210,7 @@ class Explanation:
         return "; ".join(text for each in mine for text, _ in _by_cause([each]))
 
     def _obstacles(self) -> Iterator[str]:
-        """Yield what keeps every hook from running, whatever is declared."""
+        """Yield what keeps every hook from running, independent of the declarations."""
         agent = self.query.agent
         if agent is None:
             if os.environ.get("HOOKRUN") == "0":

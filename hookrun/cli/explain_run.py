@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.cli.common import BOLD, ERROR, WARNING
+from hookrun.cli.printing import BOLD, ERROR, WARNING
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.fire.explanation import arguments, explain, runs_in_background, shown_lines, was_started
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.agents.base import Message
-    from hookrun.cli.common import Line
     from hookrun.cli.explain import Explanation
+    from hookrun.cli.printing import Line
     from hookrun.model import Hook, HookResult, Outcome, Verdict
 
 
@@ -43,7 +43,7 @@ class ExplainRun:
             self.inputs[id(outcome)] = stdin
 
     def add_problems(self, invocation: FireInvocation) -> None:
-        """Add what is wrong apart from the hooks."""
+        """Add the problems that are not of one hook."""
         self.problems += [*invocation.problems, *invocation.warnings]
         self.interrupted = invocation.interrupted
         if self.interrupted:

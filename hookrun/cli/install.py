@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
-    FAILED,
-    CommandReport,
+    agent_to_json,
     agents_named,
-    aligned,
+    command,
     declarations_at,
     declared_events,
-    dry_run_option,
     home_option,
     install_location,
-    is_interactive,
     json_option,
     load_project,
-    print_json,
-    report_json_option,
+    report_options,
 )
+from hookrun.cli.printing import CommandReport, aligned, count, is_interactive, print_json
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
@@ -37,29 +35,13 @@ from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.agents.types import Agent
     from hookrun.wiring.plan import InstallChange
     from hookrun.wiring.targets import InstallLocation
 
 FIRST, SECOND, THIRD, *_ = AGENTS
-INSTALL_EXAMPLES = f"""\b
-Examples:
-  hookrun install {FIRST} {SECOND}
-  hookrun install {THIRD} --dry-run
-  hookrun install {SECOND} --trust          (without a terminal to ask on)
-
-Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.
-"""
-UNINSTALL_EXAMPLES = f"""\b
-Examples:
-  hookrun uninstall {FIRST}
-  hookrun uninstall {SECOND} --scope project --dry-run
-"""
-AGENTS_EXAMPLES = """\b
-Examples:
-  hookrun agents
-  hookrun agents --json
-"""
 OTHER_SCOPE = {"user": "project", "project": "user"}
 COLUMNS = ("AGENT", "VERSION", "WIRED", "EVENTS", "DECLARED, NOT WIRED")
 
@@ -71,48 +53,49 @@ scope_option = click.option(
 # --- hookrun install
 
 
-@click.command(name="install", epilog=INSTALL_EXAMPLES)
+@command(
+    "install",
+    f"install {FIRST} {SECOND}",
+    f"install {THIRD} --dry-run",
+    f"install {SECOND} --trust          (without a terminal to ask on)",
+    note="Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.",
+)
 @click.argument("names", metavar="AGENT...", nargs=-1, required=True)
 @scope_option
-@dry_run_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
 @click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
-@home_option
-@report_json_option
-@click.pass_context
+@report_options
 def install_command(
-    ctx: click.Context,
-    names: tuple[str, ...],
-    scope: str,
-    home: str | None,
-    *,
-    dry_run: bool,
-    all_events: bool,
-    trust: bool,
-    as_json: bool,
+    names: tuple[str, ...], scope: str, report: CommandReport, *, all_events: bool, trust: bool
 ) -> None:
     """Connect hookrun to coding agents, by entries in their settings.
 
     Hooks of the project that you have not approved yet are then shown, and asked about on a terminal.
     """
-    location = install_location(home)
-    complete = True
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    location = install_location(report.home)
     for agent in agents_named(names):
-        try:
+        with _errors_in(report, agent):
             installation = Installation(agent, scope, location, report, all_events=all_events)
-            complete &= installation.show_diff() if dry_run else installation.run(trust=trust)
-        except FileError as error:
-            report.warn(f"{agent.NAME}: {error}")
-            complete = False
-    if not dry_run:
-        _review_hooks(home, report)
-    ctx.exit(0 if report.end(ok=complete) else FAILED)
+            if report.dry_run:
+                installation.show_diff()
+            else:
+                installation.run(trust=trust)
+    if not report.dry_run:
+        _review_hooks(report)
 
 
-def _review_hooks(home: str | None, report: CommandReport) -> None:
+@contextmanager
+def _errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
+    try:
+        yield
+    except FileError as error:
+        report.warn(f"{agent.NAME}: {error}")
+        report.ok = False
+
+
+def _review_hooks(report: CommandReport) -> None:
     """Ask about the project's unapproved hooks, or warn that agents skip them."""
-    project = load_project(None, home)
+    project = load_project(None, report.home)
     try:
         hooks = project.hooks()
     except StoreError as error:  # the agents are installed all the same
@@ -125,7 +108,7 @@ def _review_hooks(home: str | None, report: CommandReport) -> None:
         review(project, undecided)
     elif undecided:
         names = ", ".join(found.hook.name for found in undecided)
-        report.warn(f"nobody has approved {names}: agents do not run them until you run `hookrun trust`")
+        report.warn(f"not approved yet: {names}: agents skip these hooks until you run `hookrun trust`")
 
 
 class Installation:
@@ -158,15 +141,14 @@ class Installation:
         wired = plan.wired_events(other)
         if wired:
             name = self.agent.NAME
-            msg = (
+            raise FileError(
                 f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
                 f"hook would run twice; that wiring serves this project too: run `hookrun install {name} --scope "
                 f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {name} --scope "
                 f"{other.scope}`"
             )
-            raise FileError(msg)
 
-    def show_diff(self) -> bool:
+    def show_diff(self) -> None:
         """Show what would change."""
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger)
@@ -174,46 +156,44 @@ class Installation:
         if trust is not None:
             changes.append(trust)
         self.report.show_diff(changes, f"{self.agent.NAME}: nothing to change")
-        return True
 
-    def run(self, *, trust: bool) -> bool:
-        """Install; return whether the agent will run the hooks. Raises FileError."""
+    def run(self, *, trust: bool) -> None:
+        """Install. Raises FileError."""
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger)
             for each in changes:
                 _write(each, ledger)
             self._report(changes)
-            return self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+            self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _report(self, changes: list[InstallChange]) -> None:
         events = len({each.event for each in plan.wired_events(self.wish)})
         self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
-        count = f"{events} event{'s' if events != 1 else ''}"
-        self.report.note(f"{self.agent.NAME}: {state}: {count} in {files}")
+        self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
         if self.unknown:
             self.report.note(
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
             )
 
-    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> bool:
-        """Record the agent's trust if the user agrees; return whether it is recorded, or the agent asks for none."""
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> None:
+        """Record the agent's trust in the hooks if the user agrees; without it the agent will not run them."""
         if needed is None or not needed.has_effect:
-            return True
+            return
         name = self.agent.NAME
         question = f"{name} skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
         if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
             _write(needed, ledger)
             self.report.add_files([needed])
             self.report.note(f"{name}: its hooks are trusted: {needed.path}")
-            return True
+            return
+        self.report.ok = False
         self.report.warn(
             f"{name}: skips these hooks in silence until they are trusted: "
             f"run `hookrun install {name} --trust`, or use /hooks in {name}"
         )
-        return False
 
 
 def _write(each: InstallChange, ledger: Ledger) -> None:
@@ -224,32 +204,21 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 # --- hookrun uninstall
 
 
-@click.command(name="uninstall", epilog=UNINSTALL_EXAMPLES)
+@command("uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
 @click.argument("names", metavar="AGENT...", nargs=-1, required=True)
 @scope_option
-@dry_run_option
-@home_option
-@report_json_option
-@click.pass_context
-def uninstall_command(
-    ctx: click.Context, names: tuple[str, ...], scope: str, home: str | None, *, dry_run: bool, as_json: bool
-) -> None:
+@report_options
+def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport) -> None:
     """Remove hookrun from coding agents' settings. A file that has not changed since is restored byte for byte."""
-    location = install_location(home)
-    complete = True
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
+    location = install_location(report.home)
     for agent in agents_named(names):
-        try:
-            _uninstall(InstallRequest(agent, scope, location, this_program()), report, dry_run=dry_run)
-        except FileError as error:
-            report.warn(f"{agent.NAME}: {error}")
-            complete = False
-    ctx.exit(0 if report.end(ok=complete) else FAILED)
+        with _errors_in(report, agent):
+            _uninstall(InstallRequest(agent, scope, location, this_program()), report)
 
 
-def _uninstall(wish: InstallRequest, report: CommandReport, *, dry_run: bool) -> None:
+def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
     name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
-    if dry_run:
+    if report.dry_run:
         report.show_diff(plan.plan_uninstall(wish, ledger), f"{name}: nothing to change")
         return
     changed = []
@@ -266,7 +235,7 @@ def _uninstall(wish: InstallRequest, report: CommandReport, *, dry_run: bool) ->
 # --- hookrun agents
 
 
-@click.command(name="agents", epilog=AGENTS_EXAMPLES)
+@command("agents", "agents", "agents --json")
 @json_option
 @home_option
 def agents_command(home: str | None, *, as_json: bool) -> None:
@@ -287,10 +256,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
 
 def _to_json(case: AgentState) -> dict[str, object]:
     return {
-        "agent": case.agent.NAME,
-        "title": case.agent.DISPLAY_NAME,
-        "program": case.installed.program if case.installed is not None else None,
-        "version": case.installed.version if case.installed is not None else None,
+        **agent_to_json(case),
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,

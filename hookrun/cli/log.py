@@ -11,39 +11,16 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords
-from hookrun.cli.common import (
-    BOLD,
-    DIM,
-    ERROR,
-    WARNING,
-    home_option,
-    json_option,
-    print_json,
-    print_lines,
-    resolve_home,
-)
+from hookrun.cli.common import command, home_option, json_option, resolve_home
+from hookrun.cli.printing import BOLD, DIM, ERROR, WARNING, print_json, print_lines
 from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.audit_reader import Record
-    from hookrun.cli.common import Line
+    from hookrun.cli.printing import Line
 
-LOG_EXAMPLES = """\b
-Examples:
-  hookrun log
-  hookrun log -n 100 --failures
-  hookrun log --hook no-force-push --json
-  hookrun log --follow
-"""
-WHY_EXAMPLES = """\b
-Examples:
-  hookrun why
-  hookrun why 9db9ad05a220fadd --json
-
-The request id is in every verdict, in every hook's context, and in hookrun log.
-"""
 FOLLOW_INTERVAL = 0.2
 """Seconds between two looks for new records."""
 
@@ -65,7 +42,7 @@ LABELS = {
 # --- hookrun log
 
 
-@click.command(name="log", epilog=LOG_EXAMPLES)
+@command("log", "log", "log -n 100 --failures", "log --hook no-force-push --json", "log --follow")
 @click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="How many runs to show.")
 @click.option("--hook", "name", metavar="NAME", help="Only runs that included this hook.")
 @click.option("--failures", is_flag=True, help="Only runs in which something failed.")
@@ -203,7 +180,12 @@ class AuditTail:
 # --- hookrun why
 
 
-@click.command(name="why", epilog=WHY_EXAMPLES)
+@command(
+    "why",
+    "why",
+    "why 9db9ad05a220fadd --json",
+    note="The request id is in every verdict, in every hook's context, and in hookrun log.",
+)
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
 @home_option
 @json_option
@@ -243,7 +225,9 @@ def _answer(fired: FireRecords) -> str:
         return f"{event}: {action}: {'; '.join(reasons)}"
     ran = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
     failures = [_reason(each) for each in fired.hooks if each.get("failure")]
-    parts = [f"ran: {ran}" if ran else _why_none_ran(header), *failures, *_problems(header)]
+    declared = header.get("declared")
+    none = f"of {declared} hooks that are declared for it none ran" if declared else "no hook was declared for it"
+    parts = [f"ran: {ran}" if ran else none, *failures, *_problems(header)]
     return f"{event}: {action}: {'; '.join(parts)}"
 
 
@@ -253,11 +237,6 @@ def _reason(record: Record) -> str:
     changed = record.get("changed")
     what = f"changed {', '.join(map(str, changed))}" if isinstance(changed, list) else record.get("message")
     return f"{record.get('hook')}{f': {what}' if what else ''}"
-
-
-def _why_none_ran(header: Record) -> str:
-    declared = header.get("declared")
-    return f"of {declared} hooks that are declared for it none ran" if declared else "no hook was declared for it"
 
 
 def _details(fired: FireRecords) -> Iterator[Line]:

@@ -8,24 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    FAILED,
-    home_option,
-    is_interactive,
-    json_option,
-    print_json,
-    resolve_home,
-    warn,
-    working_directory,
-)
+from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
+from hookrun.cli.printing import is_interactive, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, config_directory
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.load import included_path
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
+from hookrun.state import config_directory
 from hookrun.text import escape, quote
 
 if TYPE_CHECKING:
@@ -33,21 +26,19 @@ if TYPE_CHECKING:
 
     from hookrun.edit.file_change import ExistingFile
 
-EXAMPLES = """\b
-Examples:
-  hookrun migrate
-  hookrun migrate ~/.claude/settings.json --write
-  hookrun migrate .claude/settings.json --json
-
-Exit status: 0 shown or written, 1 it cannot be.
-"""
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 
-@click.command(name="migrate", epilog=EXAMPLES)
+@command(
+    "migrate",
+    "migrate",
+    "migrate ~/.claude/settings.json --write",
+    "migrate .claude/settings.json --json",
+    note="Exit status: 0 shown or written, 1 it cannot be.",
+)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--write", is_flag=True, help="Write the files; on a terminal asks before changing one.")
 @click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
@@ -72,7 +63,7 @@ def migrate_command(
         report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
         print_json(report)
     else:
-        click.echo("\n".join(change.diff() for change in changes) or "there is nothing to take over")
+        click.echo("\n".join(change.diff() for change in changes) or "no hooks to convert")
         for note in migrated.notes:
             warn(note)
     if write and changes and not _write(changes, yes=yes):
@@ -86,10 +77,10 @@ def _read(path: str) -> ConfigFile:
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
-        msg = f"{path}: found no hooks, expected them in Claude Code's form; name a file that has some"
-        raise click.ClickException(msg)
+        found = "found no hooks, expected them in Claude Code's form"
+        raise click.ClickException(f"{path}: {found}; name a file that has some")
     if file.says("disableAllHooks") is True:
-        msg = f"{path}: found disableAllHooks: true, expected hooks that run; take it out first: moved, they would run"
+        msg = f"{path}: found disableAllHooks: true, expected hooks that run; remove it first: moved, they would run"
         raise click.ClickException(msg)
     return file
 
@@ -108,8 +99,7 @@ def _parsed(now: ExistingFile) -> Json:
     try:
         return Json(now.text(), "json")
     except ParseError as error:
-        msg = f"{now.path}: {error}; mend it first"
-        raise FileError(msg) from error
+        raise FileError(f"{now.path}: {error}; fix it first") from error
 
 
 def _declared(now: ExistingFile) -> list[object]:
@@ -122,12 +112,11 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
     directory = os.path.dirname(now.path)
     for name in OTHERS:
         if os.path.exists(f"{directory}/{name}"):
-            msg = f"{directory}/{name}: found declarations in YAML, expected JSON; take what --json prints in by hand"
+            msg = f"{directory}/{name}: found declarations in YAML, expected JSON; add what --json prints by hand"
             raise FileError(msg)
     text = _parsed(now)
     if not isinstance(text.data, dict):
-        msg = f"{now.path}: found no object, expected one with hooks; mend it first"
-        raise FileError(msg)
+        raise FileError(f"{now.path}: found no object, expected one with hooks; fix it first")
     changes: list[FileChange] = []
     if migrated.hooks:
         text = _with(text, ("hooks",), migrated.hooks, now)
@@ -154,25 +143,24 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
-            migrated.notes.append(f"{declarations}: it includes {path} no more: these hooks would run twice")
+            migrated.notes.append(f"{declarations}: {path} is removed from include: these hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
         others = [
-            each for each in _taken_in_besides(declarations, path) if load_file(each, "project", claudes=True).handlers
+            each for each in _other_settings(declarations, path) if load_file(each, "project", claudes=True).handlers
         ]
         if others or declarations.startswith(f"{config_directory(home)}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
-            msg = (
-                f"{declarations}: include_claude takes in {besides}: these hooks would run twice; "
-                "take include_claude out of it, and name under include what it is to take in besides"
+            raise FileError(
+                f"{declarations}: include_claude includes {besides}: these hooks would run twice; "
+                "remove include_claude, and list the other files under include"
             )
-            raise FileError(msg)
         text = text.remove(("hookrun", "include_claude"))
-        migrated.notes.append(f"{declarations}: include_claude is taken out: these hooks would run twice")
+        migrated.notes.append(f"{declarations}: include_claude is removed: these hooks would run twice")
     return text
 
 
-def _taken_in_besides(declarations: str, path: str) -> list[str]:
-    """Return the other settings of the project that `include_claude` takes in."""
+def _other_settings(declarations: str, path: str) -> list[str]:
+    """Return the other settings of the project that `include_claude` includes."""
     directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
     found = [f"{directory}/{name}" for name in CLAUDE_FILES]
     return [each for each in found if os.path.realpath(each) != os.path.realpath(path) and os.path.exists(each)]
@@ -184,7 +172,7 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
     if listed is None:
         return text.add(path[:-1], list(items), path[-1])
     if not isinstance(listed, list):
-        msg = f"{now.path}: found {'.'.join(path)} that is no list, expected one; take what --json prints in by hand"
+        msg = f"{now.path}: found {'.'.join(path)} that is no list, expected one; add what --json prints by hand"
         raise FileError(msg)
     for item in items:
         if item not in listed:

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    CommandReport,
-    dry_run_option,
-    home_option,
-    is_interactive,
-    parse_pairs,
-    print_line,
-    relative_path,
-    report_json_option,
-    resolve_home,
-    working_directory,
-)
+from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
+from hookrun.cli.printing import CommandReport, is_interactive, print_line, relative_path
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
@@ -42,19 +32,6 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.new_hook import HookPlan
 
-INIT_EXAMPLES = """\b
-Examples:
-  hookrun init
-  hookrun init --lang python
-  hookrun init --lang node --event post_tool_use --name check-files --yes
-  hookrun init --lang sh --dry-run
-"""
-NEW_EXAMPLES = """\b
-Examples:
-  hookrun new no-sudo --lang sh
-  hookrun new check-edits --lang python --event post_tool_use --matcher 'write|edit'
-  hookrun new ask-before-push --lang node --matcher bash --when 'tool_args.command=*git push*'
-"""
 LANGUAGE, EVENT = "sh", "pre_tool_use"
 SUGGESTED_EVENTS = "pre_tool_use, post_tool_use, user_prompt_submit, stop, session_start"
 
@@ -66,54 +43,53 @@ yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Declare it i
 # --- hookrun init
 
 
-@click.command(name="init", epilog=INIT_EXAMPLES)
+@command(
+    "init",
+    "init",
+    "init --lang python",
+    "init --lang node --event post_tool_use --name check-files --yes",
+    "init --lang sh --dry-run",
+)
 @click.option("--lang", type=click.Choice(list(LANGUAGES)), help="The hook's language; default sh.")
 @event_option
 @matcher_option
 @click.option("--name", metavar="NAME", help="The hook's name; default by its purpose.")
 @yaml_option
-@dry_run_option
 @click.option("--yes", is_flag=True, help="Accept the defaults without asking.")
-@home_option
-@report_json_option
+@report_options
 def init_command(
     lang: str | None,
     event: str | None,
     matcher: str | None,
     name: str | None,
-    home: str | None,
+    report: CommandReport,
     *,
     as_yaml: bool,
-    dry_run: bool,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Set up a project: declare a first hook in coder.json, and write its script and its tests into hooks/.
 
     On a terminal it asks for what no flag says, and approves the hook; otherwise agents do not run it yet. No file is
     overwritten: the declaration is added to an existing one.
     """
-    directory, home = working_directory(), resolve_home(home)
-    request = HookTemplateRequest(
-        lang or LANGUAGE, event or EVENT, matcher, name=name, form="yaml" if as_yaml else None
-    )
-    if not (yes or dry_run or as_json) and is_interactive():
+    directory, home = working_directory(), resolve_home(report.home)
+    form = "yaml" if as_yaml else None
+    request = HookTemplateRequest(lang or LANGUAGE, event or EVENT, matcher, name=name, form=form)
+    if not (yes or report.dry_run or report.as_json) and is_interactive():
         request = _ask(request, directory, home, lang=lang, event=event)
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
-    steps = _create(request, directory, home, report, dry_run=dry_run)
+    steps = _create(request, directory, home, report)
     if steps:
         program = LANGUAGES[request.language].program
         if shutil.which(program) is None:
             report.warn(f"warning: there is no {program} on PATH: the hook needs it")
         steps.append(("hookrun install claude", "connects Claude Code; hookrun agents lists the others"))
     report.next_steps(steps)
-    report.end()
 
 
 def _ask(
     request: HookTemplateRequest, directory: str, home: str, *, lang: str | None, event: str | None
 ) -> HookTemplateRequest:
-    """Ask for what no flag has said."""
+    """Ask for the values that no flag gives."""
     declaring = project_file(directory, home, request.form)
     language = lang or click.prompt("In which language", default=LANGUAGE, type=click.Choice(list(LANGUAGES)))
     name = event or _ask_event(declaring.events)
@@ -147,16 +123,19 @@ def _ask_event(own: list[str]) -> str:
 # --- hookrun new
 
 
-@click.command(name="new", epilog=NEW_EXAMPLES)
+@command(
+    "new",
+    "new no-sudo --lang sh",
+    "new check-edits --lang python --event post_tool_use --matcher 'write|edit'",
+    "new ask-before-push --lang node --matcher bash --when 'tool_args.command=*git push*'",
+)
 @click.argument("name")
 @click.option("--lang", type=click.Choice(list(LANGUAGES)), required=True, help="The hook's language.")
 @event_option
 @matcher_option
 @click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context.")
 @yaml_option
-@dry_run_option
-@home_option
-@report_json_option
+@report_options
 def new_command(
     name: str,
     lang: str,
@@ -164,10 +143,8 @@ def new_command(
     matcher: str | None,
     when: tuple[str, ...],
     *,
-    home: str | None,
+    report: CommandReport,
     as_yaml: bool,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Create the hook NAME in hooks/ from a template for its event, with its tests, and declare it.
 
@@ -176,17 +153,13 @@ def new_command(
     """
     conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
     request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
-    report.next_steps(_create(request, working_directory(), resolve_home(home), report, dry_run=dry_run))
-    report.end()
+    report.next_steps(_create(request, working_directory(), resolve_home(report.home), report))
 
 
 # --- both
 
 
-def _create(
-    request: HookTemplateRequest, directory: str, home: str, report: CommandReport, *, dry_run: bool
-) -> list[tuple[str, str]]:
+def _create(request: HookTemplateRequest, directory: str, home: str, report: CommandReport) -> list[tuple[str, str]]:
     """Write the hook, approve it if the user is at the terminal, and return the next steps; or only show the diff.
 
     Raises ScaffoldError, FileError, and click.ClickException for a hook that could never run.
@@ -196,7 +169,7 @@ def _create(
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
-    if dry_run:
+    if report.dry_run:
         report.show_diff(made.changes)
         return []
     for problem in made.warnings:

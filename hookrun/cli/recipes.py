@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import (
-    FAILED,
-    CommandReport,
-    dry_run_option,
+    command,
+    epilog,
     home_option,
     json_option,
     parse_pairs,
-    print_json,
-    print_line,
     read_config,
-    report_json_option,
+    report_options,
     resolve_home,
     working_directory,
 )
 from hookrun.cli.new import write_changes
+from hookrun.cli.printing import CommandReport, print_json, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
@@ -35,69 +33,37 @@ if TYPE_CHECKING:
 
     from hookrun.recipes.recipe import Recipe
 
-EXAMPLES = """\b
-Examples:
-  hookrun recipes list
-  hookrun recipes show protect-hooks
-  hookrun recipes add protect-hooks --user
-  hookrun recipes update
-  hookrun recipes remove protect-hooks --user
-"""
-LIST_EXAMPLES = """\b
-Examples:
-  hookrun recipes list
-  hookrun recipes list --json
-"""
-SHOW_EXAMPLES = """\b
-Examples:
-  hookrun recipes show protect-hooks
-  hookrun recipes show no-force-push --json
-"""
-ADD_EXAMPLES = """\b
-Examples:
-  hookrun add block-destructive-commands
-  hookrun add protect-hooks --user
-  hookrun add no-force-push --option lease=yes --dry-run
-  hookrun recipes add no-force-push      (the same command)
-"""
-UPDATE_EXAMPLES = """\b
-Examples:
-  hookrun recipes update
-  hookrun recipes update no-force-push --dry-run
-  hookrun recipes update protect-hooks --user --replace
-
-Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.
-"""
-REMOVE_EXAMPLES = """\b
-Examples:
-  hookrun recipes remove no-force-push
-  hookrun recipes remove protect-hooks --user --dry-run
-"""
 user_option = click.option("--user", is_flag=True, help="In your own config, for every project.")
 
 
 # --- listing and showing
 
 
-@click.group(name="recipes", epilog=EXAMPLES, invoke_without_command=True)
+@click.group(
+    "recipes",
+    epilog=epilog(
+        "recipes list",
+        "recipes show protect-hooks",
+        "recipes add protect-hooks --user",
+        "recipes update",
+        "recipes remove protect-hooks --user",
+    ),
+    invoke_without_command=True,
+)
 @json_option
 @home_option
 @click.pass_context
 def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
     """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        _list(home, as_json=as_json)
+        ctx.invoke(list_recipes_command, home=home, as_json=as_json)
 
 
-@recipes_command.command(name="list", epilog=LIST_EXAMPLES, short_help="List all recipes.")
+@command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
 @json_option
 @home_option
 def list_recipes_command(home: str | None, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
-    _list(home, as_json=as_json)
-
-
-def _list(home: str | None, *, as_json: bool) -> None:
     declared = layers_of_declared(home)
     recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
@@ -133,7 +99,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
     }
 
 
-@recipes_command.command(name="show", epilog=SHOW_EXAMPLES, short_help="Describe a recipe.")
+@command("show", "recipes show protect-hooks", "recipes show no-force-push --json", short_help="Describe a recipe.")
 @click.argument("name")
 @json_option
 @home_option
@@ -159,16 +125,19 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
 # --- changing
 
 
-@click.command(name="add", epilog=ADD_EXAMPLES, short_help="Add recipes: hookrun add.")
+@command(
+    "add",
+    "add block-destructive-commands",
+    "add protect-hooks --user",
+    "add no-force-push --option lease=yes --dry-run",
+    "recipes add no-force-push      (the same command)",
+    short_help="Add recipes: hookrun add.",
+)
 @click.argument("names", metavar="RECIPE...", nargs=-1, required=True)
 @click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
 @user_option
-@dry_run_option
-@home_option
-@report_json_option
-def add_command(
-    names: tuple[str, ...], option: tuple[str, ...], home: str | None, *, user: bool, dry_run: bool, as_json: bool
-) -> None:
+@report_options
+def add_command(names: tuple[str, ...], option: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
     """Add recipes, ready-made hooks, to this project, or to your own config for every project, with their tests.
 
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
@@ -181,99 +150,103 @@ def add_command(
     for name, value in options.items():
         expected = wanted[0].wrong_value(name, value)
         if expected is not None:
-            msg = f"found {value!r} for the option {name} of {wanted[0].name}, expected {expected}"
-            raise click.ClickException(msg)
-    recipes = _open(home, user=user, dry_run=dry_run)
-    declared = layers_of_declared(home)
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
+            found = f"found {value!r} for the option {name} of {wanted[0].name}"
+            raise click.ClickException(f"{found}, expected {expected}")
+    recipes = _open(report, user=user)
+    declared = layers_of_declared(report.home)
     for recipe in wanted:
         recipes.add(recipe, options)
         others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
         if others:
             twice = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
             report.warn(f"warning: {twice}")
-    _finish(recipes, home, report, dry_run=dry_run)
+    _finish(recipes, report)
 
 
-recipes_command.add_command(add_command)
-
-
-@recipes_command.command(name="update", epilog=UPDATE_EXAMPLES, short_help="Update declared recipes.")
+@command(
+    "update",
+    "recipes update",
+    "recipes update no-force-push --dry-run",
+    "recipes update protect-hooks --user --replace",
+    note="Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.",
+    short_help="Update declared recipes.",
+)
 @click.argument("name", required=False)
 @click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
 @user_option
-@dry_run_option
-@home_option
-@report_json_option
-@click.pass_context
-def update_command(
-    ctx: click.Context, name: str | None, home: str | None, *, replace: bool, user: bool, dry_run: bool, as_json: bool
-) -> None:
+@report_options
+def update_command(name: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
     """Update the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
 
     Options and your own changes stay. A hook that both you and hookrun have changed stays as it is, and the difference
     is shown: exit status 1.
     """
-    recipes = _open(home, user=user, dry_run=dry_run)
+    recipes = _open(report, user=user)
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
         raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: hookrun add {name}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
-    report = CommandReport(as_json=as_json, dry_run=dry_run)
     if not declared:
         report.note(f"no recipe is declared in {recipes.declaring.path}")
-    ctx.exit(0 if _finish(recipes, home, report, dry_run=dry_run) else FAILED)
+    _finish(recipes, report)
 
 
-@recipes_command.command(name="remove", epilog=REMOVE_EXAMPLES, short_help="Remove a recipe.")
+@command(
+    "remove",
+    "recipes remove no-force-push",
+    "recipes remove protect-hooks --user --dry-run",
+    short_help="Remove a recipe.",
+)
 @click.argument("name")
 @user_option
-@dry_run_option
-@home_option
-@report_json_option
-def remove_command(name: str, home: str | None, *, user: bool, dry_run: bool, as_json: bool) -> None:
+@report_options
+def remove_command(name: str, report: CommandReport, *, user: bool) -> None:
     """Remove the recipe NAME, with its tests unless you changed them."""
-    recipes = _open(home, user=user, dry_run=dry_run)
+    recipes = _open(report, user=user)
     recipes.remove(name)
-    _finish(recipes, home, CommandReport(as_json=as_json, dry_run=dry_run), dry_run=dry_run)
+    _finish(recipes, report)
 
 
-def _open(home: str | None, *, user: bool, dry_run: bool) -> ConfiguredRecipes:
+def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
     """Return the recipes in the user's own config file, or in the project's.
 
     Raises NotAllowedError where an agent would change the user's own hooks, which need no approval.
     """
-    if user and not dry_run:
+    if user and not report.dry_run:
         refuse_if_run_by_agent("change your own hooks")
-    named = resolve_home(home)
-    return ConfiguredRecipes(user_file(named) if user else project_file(working_directory(), named))
+    home = resolve_home(report.home)
+    return ConfiguredRecipes(user_file(home) if user else project_file(working_directory(), home))
 
 
-def _finish(recipes: ConfiguredRecipes, home: str | None, report: CommandReport, *, dry_run: bool) -> bool:
-    """Report each hook's new state, write and approve the changes or show them; return whether nothing conflicts."""
+def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
+    """Report each hook's new state; write and approve the changes, or show them."""
     for each in recipes.statuses:
         report.add_hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
-    if dry_run:
+    if report.dry_run:
         report.show_diff(recipes.changes)
     elif recipes.changes:
         write_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
-            report.next_steps(list(_next_steps(recipes, home, report)))
-    return report.end(ok=not any(each.state == CONFLICT for each in recipes.statuses))
+            report.next_steps(_next_steps(recipes, report))
+    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
 
 
-def _next_steps(recipes: ConfiguredRecipes, home: str | None, report: CommandReport) -> Iterator[tuple[str, str]]:
+for each_command in (list_recipes_command, show_recipe_command, add_command, update_command, remove_command):
+    recipes_command.add_command(each_command)
+
+
+def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[tuple[str, str]]:
     declaring = recipes.declaring
     own = declaring.layer == "user"
     added, updated = recipes.names(ADDED), recipes.names(UPDATED)
     if own:
         report.add_approvals([*added, *updated])
     approved = own or approve_written(
-        declaring.root, resolve_home(home), added, recipes.changes, report, changed=updated
+        declaring.root, resolve_home(report.home), added, recipes.changes, report, changed=updated
     )
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    BOLD,
-    DIM,
-    ERROR,
-    FAILED,
-    aligned,
-    config_options,
-    load_project,
-    print_json,
-    print_line,
-    print_lines,
-    print_rich_table,
-    read_config,
-    warn,
-)
+from hookrun.cli.common import FAILED, command, config_options, load_project, read_config
+from hookrun.cli.printing import BOLD, DIM, ERROR, print_json, print_line, print_lines, print_table, warn
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
@@ -31,13 +17,13 @@ from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
 from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import resolve_event
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.text import escape
+from hookrun.text import truncate
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.cli.common import Line
+    from hookrun.cli.printing import Line
     from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
     from hookrun.trust.project import Project
@@ -46,24 +32,6 @@ if TYPE_CHECKING:
     """By the id of a hook: its state of `trust`, and until when it is `paused`."""
     Dumped = list[tuple[Hook, list[Value]]]
 
-LIST_EXAMPLES = """\b
-Examples:
-  hookrun list
-  hookrun list --event PreToolUse --json
-"""
-DUMP_EXAMPLES = """\b
-Examples:
-  hookrun dump
-  hookrun dump --yaml > all.yaml
-  hookrun dump --config ci/hooks.yaml --json
-
-Exit status: 0 every file could be read, 1 one could not.
-"""
-SCHEMA_EXAMPLES = """\b
-Examples:
-  hookrun schema > hookrun.schema.json
-  then, at the top of coder.json: "$schema": "./hookrun.schema.json"
-"""
 COLUMNS = ("NAME", "EVENT", "LAYER", "MATCHER", "RUNS", "TIMEOUT", "PRIORITY", "ON_FAILURE", "FLAGS", "WHERE")
 FLAGS = ("parallel", "always", "exclusive", "background")
 TRUST_FLAGS = {"new": "not approved", "changed": "not approved: changed"}
@@ -82,7 +50,7 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 # --- hookrun list
 
 
-@click.command(name="list", epilog=LIST_EXAMPLES)
+@command("list", "list", "list --event PreToolUse --json")
 @click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
 @config_options
 @click.pass_context
@@ -114,7 +82,8 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
     elif not hooks:
         print_line(f"no hooks are declared here{f' for {event}' if event else ''}")
     else:
-        _print_table(hooks, [_row(hook, decisions.get(id(hook), {})) for hook in hooks])
+        rows = [_row(hook, decisions.get(id(hook), {})) for hook in hooks]
+        print_table(COLUMNS, rows, errors=[hook.error for hook in hooks])
     for problem in [*problems, *(hook.error for hook in hooks if as_json and hook.error is not None)]:
         warn(problem)
     ctx.exit(FAILED if problems else 0)
@@ -138,7 +107,7 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
         ", ".join(hook.events),
         hook.layer,
         _matcher(hook),
-        runs if len(runs) <= MAX_COMMAND else runs[: MAX_COMMAND - 3] + "...",
+        truncate(runs, MAX_COMMAND),
         f"{hook.timeout:g} s",
         str(hook.priority),
         hook.on_failure,
@@ -153,19 +122,6 @@ def _matcher(hook: Hook) -> str:
         return "|".join(hook.matcher) if hook.matcher is not None else "any"
     rule = hook.claude.get("if")
     return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
-
-
-def _print_table(hooks: list[Hook], rows: list[list[str]]) -> None:
-    if sys.stdout.isatty():
-        print_rich_table(COLUMNS, rows, styles=[ERROR if hook.error is not None else "" for hook in hooks])
-        print_lines((f"{hook.name}: {hook.error}", ERROR) for hook in hooks if hook.error is not None)
-        return
-    heading, *lines = aligned([COLUMNS, *rows])
-    click.echo(heading)
-    for hook, line in zip(hooks, lines, strict=True):
-        click.echo(line)
-        if hook.error is not None:
-            click.echo(f"  error: {escape(hook.error)}")
 
 
 def to_json(hook: Hook) -> dict[str, object]:
@@ -201,7 +157,13 @@ def without_credentials(value: object) -> object:
 # --- hookrun dump
 
 
-@click.command(name="dump", epilog=DUMP_EXAMPLES)
+@command(
+    "dump",
+    "dump",
+    "dump --yaml > all.yaml",
+    "dump --config ci/hooks.yaml --json",
+    note="Exit status: 0 every file could be read, 1 one could not.",
+)
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
 @click.pass_context
@@ -310,7 +272,9 @@ def _text(value: object) -> str:
 # --- hookrun schema
 
 
-@click.command(name="schema", epilog=SCHEMA_EXAMPLES)
+@command(
+    "schema", "schema > hookrun.schema.json", note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"'
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
 def schema_command(*, as_json: bool) -> None:
     """Print the JSON Schema (draft 2020-12) of coder.json and hookrun.yaml."""

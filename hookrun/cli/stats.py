@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.common import aligned, home_option, print_json, print_rich_table, resolve_home
+from hookrun.cli.common import command, home_option, resolve_home
+from hookrun.cli.printing import print_json, print_table
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.export import FORMATS
 from hookrun.observe.metrics_report import collect
 from hookrun.observe.timestamps import iso, start_of_last_days
+from hookrun.text import truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
     from hookrun.audit_reader import Record
     from hookrun.observe.costs import Cost
+    from hookrun.observe.error_chains import ErrorChain
     from hookrun.observe.metrics_report import MetricsReport
+    from hookrun.observe.tool_times import ToolTime
+    from hookrun.observe.workflow import Session
 
-EXAMPLES = """\b
-Examples:
-  hookrun stats
-  hookrun stats --days 7 --json
-  hookrun stats --format prometheus
-"""
+    Row = tuple[str, ...]
+    Section = tuple[str, Row, list[Row]]
+    """A title, the columns and the rows of a table."""
+
 NOTHING = """\
 nothing is there yet: no hook runs in {audit}, no metrics in {path}
 
@@ -43,11 +45,13 @@ Metrics come from a Python program whose engine has the bundles of hookrun.obser
       engine.use(bundle)"""
 LATEST = 10
 """Sessions, and errors, that are shown; --json has them all."""
+SESSION_COUNTS = ("CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR")
+SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
 MAX_MESSAGE = 60
 """Characters of an error message that the table shows."""
 
 
-@click.command(name="stats", epilog=EXAMPLES)
+@command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
 @click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
@@ -78,7 +82,7 @@ def stats_command(
         if form == "prometheus":
             click.echo(FORMATS[form](report), nl=False)
             return
-        sections = [section for make in SECTIONS if (section := make(report))[2]]
+        sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(own_home, session_id, earliest)
     if session_id is not None and report.empty and not hooks:
         raise click.ClickException(f"{store.path} has nothing of session {session_id}, nor has the audit")
@@ -91,6 +95,13 @@ def stats_command(
             click.echo(NOTHING.format(audit=audit.path(own_home), path=store.path))
     else:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
+
+
+def _print(sections: Iterable[Section]) -> None:
+    for number, (title, columns, rows) in enumerate(sections):
+        if number:
+            click.echo()
+        print_table(columns, rows, title=title)
 
 
 # --- hooks, from the audit
@@ -148,102 +159,71 @@ def _hook_stats(home: str, session_id: str | None, earliest: str) -> tuple[list[
 
 
 def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
-    rows: list[tuple[str, ...]] = []
+    rows: list[Row] = []
     for each in (*hooks, *([own] if own.times else [])):
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
-        times = (
-            _ms(percentile(each.times, 0.5)),
-            _ms(percentile(each.times, 0.95)),
-            _ms(max(each.times, default=None)),
-        )
-        rows.append((each.name, str(len(each.times)), failed, *times, each.source or "-"))
+        times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))
+        rows.append((each.name, str(len(each.times)), failed, *map(_ms, times), each.source or "-"))
     return "HOOKS", ("HOOK", "RUNS", "FAILED", "P50", "P95", "MAX", "FILE"), rows
 
 
 # --- metrics, from the database
 
 
-Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
-"""A title, the columns and the rows of a table."""
-
-
-def _summary(report: MetricsReport) -> Section:
+def _metrics(report: MetricsReport) -> Iterator[Section]:
     it = report.summary
-    rows: list[tuple[str, ...]] = [
-        ("sessions", str(it.sessions)),
-        ("time", _time(it.seconds)),
-        ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
-        ("files changed", str(it.files)),
-        ("checkpoints", str(it.checkpoints)),
-        (
-            "velocity",
-            f"{_number(it.checkpoints_per_hour)} checkpoints and {_number(it.tool_calls_per_hour)} calls an hour",
-        ),
-        ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
-        ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in _busiest(it.hours)) or "-"),
-        ("patterns learned", str(report.patterns)),
-    ]
-    return "SUMMARY", ("WHAT", "VALUE"), rows if it.sessions or report.patterns else []
-
-
-def _sessions(report: MetricsReport) -> Section:
-    columns = (
-        "SESSION",
-        "STARTED",
-        "TIME",
-        "CALLS",
-        "FAILED",
-        "FILES",
-        "CHECKPOINTS",
-        "PER HOUR",
-        "QUALITY",
-        "PROJECT",
+    if it.sessions or report.patterns:
+        busiest = sorted(sorted(it.hours, key=lambda hour: (-it.hours[hour], hour))[:3])
+        checkpoints, calls = _number(it.checkpoints_per_hour), _number(it.tool_calls_per_hour)
+        yield (
+            "SUMMARY",
+            ("WHAT", "VALUE"),
+            [
+                ("sessions", str(it.sessions)),
+                ("time", _time(it.seconds)),
+                ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
+                ("files changed", str(it.files)),
+                ("checkpoints", str(it.checkpoints)),
+                ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
+                ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
+                ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
+                ("patterns learned", str(report.patterns)),
+            ],
+        )
+    sessions = report.sessions[:LATEST]
+    yield (
+        _title("SESSIONS", len(sessions), len(report.sessions)),
+        ("SESSION", "STARTED", "TIME", *SESSION_COUNTS, "QUALITY", "PROJECT"),
+        list(map(_session, sessions)),
     )
-    rows: list[tuple[str, ...]] = [
-        (
-            each.id or "(no name)",
-            iso(each.started),
-            _time(each.seconds),
-            str(each.tool_calls),
-            str(each.failures),
-            str(len(each.files)),
-            str(len(each.checkpoints)),
-            _number(each.checkpoints_per_hour),
-            _trend(each.quality_trend, each.quality_slope),
-            each.project or "-",
-        )
-        for each in report.sessions[:LATEST]
-    ]
-    return _title("SESSIONS", len(rows), len(report.sessions)), columns, rows
+    yield "TOOLS", ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX"), list(map(_tool, report.tools))
+    yield "COSTS BY MODEL", ("MODEL", *SPENDING), list(map(_spending, report.models))
+    costs = report.costs[:LATEST]
+    yield _title("COSTS BY SESSION", len(costs), len(report.costs)), ("SESSION", *SPENDING), list(map(_spending, costs))
+    errors = report.chains[:LATEST]
+    title = f"{_title('ERRORS', len(errors), report.errors)}, {report.fixed} fixed"
+    yield title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), list(map(_error, errors))
 
 
-def _tools(report: MetricsReport) -> Section:
-    columns = ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX")
-    rows: list[tuple[str, ...]] = [
-        (
-            each.tool or "(no name)",
-            str(each.count),
-            str(each.failures),
-            *(_ms(ms) for ms in (each.total_ms, each.mean_ms, each.p50_ms, each.p95_ms, each.max_ms)),
-        )
-        for each in report.tools
-    ]
-    return "TOOLS", columns, rows
+def _session(it: Session) -> Row:
+    counts = (it.tool_calls, it.failures, len(it.files), len(it.checkpoints))
+    return (
+        it.id or "(no name)",
+        iso(it.started),
+        _time(it.seconds),
+        *map(str, counts),
+        _number(it.checkpoints_per_hour),
+        _trend(it.quality_trend, it.quality_slope),
+        it.project or "-",
+    )
 
 
-def _models(report: MetricsReport) -> Section:
-    return "COSTS BY MODEL", ("MODEL", *SPENDING), [_spending(each) for each in report.models]
+def _tool(it: ToolTime) -> Row:
+    times = (it.total_ms, it.mean_ms, it.p50_ms, it.p95_ms, it.max_ms)
+    return it.tool or "(no name)", str(it.count), str(it.failures), *map(_ms, times)
 
 
-def _costs(report: MetricsReport) -> Section:
-    rows: list[tuple[str, ...]] = [_spending(each) for each in report.costs[:LATEST]]
-    return _title("COSTS BY SESSION", len(rows), len(report.costs)), ("SESSION", *SPENDING), rows
-
-
-SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
-
-
-def _spending(cost: Cost) -> tuple[str, ...]:
+def _spending(cost: Cost) -> Row:
     it = cost.tokens
     counts = (cost.inferences, it.input, it.output, it.cache_read, it.cache_creation)
     known = "unknown" if cost.cost is None else money(cost.cost)
@@ -251,30 +231,13 @@ def _spending(cost: Cost) -> tuple[str, ...]:
     return (cost.name or "(no name)", *map(str, counts), known + left_out)
 
 
-def _errors(report: MetricsReport) -> Section:
-    rows: list[tuple[str, ...]] = [
-        (
-            iso(each.at),
-            _short(each.message),
-            each.tool or "-",
-            str(each.times),
-            each.fix.description if each.fix else "-",
-        )
-        for each in report.chains[:LATEST]
-    ]
-    title = f"{_title('ERRORS', len(rows), report.errors)}, {report.fixed} fixed"
-    return title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), rows
-
-
-SECTIONS: tuple[Callable[[MetricsReport], Section], ...] = (_summary, _sessions, _tools, _models, _costs, _errors)
+def _error(it: ErrorChain) -> Row:
+    message = truncate(" ".join(it.message.split()), MAX_MESSAGE)
+    return iso(it.at), message, it.tool or "-", str(it.times), it.fix.description if it.fix else "-"
 
 
 def _title(name: str, shown: int, there: int) -> str:
     return name if shown == there else f"{name} (the latest {shown} of {there})"
-
-
-def _busiest(hours: dict[int, int]) -> list[int]:
-    return sorted(sorted(hours, key=lambda hour: (-hours[hour], hour))[:3])
 
 
 def _trend(name: str | None, slope: float | None) -> str:
@@ -295,18 +258,3 @@ def _time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 3]}..."
-
-
-def _print(sections: Iterable[Section]) -> None:
-    for number, (title, columns, rows) in enumerate(sections):
-        if number:
-            click.echo()
-        if sys.stdout.isatty():
-            print_rich_table(columns, rows, title=title)
-        else:
-            click.echo("\n".join((title, *aligned([columns, *rows]))))

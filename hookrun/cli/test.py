@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.common import FAILED, json_option, print_json, resolve_home, warn, working_directory
+from hookrun.cli.common import FAILED, command, json_option, resolve_home, working_directory
+from hookrun.cli.printing import print_json, warn
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
@@ -18,24 +19,12 @@ from hookrun.testing.results import Coverage, TestRun
 
 if TYPE_CHECKING:
     from hookrun.testing.cases import CaseFile
-    from hookrun.testing.update import Updated
 
 FEW_COLLECTIONS = 50_000
 """Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""
 
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
 """The parameters that are valid with `--from-log`."""
-
-EXAMPLES = """\b
-Examples:
-  hookrun test
-  hookrun test hooks/ -k "force push"
-  hookrun test --update
-  hookrun test --junit report.xml --fail-under 90
-  hookrun test --from-log last --into hooks/recorded.hooktest.yaml
-
-Exit status: 0 all tests passed, 1 otherwise, also where there are none.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +36,22 @@ class TestOptions:
     paths: tuple[str, ...]
     pattern: str | None
     at_once: int | None
-    coverage: bool | None
+    coverage: bool
     fail_under: float | None
     update: bool
     junit: str | None
     as_json: bool
 
 
-@click.command(name="test", epilog=EXAMPLES)
+@command(
+    "test",
+    "test",
+    'test hooks/ -k "force push"',
+    "test --update",
+    "test --junit report.xml --fail-under 90",
+    "test --from-log last --into hooks/recorded.hooktest.yaml",
+    note="Exit status: 0 all tests passed, 1 otherwise, also where there are none.",
+)
 @click.argument("paths", nargs=-1)
 @click.option(
     "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."
@@ -104,6 +101,8 @@ def test_command(
         raise click.UsageError("--into and --home go with --from-log.")
     if watch and as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
+    if coverage is None:
+        coverage = pattern is None or fail_under is not None
     options = TestOptions(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit, as_json)
     if watch:
         _watch(options)
@@ -115,17 +114,16 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     report = TestReporter()
     tested = _run(options, report)
     coverage = Coverage(tested.results)
-    updated = None
+    good, updated = tested.ok, None
     if options.update:
         from hookrun.testing.update import update  # rarely asked for
 
         updated = update(tested.results)
-    good = _is_good(tested, updated)
+        good = not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
     if options.fail_under is not None and coverage.percent < options.fail_under:
-        found = f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %"
-        warn(found)
+        warn(f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %")
         good = False
-    shown = coverage if _wants_coverage(options) else None
+    shown = coverage if options.coverage else None
     if options.as_json:
         data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         print_json(data)
@@ -150,19 +148,6 @@ def _run(options: TestOptions, report: TestReporter) -> TestRun:
         report.end()
     _nothing_is_no_success(tested, files, options.pattern)
     return tested
-
-
-def _wants_coverage(options: TestOptions) -> bool:
-    if options.coverage is not None:
-        return options.coverage
-    return options.pattern is None or options.fail_under is not None
-
-
-def _is_good(tested: TestRun, updated: Updated | None) -> bool:
-    """Return whether every test passed, or was updated."""
-    if updated is None:
-        return tested.ok
-    return not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
 
 
 def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:

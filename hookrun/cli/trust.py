@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    FAILED,
-    config_option,
-    home_option,
-    is_interactive,
-    json_option,
-    load_project,
-    print_json,
-    print_line,
-    warn,
-    working_directory,
-)
+from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
+from hookrun.cli.printing import is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
 from hookrun.model import Hook
 from hookrun.process.prepare import resolve
@@ -33,18 +23,10 @@ from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from hookrun.cli.common import CommandReport
+    from hookrun.cli.printing import CommandReport
     from hookrun.edit.file_change import FileChange
     from hookrun.trust.snapshots import Texts
 
-EXAMPLES = """\b
-Examples:
-  hookrun trust
-  hookrun trust --digest
-  hookrun trust --yes sha256:5891b5b5...
-
-Exit status: 0 every hook of the project is decided about, 1 one is not.
-"""
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
@@ -61,14 +43,18 @@ HAS_OWN_LINE = NOT_SHOWN | {
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
 
 
-@click.command(name="trust", epilog=EXAMPLES)
+@command(
+    "trust",
+    "trust",
+    "trust --digest",
+    "trust --yes sha256:5891b5b5...",
+    note="Exit status: 0 every hook of the project is decided about, 1 one is not.",
+)
 @click.argument("what", nargs=-1, metavar="[PATH]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
-@config_option
-@home_option
-@json_option
+@config_options
 @click.pass_context
 def trust_command(
     ctx: click.Context,

@@ -8,7 +8,8 @@ import time
 
 import click
 
-from hookrun.cli.common import config_option, home_option, load_project, print_line, resolve_home, unknown_hook
+from hookrun.cli.common import command, config_option, home_option, load_project, resolve_home, unknown_hook
+from hookrun.cli.printing import count, print_line
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
@@ -19,40 +20,8 @@ DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
 MAX_PAUSE = 24 * 3600
 """Seconds: a hook that is not wanted for longer should be disabled or removed."""
 
-DENY_EXAMPLES = """\b
-Examples:
-  hookrun deny upload-logs
-  hookrun enable upload-logs      (lifts the denial)
-"""
-DISABLE_EXAMPLES = """\b
-Examples:
-  hookrun disable format-on-edit
-  hookrun enable format-on-edit
-"""
-ENABLE_EXAMPLES = """\b
-Examples:
-  hookrun enable format-on-edit
-"""
-UNTRUST_EXAMPLES = """\b
-Examples:
-  hookrun untrust
-  hookrun untrust ~/src/shop
-  hookrun untrust sha256:5891b5b5...
-"""
-PAUSE_EXAMPLES = """\b
-Examples:
-  hookrun pause --for 10m
-  hookrun pause no-force-push --for 1h30m
-  hookrun resume
-"""
-RESUME_EXAMPLES = """\b
-Examples:
-  hookrun resume
-  hookrun resume no-force-push
-"""
 
-
-@click.command(name="deny", epilog=DENY_EXAMPLES)
+@command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
 @click.argument("name")
 @config_option
 @home_option
@@ -65,7 +34,7 @@ def deny_command(name: str, config: str | None, home: str | None) -> None:
         print_line(f"denied {name} ({found.hook.location()}): it never runs; hookrun enable lifts the denial")
 
 
-@click.command(name="disable", epilog=DISABLE_EXAMPLES)
+@command("disable", "disable format-on-edit", "enable format-on-edit")
 @click.argument("name")
 @config_option
 @home_option
@@ -78,7 +47,7 @@ def disable_command(name: str, config: str | None, home: str | None) -> None:
         print_line(f"disabled {name} ({found.hook.location()}); hookrun enable re-enables it")
 
 
-@click.command(name="enable", epilog=ENABLE_EXAMPLES)
+@command("enable", "enable format-on-edit")
 @click.argument("name")
 @config_option
 @home_option
@@ -91,7 +60,7 @@ def enable_command(name: str, config: str | None, home: str | None) -> None:
         print_line(f"{name} ({found.hook.location()}) {'is enabled' if was_off else 'was neither disabled nor denied'}")
 
 
-@click.command(name="untrust", epilog=UNTRUST_EXAMPLES)
+@command("untrust", "untrust", "untrust ~/src/shop", "untrust sha256:5891b5b5...")
 @click.argument("what", default=".", metavar="[PATH|DIGEST]")
 @config_option
 @home_option
@@ -105,11 +74,11 @@ def untrust_command(what: str, config: str | None, home: str | None) -> None:
     else:
         digests = {found.digest for found in project.hooks() if found.digest}
         roots = {os.path.realpath(project.root)}
-    count = project.forget(digests=digests, roots=roots)
-    print_line(f"forgot {_count(count, 'decision')} about {what if what != '.' else project.root}")
+    forgotten = project.forget(digests=digests, roots=roots)
+    print_line(f"forgot {count(forgotten, 'decision')} about {what if what != '.' else project.root}")
 
 
-@click.command(name="pause", epilog=PAUSE_EXAMPLES)
+@command("pause", "pause --for 10m", "pause no-force-push --for 1h30m", "resume")
 @click.argument("hook", required=False)
 @click.option("--for", "duration", default="30m", show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
 @config_option
@@ -150,7 +119,7 @@ def _check_pausable(project: Project, name: str) -> None:
         raise click.ClickException(f"hook {quote(name)} is managed: only {hooks[0].source} can switch it off")
 
 
-@click.command(name="resume", epilog=RESUME_EXAMPLES)
+@command("resume", "resume", "resume no-force-push")
 @click.argument("hook", required=False)
 @home_option
 def resume_command(hook: str | None, home: str | None) -> None:
@@ -159,8 +128,4 @@ def resume_command(hook: str | None, home: str | None) -> None:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)
-    print_line(f"ended {_count(ended, 'pause')}" if ended else "nothing was paused by that name")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    print_line(f"ended {count(ended, 'pause')}" if ended else "nothing was paused by that name")

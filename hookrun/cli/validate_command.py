@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import FAILED, config_options, print_json, read_config, working_directory
+from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
+from hookrun.cli.printing import count, print_json
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.process.prepare import HookEnvironment, check_program_exists
 from hookrun.text import quote
@@ -15,17 +16,14 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
 
-EXAMPLES = """\b
-Examples:
-  hookrun validate
-  hookrun validate ci/hooks.yaml --json
-  hookrun validate .claude/settings.json --probe
 
-Exit status: 0 no errors (there may be warnings), 1 errors.
-"""
-
-
-@click.command(name="validate", epilog=EXAMPLES)
+@command(
+    "validate",
+    "validate",
+    "validate ci/hooks.yaml --json",
+    "validate .claude/settings.json --probe",
+    note="Exit status: 0 no errors (there may be warnings), 1 errors.",
+)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
 @config_options
@@ -80,12 +78,8 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
     if not files:
         return "no hooks are declared here: create coder.json, or name a file with --config"
-    found = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
-    return f"checked {_count(hooks, 'hook')} in {_count(len(files), 'file')}: {found}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    found = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
+    return f"checked {count(hooks, 'hook')} in {count(len(files), 'file')}: {found}"
 
 
 def _missing_programs(declarations: Declarations) -> list[Diagnostic]:

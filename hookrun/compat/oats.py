@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
-from hookrun.library.engine import Engine
+from hookrun.library.embedded_engine import Engine
 
 if TYPE_CHECKING:
     from hookrun.library.result import Result

@@ -43,6 +43,7 @@ class CompiledConfig:
 
     def __init__(self, text: str, found: ConfigFiles, build: Build) -> None:
         """Parse the header. Raises ValueError, KeyError or TypeError if it is not one of this version."""
+        # JSON, neither pickle nor marshal: a foreign or torn file can do no harm.
         header, end = scan(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
             raise ValueError("not a cache file of this version")
@@ -157,6 +158,7 @@ def load_cached(found: ConfigFiles, build: Build) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
         compiled = CompiledConfig(read_own(path_for(found)), found, build)
+        # Believed only if it names the very state of every file that it was compiled from.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):
             return compiled

@@ -8,7 +8,7 @@ from time import time_ns
 from hookrun import __version__, files, state
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
 from hookrun.config.discovery import identity
-from hookrun.config.load import compile_declarations
+from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
 
@@ -31,7 +31,7 @@ def build(found: ConfigFiles) -> str:
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
-    declarations = compile_declarations(found)
+    declarations = load_config(found).declarations
     known = {path for _, path, _ in found.files}
     also = [(path, _identity(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)

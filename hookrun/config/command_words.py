@@ -108,6 +108,7 @@ RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
 FROM_VARIABLE = re.compile(rf"\$\{{?({KNOWN})\}}?\"?(/[^\s'\"`$(){{}}<>|&;\\,*?\[\]]+)")
 """A path that begins with one of the variables whose value is known, wherever it stands."""
 
+# An approval that covered a log would be asked for again after each run.
 WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
 """A redirection into a file: what a hook writes, such as a log, is no part of it."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.parse import Document, SourceError, read
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.text import closest, quote
@@ -27,6 +28,7 @@ SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
 """Top-level keys of Claude Code's settings that switch hooks off."""
 
 
+@dataclass(eq=False, slots=True)
 class ConfigFile:
     """A file of a layer as far as it could be read: its entries, its settings and the problems of the whole file.
 
@@ -35,36 +37,19 @@ class ConfigFile:
     there. `plugin` is the root of the plugin. With `off`, Claude Code's settings switch the hooks off.
     """
 
-    __slots__ = (
-        "claudes",
-        "defaults",
-        "document",
-        "entries",
-        "entries_path",
-        "handlers",
-        "layer",
-        "off",
-        "own",
-        "path",
-        "plugin",
-        "problems",
-        "settings",
-    )
-
-    def __init__(self, path: str, layer: str) -> None:
-        self.path = path
-        self.layer = layer
-        self.document: Document | None = None
-        self.claudes = False
-        self.handlers: list[claude_settings.HandlerEntry] | None = None
-        self.off = False
-        self.own: bool | str = False
-        self.plugin: str | None = None
-        self.entries: list[object] = []
-        self.entries_path: KeyPath = ("hooks",)
-        self.settings: dict[str, object] = {}
-        self.defaults: dict[str, object] = {}
-        self.problems: list[Diagnostic] = []
+    path: str
+    layer: str
+    document: Document | None = None
+    claudes: bool = False
+    handlers: list[claude_settings.HandlerEntry] | None = None
+    off: bool = False
+    own: bool | str = False
+    plugin: str | None = None
+    entries: list[object] = field(default_factory=list)
+    entries_path: KeyPath = ("hooks",)
+    settings: dict[str, object] = field(default_factory=dict)
+    defaults: dict[str, object] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
 
     @property
     def is_effective(self) -> bool:

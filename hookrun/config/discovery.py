@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun import state
+from hookrun.state import config_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
-
-NoHomeError = state.NoHomeError
-account_home, config_directory, home_directory = state.account_home, state.config_directory, state.home_directory
 
 MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")

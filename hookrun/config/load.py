@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_settings import session_end, validate_handler
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 
 
+@dataclass(eq=False, slots=True)
 class Declarations:
     """The effective configuration.
 
@@ -33,15 +34,12 @@ class Declarations:
     `files` are all files that affect the configuration, or would if they existed.
     """
 
-    __slots__ = ("events", "files", "hooks", "problems", "root", "settings")
-
-    def __init__(self) -> None:
-        self.hooks: list[Hook] = []
-        self.problems: list[str] = []
-        self.settings: dict[str, object] = {}
-        self.events: list[str] = []
-        self.root: str | None = None
-        self.files: list[str] = []
+    hooks: list[Hook] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    settings: dict[str, object] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+    root: str | None = None
+    files: list[str] = field(default_factory=list)
 
 
 MAX_INCLUDES = 8
@@ -50,6 +48,7 @@ MAX_FILES = 16
 """Limit on files of a layer, so that includes do not delay a run."""
 
 
+@dataclass(eq=False, slots=True)
 class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
@@ -57,25 +56,17 @@ class LoadedConfig:
     included file to the file that includes it.
     """
 
-    __slots__ = ("declarations", "files", "found", "included", "problems", "written")
-
-    def __init__(self, found: ConfigFiles) -> None:
-        self.found = found
-        self.declarations = Declarations()
-        self.problems: list[Diagnostic] = []
-        self.files: list[ConfigFile] = []
-        self.included: dict[int, ConfigFile] = {}
-        self.written: list[tuple[Hook, ConfigFile, KeyPath]] = []
+    found: ConfigFiles
+    declarations: Declarations = field(default_factory=Declarations)
+    problems: list[Diagnostic] = field(default_factory=list)
+    files: list[ConfigFile] = field(default_factory=list)
+    included: dict[int, ConfigFile] = field(default_factory=dict)
+    written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
 
     @property
     def project(self) -> str:
         """The project's root: where its configuration is, else the repository, else the working directory."""
         return self.declarations.root or self.found.repository or self.found.cwd or "/"
-
-
-def compile_declarations(found: ConfigFiles) -> Declarations:
-    """Return the effective configuration of the found files. Errors are in its `problems`; nothing is raised."""
-    return load_config(found).declarations
 
 
 def load_config(found: ConfigFiles) -> LoadedConfig:
@@ -126,6 +117,7 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     for directory, empty in by_directory.items():
         files = [load_file(file.path, file.layer) for file in empty]
         declarations.files += [file.path for file in files]
+        # Nearest *with hooks in it*: a coder.json of another program does not hide the repository's hooks.
         if any(file.is_effective for file in files):
             declarations.root = directory
             return files
@@ -241,12 +233,7 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -
     if file.document is None:
         return
     declarations = examined.declarations
-    scope = Scope(
-        file.layer,
-        frozenset(events),
-        file.defaults,
-        reserved=explicit_names(file.entries),
-    )
+    scope = Scope(file.layer, frozenset(events), file.defaults, reserved=explicit_names(file.entries))
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]

@@ -12,6 +12,7 @@ from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.schema import (
     CONTEXT_FIELDS,
+    DEFAULTS_FIELDS,
     EVENT,
     HOOK_FIELDS,
     KINDS,
@@ -21,7 +22,6 @@ from hookrun.config.schema import (
     SYNONYMS,
     TRUSTED_LAYERS,
     TRUSTED_SETTINGS,
-    Record,
     names,
 )
 from hookrun.config.validate_value import Location, validate_into
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"
@@ -42,25 +41,22 @@ LIST_FORM = "hooks that each have their own event, or Claude Code's form as a ma
 CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...}, or {"PreToolUse": [...]}'
 
 
+@dataclass(eq=False, slots=True)
 class ValidatedHook:
     """A validated entry: its `hook`, None if no event is valid, its `path` and its `problems`.
 
     Problems that leave the hook's events unknown are errors of the whole file: they are in `for_file` as well.
     """
 
-    __slots__ = ("for_file", "hook", "path", "problems")
-
-    def __init__(self) -> None:
-        self.hook: Hook | None = None
-        self.path: KeyPath = ()
-        self.problems: list[Diagnostic] = []
-        self.for_file: list[Diagnostic] = []
+    path: KeyPath = ()
+    hook: Hook | None = None
+    problems: list[Diagnostic] = field(default_factory=list)
+    for_file: list[Diagnostic] = field(default_factory=list)
 
 
 def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> ValidatedHook:
     """Validate the entry at `path` and make its hook, whose name is added to `scope`."""
-    checked = ValidatedHook()
-    checked.path = path
+    checked = ValidatedHook(path)
     at = Location(document, path, checked.for_file)
     if not isinstance(entry, dict):
         at.type_error(entry, "an object with an event and a command", "write a hook, or remove the item")
@@ -83,8 +79,23 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     checked.problems[:0] = checked.for_file
     checked.hook = _hook(effective, events, document, at, scope)
     errors = [problem for problem in checked.problems if problem.severity == "error"]
+    # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
+    # file, is a problem of the whole fire.
     checked.hook.error = "; ".join(map(str, errors)) or None
     return checked
+
+
+def hooks_from_data(
+    document: Document, path: KeyPath, entries: list[object], events: Iterable[str], defaults: object = None
+) -> tuple[list[Hook], list[Diagnostic]]:
+    """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
+    own = defaults if isinstance(defaults, dict) else {}
+    scope = Scope("project", frozenset(events), own, reserved=explicit_names(entries))
+    checked = [validate_hook(document, (*path, index), entry, scope) for index, entry in enumerate(entries)]
+    hooks = [each.hook for each in checked if each.hook is not None]
+    for hook in hooks:
+        hook.source = ""
+    return sorted(hooks, key=lambda hook: hook.priority), [problem for each in checked for problem in each.problems]
 
 
 def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
@@ -164,11 +175,11 @@ def _on_failure_is_known(entry: dict[str, object]) -> bool:
 
 def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None:
     name = values.get("name")
-    if not isinstance(name, str):
-        return
-    if name in scope.named:
-        at.at("name").report(f"the name {quote(name)} a second time", "each name once in a file", "choose another name")
-    scope.named.add(name)
+    if isinstance(name, str):
+        if name in scope.named:
+            found = f"the name {quote(name)} a second time"
+            at.at("name").report(found, "each name once in a file", "choose another name")
+        scope.named.add(name)
 
 
 def _hook(values: dict[str, object], events: list[str], document: Document, at: Location, scope: Scope) -> Hook:
@@ -209,21 +220,19 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
             at.unknown_key(key, "a setting", list(SETTING_FIELDS), advice)
         elif key in TRUSTED_SETTINGS and layer not in TRUSTED_LAYERS:
             found = f"{key} in a {layer} declaration"
-            at.at(key).report(
-                found, "only the managed or user layer to set it", "remove it, or set it in your own file"
-            )
+            expected = "only the managed or user layer to set it"
+            at.at(key).report(found, expected, "remove it, or set it in your own file")
         else:
             validate_into(settings, SETTING_FIELDS[key], item, at)
     return settings, at.problems
 
 
 def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
-    shape = SETTING_FIELDS["defaults"].shape
-    if not isinstance(value, dict) or not isinstance(shape, Record):
+    if not isinstance(value, dict):
         at.type_error(value, "an object of hook fields", "write {}")
         return {}
     defaults: dict[str, object] = {}
-    allowed = names(shape.fields)
+    allowed = names(DEFAULTS_FIELDS)
     for key, item in value.items():
         if key in allowed:
             validate_into(defaults, allowed[key], item, at)
@@ -324,12 +333,10 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
     if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
         return
     if "python" in values:
-        expected = (
-            "an absolute cwd beside python in managed and user declarations (a project's module would be imported)"
-        )
-        at.at("python").report(
-            f"python with the working directory {quote(cwd)}", expected, "add the module's directory as cwd"
-        )
+        found = f"python with the working directory {quote(cwd)}"
+        expected = "an absolute cwd beside python in managed and user declarations"
+        why = "(a project's module would be imported)"
+        at.at("python").report(found, f"{expected} {why}", "add the module's directory as cwd")
     elif cwd not in {"project", "event"}:
         expected = '"project", "event" or an absolute path in managed and user declarations'
         at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
@@ -347,9 +354,8 @@ def warn_suspicious(
     for agent in texts(values, "agents") if "agents" in entry else ():
         if agent not in KNOWN_AGENTS:
             found = f"the unknown agent {quote(agent)}"
-            at.at("agents").warn(
-                found, "an agent that hookrun knows", "correct it", nearest=closest(agent, KNOWN_AGENTS)
-            )
+            near = closest(agent, KNOWN_AGENTS)
+            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=near)
     for name in ("when", "unless"):
         conditions = values.get(name)
         for path in conditions if isinstance(conditions, dict) else ():

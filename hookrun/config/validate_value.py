@@ -27,8 +27,7 @@ from hookrun.config.schema import (
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+    from hookrun.config.parse import Document, KeyPath
 
 
 class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown

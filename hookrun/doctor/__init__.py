@@ -1,1 +1,1 @@
-"""Whether the hooks of an agent will run, and if not, why: a table of checks, and a proof through the wired command."""
+"""Find out why the hooks of an agent do not run: by a table of checks, and by a proof through the installed command."""

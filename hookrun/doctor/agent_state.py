@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import audit
+from hookrun import audit_reader
 from hookrun.edit.file_change import FileError
 from hookrun.wiring import plan, presence
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hookrun.agents.types import Agent, InstallSpec
     from hookrun.wiring.presence import InstalledAgent
     from hookrun.wiring.targets import InstallLocation, WiredEvent
@@ -100,23 +97,11 @@ def inspect_agent(
 
 def last_fired(home: str, agent: str) -> dict[str, str]:
     """Return, for each of hookrun's events, when the agent last fired it, by the audit (RFC 3339, UTC)."""
-    path = audit.path(home)
     fired: dict[str, str] = {}
-    for each in (f"{path}.1", path):
-        for record in _fires(each):
-            if record.get("agent") == agent:
+    for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):
+        with open(path, "rb") as file:
+            records = [audit_reader.parse(line) for line in file if b'"kind":"fire"' in line]
+        for record in records:
+            if record is not None and record.get("agent") == agent:
                 fired[str(record.get("event"))] = str(record.get("time"))
     return fired
-
-
-def _fires(path: str) -> Iterable[dict[str, object]]:
-    """Yield the records of fires in one file of the audit, without lines that are torn or foreign."""
-    if not os.path.isfile(path):
-        return
-    with open(path, "rb") as file:
-        for line in file:
-            if b'"kind":"fire"' in line:
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    continue

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import key_text
-from hookrun.config.document import line_and_column
-from hookrun.config.parse import ParseError
+from hookrun.config.parse import ParseError, line_and_column
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
@@ -308,9 +308,8 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):
-        yield Finding(
-            "home", PROBLEM, f"{directory} cannot be written", "no run is recorded", "correct its permissions"
-        )
+        found = f"{directory} cannot be written"
+        yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:
@@ -319,10 +318,11 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         return
     last = [f"{event} {when}" for event, when in sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)]
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
+    changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
         cause = "agents read their hooks when a session begins: running sessions do not have them"
         yield Finding("fired", NOTE, "no event of it is in the audit yet", cause, "start a new session")
-    elif max(agent.fired.values()) < _rfc3339(newest):
+    elif max(agent.fired.values()) < changed:
         cause = "running sessions may still have the hooks from before"
         found = f"nothing since the wiring changed; before: {', '.join(last)}"
         yield Finding("fired", NOTE, found, cause, "start a new session")
@@ -330,14 +330,8 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
-def _rfc3339(seconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(seconds * 1000) % 1000:03d}Z"
-
-
 def _install(agent: AgentState) -> str:
-    """Return the command that mends it."""
+    """Return the command that installs hookrun again."""
     scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
     return f"run `hookrun install {agent.agent.NAME}{'' if scope == 'user' else ' --scope project'}`"
 

@@ -137,14 +137,10 @@ def _probing(text: str, home: str) -> str:
 
 def _hooks_that_ran(home: str) -> list[str]:
     try:
-        ran = [
-            str(record.get("hook"))
-            for record in audit_reader.newest_first(home)
-            if record.get("kind") == audit_reader.HOOK
-        ]
+        records = [each for each in audit_reader.newest_first(home) if each.get("kind") == audit_reader.HOOK]
     except OSError:
         return []
-    return ran[::-1]
+    return [str(record.get("hook")) for record in reversed(records)]
 
 
 def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: ProbeResult) -> Finding:

@@ -94,9 +94,8 @@ def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Diagnostic]:
         found = f"{answer.result.kind} on a sample of {event}: {answer.result.detail}"
         yield _warning(hook, found, "an answer that Claude Code reads", "correct what it prints or how it ends")
     for note in (*outcome.notes, *answer.notes):
-        yield _warning(
-            hook, f"on a sample of {event}: {note}", "an answer that counts as a whole", "see what it prints"
-        )
+        found = f"on a sample of {event}: {note}"
+        yield _warning(hook, found, "an answer that counts as a whole", "see what it prints")
     if "stop_hook_active" in context and _goes_on(answer.result):
         _, again = _answered(hook, {**context, "stop_hook_active": True}, cwd, root, home)
         if _goes_on(again.result):

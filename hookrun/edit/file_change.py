@@ -1,4 +1,4 @@
-"""Read, change and write the files of users and agents: the old or the new one is there at any moment, whole."""
+"""Read, change and write the files of users and agents, each atomically: the old or the new file is there, whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.document import MAX_BYTES, SourceError, decode
+from hookrun.config.parse import MAX_BYTES, SourceError, decode
 from hookrun.text import diff, escape
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class FileChange:
 def apply(change: FileChange) -> None:
     """Write the file, or remove it with the directories that are empty then.
 
-    Raises FileError, also where the file has changed since it was read, so that nobody's edit is lost.
+    Raises FileError, also where the file has changed since it was read, so that no other edit is lost.
     """
     if not change.has_effect:
         return

@@ -24,7 +24,6 @@ class SpanParser(JsonParser):
     """A strict parser that also notes where every value ends."""
 
     def __init__(self, text: str) -> None:
-        """Begin with nothing parsed."""
         super().__init__(text)
         self.ends: dict[KeyPath, int] = {}
 
@@ -166,7 +165,6 @@ class Json(SpanEditor):
         return self._line_indent(path) + self._unit()
 
     def _line_indent(self, path: KeyPath) -> str:
-        """Return the white space at the beginning of the line in which the value at `path` begins."""
         offset = self._spans.parsed.values[path]
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return line[: len(line) - len(line.lstrip(" \t"))]

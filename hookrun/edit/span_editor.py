@@ -19,7 +19,6 @@ class EditError(Exception):
     """A document cannot be edited as asked: through a YAML alias, for example, another place would change too."""
 
     def __init__(self, message: str = "it cannot be edited in place (a YAML alias?); change it by hand") -> None:
-        """Keep why that is so."""
         super().__init__(message)
 
 
@@ -30,7 +29,6 @@ class SpanEditor(ABC):
     """
 
     def __init__(self, text: str, data: object) -> None:
-        """Keep the text, which holds `data`."""
         self.text = text
         self.data = data
         self.newline = "\r\n" if "\r\n" in text else "\n"
@@ -93,7 +91,7 @@ class SpanEditor(ABC):
 
     @abstractmethod
     def _has(self, path: KeyPath) -> bool:
-        """Tell whether the value at `path` is written where its path says. Raises EditError."""
+        """Return whether the value at `path` is written there, not merged in from elsewhere. Raises EditError."""
 
     @abstractmethod
     def _with_item(self, path: KeyPath, value: object, key: str | None) -> str:

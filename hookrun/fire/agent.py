@@ -10,8 +10,8 @@ import os
 from hookrun import agents, audit, context as contexts
 from hookrun.agents.base import UnreadableMessageError, detect_agent, native_event, placeholder_message
 from hookrun.agents.formats import STOP_EVENTS
-from hookrun.config.discovery import NoHomeError, account_home
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.state import NoHomeError, account_home
 from hookrun.text import print_error, write_all
 
 TYPE_CHECKING = False
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
     from hookrun.model import Verdict
 
+# A refusal is JSON on stdout at exit status 0, for every agent: an exit status alone loses the reason on some, noise on
+# stderr is obeyed on others, and one agent takes any other status for a refusal.
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
 """Exit statuses. REFUSED is for a refusal that stdout does not take: it is the only word left."""
 
@@ -63,7 +65,7 @@ def _caller_needs_zero() -> bool:
 
 def _end_with_zero() -> None:
     """Let the signals that ask us to end do so without a word, where any other exit status than 0 is a refusal."""
-    import _signal  # type: ignore[import-not-found]  # see run/signals.py
+    import _signal  # type: ignore[import-not-found]  # see process/spawn.py
 
     for number in (1, 2, 15):
         if _signal.getsignal(number) != _signal.SIG_IGN:
@@ -133,6 +135,7 @@ class AgentFire:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
                 call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
+            # One answer, but a fire for each canonical call, with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return

@@ -1,7 +1,7 @@
 """The hot path, `hookrun fire`: what the command line says, and the answer to a person or a program.
 
 Every import here is paid on each tool call: what a fire without a matching hook does not need is imported further down.
-What is answered to an agent (`--agent`) is agent_fire.py's.
+What is answered to an agent (`--agent`) is agent.py's.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from hookrun import audit, context as contexts
-from hookrun.config.discovery import NoHomeError, home_directory
 from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
+from hookrun.state import NoHomeError, home_directory
 from hookrun.text import ensure_standard_streams, print_error, write_all, write_stderr
 
 TYPE_CHECKING = False
@@ -180,6 +180,7 @@ class ProgramFire:
         status = REFUSED if refused else TROUBLE if command.problems else GO_ON
         if command.interrupted:
             print_error(f"interrupted by signal {command.interrupted}: every hook was ended")
+            # A refusal outlives the signal: the verdict is printed and the status stays 2.
             status = status if refused else 128 + command.interrupted
         if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)

@@ -1,6 +1,6 @@
 """One fire: what is declared is loaded, what applies is run in order, what came of it is kept. Nobody is told yet.
 
-`Command` is one call of `hookrun fire` and what all its fires share; `Fire` is one event on one context.
+`FireInvocation` is one call of `hookrun fire` and what all its fires share; `EventFire` is one event on one context.
 """
 
 from __future__ import annotations
@@ -142,6 +142,7 @@ class EventFire:
         if compiled is None:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
+        # Most fires end here: engine, verdicts and everything of process/ are imported only beyond this line.
         if not any(self.candidates.selects(i, self.context) for i in range(len(self.candidates))):
             return Verdict()
         return self._run_hooks(self.candidates)
@@ -326,8 +327,8 @@ def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> st
     For an agent HOOKRUN_DEBUG does not count: the environment may be a project's, and the agent reads stderr.
     """
     try:
-        from hookrun.config.discovery import account_home, home_directory
         from hookrun.crash import report
+        from hookrun.state import account_home, home_directory
 
         return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
     except Exception:  # hookrun is not whole

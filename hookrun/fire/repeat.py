@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import hookrun
-from hookrun.config.discovery import home_directory
 from hookrun.fire.invocation import FireInvocation
+from hookrun.state import home_directory
 from hookrun.text import print_error
 
 if TYPE_CHECKING:

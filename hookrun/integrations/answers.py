@@ -12,7 +12,7 @@ from hookrun.text import describe_exception
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.engine import Engine
+    from hookrun.library.embedded_engine import Engine
 
 OnError = Literal["continue", "block"]
 """What hookrun's own trouble means: the agent goes on and the log says so, or it is refused what it was about to do."""

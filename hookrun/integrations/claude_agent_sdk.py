@@ -19,7 +19,7 @@ from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, internal_failure, log, reply_of
-from hookrun.library.bounded import CANCEL_GRACE
+from hookrun.library.calls import CANCEL_GRACE
 from hookrun.text import describe_exception
 
 NEEDS = (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
     from hookrun.agents.base import Message
-    from hookrun.library.engine import Engine
+    from hookrun.library.embedded_engine import Engine
 
 OLDEST = (0, 2, 155)
 """The first version that was seen to obey all that is said here (0.2.150 was not; those between were not tried)."""

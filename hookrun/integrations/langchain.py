@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import NameMap
     from hookrun.integrations.tool_loop import Approve
-    from hookrun.library.engine import Engine
+    from hookrun.library.embedded_engine import Engine
 
     Answer: TypeAlias = ToolMessage | Command[Any]
     Update: TypeAlias = dict[str, Any] | None

@@ -28,7 +28,7 @@ from hookrun.integrations.answers import OnError, log, reply_of, safe_str
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
 
-    from hookrun.library.engine import Engine
+    from hookrun.library.embedded_engine import Engine
 
     Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
     """Asks the person: given the tool's name, the arguments and the reason; True, and nothing else, is a yes."""

@@ -1,4 +1,4 @@
-"""How a function of a Python program is called as a hook: within its time, every way in which it can end named."""
+"""Call a function of a Python program as a hook, within its time limit, and classify every way it can end."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.bounded import FOREVER, TimeLimited
-from hookrun.library.context import own
+from hookrun.library.handler_context import deep_copy
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Generator
 
-    from hookrun.library.context import Context
+    from hookrun.library.handler_context import Context
     from hookrun.library.handlers import Handler
+
+CANCEL_GRACE = 1.0
+"""Seconds that a cancelled coroutine has to put its things in order; then it is closed, wherever it waits."""
+
+FOREVER = float("inf")
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
 SHOWN = 80
@@ -29,7 +33,7 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when it is over.
 
-    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `Bounded`).
+    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `TimeLimited`).
     """
 
     __slots__ = (
@@ -56,7 +60,7 @@ class HandlerCall:
         self._clone_state = clone_state
 
     def begin(self) -> Any:
-        """Call the function here and now; return what it wants to have awaited, None when it is over."""
+        """Call the function; return what it wants awaited, None if it has finished."""
         if self._started == 0.0:
             self._started = monotonic()
         if (self.thread or self._deadline < FOREVER) and self.left() == 0:
@@ -72,14 +76,14 @@ class HandlerCall:
         else:
             if value is None:
                 self.outcome.answer = NO_OBJECTION
-            elif to_be_awaited(value):
+            elif is_awaitable(value):
                 return value
             else:
                 self._answered(value)
         self._over()
         return None
 
-    def advance(self, wanted: Any) -> TimeLimited | None:
+    def step(self, wanted: Any) -> TimeLimited | None:
         """In a task: let what is to be awaited go on until it waits; return what is then to be awaited in its stead.
 
         One that never waits is over then, and there is None.
@@ -98,14 +102,14 @@ class HandlerCall:
         self._over()
         return None
 
-    async def finish(self, wanted: Any) -> None:
+    async def await_result(self, wanted: Any) -> None:
         """Await what the function wants to have awaited. Raises CancelledError when the task is cancelled."""
-        bounded = self.advance(wanted)
+        bounded = self.step(wanted)
         if bounded is not None:
             await self.wait(bounded)
 
     async def wait(self, bounded: TimeLimited) -> None:
-        """Await what `advance` returned. Raises CancelledError when the task is cancelled."""
+        """Await what `step` returned. Raises CancelledError when the task is cancelled."""
         try:
             value = await bounded
         except asyncio.CancelledError as error:
@@ -130,7 +134,7 @@ class HandlerCall:
         self._started = started
 
     def left(self) -> float | None:
-        """Return how many seconds it has left, None for as long as it likes."""
+        """Return how many seconds it has left, None without a limit."""
         until = min(self._started + self._handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
@@ -151,19 +155,19 @@ class HandlerCall:
         return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
 
     def _when(self) -> str:
-        """Say when its time was over."""
         if self._deadline < self._started + self._handler.timeout:
             return "at the fire's deadline"
         return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:
-        """Note how long it took. An answer that came late is only good if it refuses, as that of a process is."""
+        """Record how long it took. A late answer counts only if it refuses, as a process's does."""
         outcome = self.outcome
         took = monotonic() - self._started
         outcome.ms = took * 1000
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
+        # A change is an answer; what is done to a copy has no effect, and the author of the handler should know.
         if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
@@ -191,9 +195,9 @@ class HandlerCall:
         if value is None:
             outcome.answer = NO_OBJECTION
         elif isinstance(value, Verdict):
-            outcome.answer = own(Verdict.to_dict(value)) if _carries_change(value) else value
+            outcome.answer = deep_copy(Verdict.to_dict(value)) if _carries_change(value) else value
         elif isinstance(value, dict):
-            outcome.answer = own(value)
+            outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):
             outcome.answer = value.verdict()
         elif value is Skip:
@@ -204,7 +208,7 @@ class HandlerCall:
             outcome.failure = Failure("bad_verdict", f"it returned {text} ({type(value).__name__}), expected {ANSWERS}")
 
     def _raised(self, error: BaseException) -> None:
-        """Note what the function raised. KeyboardInterrupt, which ends the program, goes on."""
+        """Record what the function raised. KeyboardInterrupt is raised again: it ends the program."""
         if isinstance(error, (Skip, Abort)):
             self.outcome.answer = error.verdict()
         elif isinstance(error, KeyboardInterrupt):
@@ -213,8 +217,8 @@ class HandlerCall:
             self.outcome.failure = Failure("exception", f"it raised {describe_exception(error)}", error)
 
 
-def to_be_awaited(value: Any) -> bool:
-    """Tell whether a value is to be awaited; what cannot even be asked is not."""
+def is_awaitable(value: Any) -> bool:
+    """Return whether a value can be awaited; False if looking at it raises."""
     try:
         return hasattr(value, "__await__")
     except KeyboardInterrupt:
@@ -223,8 +227,8 @@ def to_be_awaited(value: Any) -> bool:
         return False
 
 
-def dismiss(wanted: Any) -> None:
-    """Close what was to be awaited and will not be, unless somebody has begun to."""
+def close_unstarted(wanted: Any) -> None:
+    """Close a coroutine that was never started."""
     if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:
         wanted.close()
 
@@ -237,17 +241,17 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
     return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
 
 
-SAYS = {"tool_args": "args_patch", "metadata": "modified_context"}
-"""What of a verdict changes keys of a field of the context; of any other field nobody can tell."""
+CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
+"""Field of the context -> the key of a verdict that changes it."""
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
-    """Tell whether an answer changes these keys of a field itself, or all of it."""
+    """Return whether an answer changes these keys of a field, or may change all of it."""
     if not isinstance(answer, dict) or not _carries_change(answer):
         return False
-    if name not in SAYS or (name == "tool_args" and answer.get("modified_args") is not None):
+    if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
         return True
-    change = answer.get(SAYS[name])
+    change = answer.get(CHANGED_BY[name])
     return isinstance(change, dict) and keys <= change.keys()
 
 
@@ -258,3 +262,143 @@ def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
 
 async def _awaited(wanted: Any) -> Any:
     return await wanted
+
+
+class TimeLimited:
+    """A coroutine that waits for `first`, awaited until `deadline` (monotonic). Gives what it returns, or raises.
+
+    At its deadline it is cancelled, and `expired` is true; what it still returns or raises then is given all the same.
+    If that does not end it within CANCEL_GRACE it is closed: `closed` is true, and None is given. A cancellation of
+    the task goes through it, and on: a coroutine can neither swallow it nor outstay it. `before` is how many
+    cancellations of the task there were when the fire began (`Task.cancelling`); None for none but those until now.
+
+    It is no task of its own, so that whatever a coroutine asks of its task (`asyncio.timeout`, context variables) is
+    as if it were called directly. Whoever makes one has called `coroutine.send(None)` in the same task, and got
+    `first`: a coroutine that never waits needs none of this.
+    """
+
+    __slots__ = (
+        "_before", "_coroutine", "_deadline", "_first", "_grace", "_ours", "_over", "_task", "_timer", "_undelivered",
+        "closed", "dropped", "expired",
+    )  # fmt: skip
+
+    _task: asyncio.Task[Any]
+
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        first: Any,
+        deadline: float = FOREVER,
+        before: int | None = None,
+    ) -> None:
+        self.expired = False
+        self.closed = False
+        self.dropped = False
+        self._coroutine = coroutine
+        self._first = first
+        self._deadline = deadline
+        self._before = before
+        self._timer: asyncio.TimerHandle | None = None
+        self._grace: asyncio.TimerHandle | None = None
+        self._ours = 0
+        self._undelivered = False
+        self._over = False
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        coroutine, waits_for = self._coroutine, self._first
+        self._begin()
+        try:
+            while True:
+                try:
+                    sent = yield waits_for
+                except GeneratorExit:
+                    self.dropped = True
+                    coroutine.close()
+                    raise
+                except BaseException as error:
+                    if isinstance(error, asyncio.CancelledError) and self._is_over():
+                        return self._close()
+                    waits_for = coroutine.throw(error)
+                else:
+                    waits_for = coroutine.send(sent)
+        except StopIteration as end:
+            self._pass_on_cancellation()
+            return end.value
+        except Exception:
+            self._pass_on_cancellation()
+            raise
+        finally:
+            self._end()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the task was cancelled from outside since the fire began."""
+        return self._task.cancelling() - self._ours > (self._before or 0)
+
+    def _begin(self) -> None:
+        """Start the timer, now that the coroutine waits."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("an async handler that waits needs an asyncio task")
+        self._task = task
+        if self._before is None:
+            self._before = task.cancelling()
+        if self._deadline < FOREVER:
+            left = max(0.0, self._deadline - monotonic())
+            self._timer = task.get_loop().call_later(left, self._expire)
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._cancel()
+        self._give_grace()
+
+    def _cancel(self) -> None:
+        """Cancel the task, so that nested awaits see it; `_end` takes the cancellation back."""
+        self._ours += 1
+        self._undelivered = True
+        self._task.cancel()
+
+    def _is_over(self) -> bool:
+        """Return, at a cancellation, whether the coroutine has used up its chance to end by itself."""
+        if self._undelivered:
+            self._undelivered = False
+            return self.closed
+        self._give_grace()
+        return False
+
+    def _give_grace(self) -> None:
+        if self._grace is None:
+            self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
+
+    def _end_grace(self) -> None:
+        """Close the coroutine, unless what cancelled it was within it (`asyncio.timeout`) and is over."""
+        self._grace = None
+        if self.expired:
+            self._give_up()
+        elif self.cancelled:  # or one of its own is just on its way: that is seen a turn later
+            self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
+
+    def _give_up(self) -> None:
+        self.closed = True
+        self._cancel()
+
+    def _end(self) -> None:
+        self._over = True
+        for timer in (self._timer, self._grace):
+            if timer is not None:
+                timer.cancel()
+        for _ in range(self._ours):
+            self._task.uncancel()
+        self._ours = 0
+
+    def _close(self) -> None:
+        try:
+            self._coroutine.close()
+        except RuntimeError:  # it ignores even that
+            pass
+        self._pass_on_cancellation()
+
+    def _pass_on_cancellation(self) -> None:
+        """Raise CancelledError if the task was cancelled from outside, even if the coroutine swallowed it."""
+        if self.cancelled:
+            raise asyncio.CancelledError

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hookrun.fastjson import dumps
+from hookrun import fastjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def context(data: Mapping[str, object]) -> bytes:
+def dumps(data: Mapping[str, object]) -> bytes:
     """Return the context as a declared hook reads it: a JSON object in UTF-8.
 
     Dates, UUIDs, enumerations and dataclasses are said as orjson says them, paths as text, pydantic's models by their
@@ -27,7 +27,7 @@ def context(data: Mapping[str, object]) -> bytes:
         return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         try:
-            return dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, half characters
+            return fastjson.dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, half characters
         except (TypeError, ValueError, RecursionError):
             raise ValueError(str(error.__cause__ or error)) from error
 

@@ -6,7 +6,7 @@ The fields beyond the first engine's are those that the engines before this one 
 
 from __future__ import annotations
 
-from hookrun.library.context import Context, ObjectField, count, flag, text, word
+from hookrun.library.handler_context import Context, ObjectField, count, flag, text, word
 
 
 class SessionStart(Context):

@@ -1,4 +1,4 @@
-"""Hooks that run side by side, and single ones that need more than a plain call: tasks, threads, processes."""
+"""Run the hooks of one fire side by side: configured ones as processes, handlers as tasks and in threads."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import HandlerCall, dismiss
+from hookrun.library.calls import HandlerCall, close_unstarted
 from hookrun.library.threads import Job, Work, settle
 from hookrun.model import Failure, Outcome
+from hookrun.process.prepare import prepare
+from hookrun.process.runner import classify_failure
+from hookrun.state import home_directory
+from hookrun.trust.approvals import Approvals, UserDecisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from hookrun.library.processes import Processes
-    from hookrun.library.services import EngineState
+    from hookrun.engine import HookChain
+    from hookrun.library.engine_state import EngineState
     from hookrun.model import Hook
+    from hookrun.process.child import Task
     from hookrun.process.pool import Batch
+    from hookrun.process.prepare import HookEnvironment
 
 
 class _End:
-    """The end of a batch, told by the pool's thread, awaited by a task, also once more after it was cancelled."""
+    """The end of a batch: reported by the pool's thread, awaited by a task, also again after a cancellation."""
 
     __slots__ = ("__weakref__", "_come", "_loop", "_waiter")
 
@@ -32,8 +38,8 @@ class _End:
         self._waiter: asyncio.Future[None] | None = None
         self._come = False
 
-    def teller(self) -> Callable[[], None]:
-        """Return what notes, from any thread, that it has come; it does not keep alive whoever waits for it."""
+    def notifier(self) -> Callable[[], None]:
+        """Return a function that reports the end from any thread, without keeping the waiting task alive."""
         end, loop = weakref.ref(self), self._loop
 
         def note() -> None:
@@ -50,20 +56,20 @@ class _End:
         return tell
 
     def note(self) -> None:
-        """Note it, in the loop."""
+        """Wake the waiting task; call it in the loop."""
         self._come = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def come(self) -> None:
-        """Wait for it."""
+        """Wait for the end."""
         if not self._come:
             self._waiter = self._loop.create_future()
             await self._waiter
 
 
-async def _surely(end: _End) -> None:
-    """Wait for the end, however often the task is cancelled meanwhile."""
+async def _shielded(end: _End) -> None:
+    """Wait for the end, even if the task is cancelled meanwhile."""
     while True:
         try:
             await end.come()
@@ -73,7 +79,7 @@ async def _surely(end: _End) -> None:
 
 
 class ParallelGroup:
-    """Hooks of one fire that run side by side: `calls` are those of its handlers, by their place among the hooks."""
+    """Hooks of one fire that run side by side. `calls` are those of its handlers, by their index among the hooks."""
 
     def __init__(
         self, services: EngineState, hooks: Sequence[Hook], calls: dict[int, HandlerCall], processes: Processes
@@ -98,7 +104,7 @@ class ParallelGroup:
         end = _End()
         batch = None
         if self._declared:
-            batch = self._processes.start([hook for _, hook in self._declared], end.teller())
+            batch = self._processes.start([hook for _, hook in self._declared], end.notifier())
             work.append(self._declared_over(batch, end))
         try:
             work += [
@@ -110,14 +116,14 @@ class ParallelGroup:
                     self._outcomes[n] = call.outcome
                     if wanted is not None:
                         self._wanted.append(wanted)
-                        work.append(call.finish(wanted))
+                        work.append(call.await_result(wanted))
         except BaseException:  # Ctrl-C in a handler
             for each in work:
                 each.close()
             self._dismiss()
             if batch is not None:
                 self._services.pool.cancel(batch)
-                await _surely(end)
+                await _shielded(end)
             raise
         try:
             if len(work) == 1:
@@ -129,18 +135,18 @@ class ParallelGroup:
         return self._in_order()
 
     def _dismiss(self) -> None:
-        """Have nothing begun that has not begun, and wait for nothing that has not ended."""
+        """Close what has not started, and abandon the jobs that have not finished."""
         for wanted in self._wanted:
-            dismiss(wanted)
+            close_unstarted(wanted)
         for job in self._jobs.values():
-            self._services.workers.leave(job)
+            self._services.workers.abandon(job)
 
     async def _declared_over(self, batch: Batch, end: _End) -> None:
         try:
             await end.come()
         except asyncio.CancelledError:
             self._services.pool.cancel(batch)
-            await _surely(end)
+            await _shielded(end)
             raise
         except GeneratorExit:  # nobody awaits the fire any more
             self._services.pool.cancel(batch)
@@ -181,7 +187,7 @@ class ParallelGroup:
         return self._in_order()
 
     def _call_all(self, tasks: list[Work]) -> None:
-        """Call every handler: in threads, here, and, what is to be awaited, in the engine's loop. Wait for all."""
+        """Call every handler, in a thread, here or in the engine's loop, and wait for all."""
         threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
         for n, call in self._calls.items():
             if not call.thread:
@@ -189,7 +195,7 @@ class ParallelGroup:
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
                     self._wanted.append(wanted)
-                    tasks.append(self._services.loop_thread.start(call.finish(wanted)))
+                    tasks.append(self._services.loop_thread.start(call.await_result(wanted)))
         for task in tasks:
             task.wait()
         for n, future in threads.items():
@@ -235,3 +241,106 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+class Processes:
+    """Run the configured hooks of one fire. `on_background_end` is called, in another thread, with their outcomes."""
+
+    def __init__(
+        self,
+        services: EngineState,
+        chain: HookChain,
+        *,
+        request_id: str,
+        deadline: float,
+        on_background_end: Callable[[Hook, Outcome], None],
+    ) -> None:
+        self._services = services
+        self._chain = chain
+        self._deadline = deadline
+        self._on_background_end = on_background_end
+        self._request_id = request_id
+        self._surroundings: HookEnvironment | None = None
+        self._asked: UserDecisions | None = None
+        self._undecided: bool | None = None
+
+    @property
+    def _around(self) -> HookEnvironment:
+        if self._surroundings is None:
+            self._surroundings = self._services.environment(self._chain.context, self._request_id)
+        return self._surroundings
+
+    @property
+    def _trust(self) -> UserDecisions:
+        """The user's decisions, read anew for each fire: they may change while the program runs."""
+        if self._asked is None:
+            services = self._services
+            kind = UserDecisions if services.trusted else Approvals
+            self._asked = kind(
+                services.home or home_directory(),
+                services.project,
+                self._around,
+                services.settings,
+                services.decisions.load,
+            )
+        return self._asked
+
+    def _is_asked_about(self, hook: Hook) -> bool:
+        """Return whether the user may have decided about the hook; hooks of the program itself have no file."""
+        if not hook.source:
+            return False
+        if self._undecided is None:
+            services = self._services
+            self._undecided = services.trusted and services.decisions.are_none(
+                services.home or home_directory(), services.settings
+            )
+        return not self._undecided
+
+    @property
+    def off(self) -> list[str]:
+        """The matching hooks that the user has switched off, as `NAME: why`."""
+        return self._asked.switched_off() if self._asked is not None else []
+
+    def why_off(self, hook: Hook) -> str | None:
+        """Return why the user has switched the hook off, None if they have not."""
+        return self._trust.why_off(hook) if self._is_asked_about(hook) else None
+
+    def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
+        """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""
+        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks]))
+
+    def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
+        """Start the hooks side by side; `over` is called, in another thread, when all have ended."""
+        return self._services.pool.submit([self._task(hook) for hook in hooks], lambda _: over())
+
+    def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
+        """Return the outcomes with specific failures, after the checks of trust."""
+        ended = [self._ended(hook, outcome) for hook, outcome in zip(hooks, outcomes, strict=True)]
+        if self._asked is not None:
+            self._asked.keep()
+        return ended
+
+    def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
+        outcome = classify_failure(hook, outcome, self._around)
+        return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
+
+    def _task(self, hook: Hook) -> Task | Failure | None:
+        """Return the task that runs the hook, or why it cannot run; None for a background hook, started here."""
+        refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
+        if refused is not None:
+            return refused
+        try:
+            stdin = self._chain.stdin(hook)
+        except (ValueError, RecursionError) as error:
+            # A failure of this hook alone: handlers, which need no JSON, still run.
+            return Failure("spawn", f"the context cannot be given to it: {error}")
+        task = prepare(hook, stdin, self._around, locks=self._services.locks)
+        if isinstance(task, Failure):
+            return task
+        if hook.background:
+            tell = self._on_background_end
+            over = lambda outcomes: tell(hook, self._ended(hook, outcomes[0]))  # noqa: E731  # what is called once
+            self._services.background_pool.submit([task], over)
+            return None
+        task.deadline = self._deadline
+        return task

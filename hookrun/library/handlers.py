@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.parse import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
-from hookrun.config.validate import split_matcher
+from hookrun.config.validate import hooks_from_data, split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.bounded import FOREVER
-from hookrun.library.context import Context
+from hookrun.library.calls import FOREVER
+from hookrun.library.handler_context import Context
 from hookrun.model import Hook
 from hookrun.text import closest, escape, quote
 
@@ -118,7 +119,7 @@ def make(
             "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
-            "layer": "user",
+            "layer": "user",  # the user runs the program: its handlers are the user's own decision
             "source": source,
             "line": line,
         }
@@ -203,3 +204,22 @@ def _is_async(function: object) -> bool:
 def _call_method(function: object) -> object:
     """Return what calls an object that is no function."""
     return getattr(type(function), "__call__", None)  # noqa: B004  # it is the method that is asked for
+
+
+def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
+    """Return the hooks of entries as in a file. Raises RegistrationError with a line for each error.
+
+    They belong to the user's layer, because the program itself declares them; relative paths are its directory's.
+    """
+    try:
+        document = Document.from_data("hooks", list(entries))
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(f"hooks: {error}: expected a list of what could stand in a file") from error
+    listed = document.data if isinstance(document.data, list) else []
+    hooks, problems = hooks_from_data(document, (), listed, own_events)
+    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    if errors:
+        raise RegistrationError("\n".join(errors))
+    for hook in hooks:
+        hook.layer = "user"
+    return hooks

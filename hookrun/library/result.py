@@ -9,7 +9,7 @@ from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.library.context import Context
+    from hookrun.library.handler_context import Context
     from hookrun.model import HookResult
 
 

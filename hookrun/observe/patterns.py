@@ -102,7 +102,7 @@ class PatternLearning:
         if not patterns:
             return None
         with self._store.write() as db:
-            ids = [_store(db, each, project=where, score=score, at=at) for each in patterns]
+            ids = [_store(db, *each, project=where, score=score, at=at) for each in patterns]
         return Verdict(modified_context={"pattern_ids": list(dict.fromkeys(ids))})
 
     def on_start(self, ctx: Context) -> Verdict | None:
@@ -145,14 +145,8 @@ class PatternLearning:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    kind: str
-    title: str
-    details: Mapping[str, Any]
-
-
-def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[_Draft]:
+def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the kind, title and details of each pattern."""
     paths, tools = files(checkpoint), strings(checkpoint.get("tools"))
     types = sorted({os.path.splitext(path)[1] or os.path.basename(path) for path in paths})
     common = {name: checkpoint[name] for name in DETAILS if checkpoint.get(name)}
@@ -162,29 +156,31 @@ def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[_Draft]:
     given = checkpoint.get("patterns")
     for each in given if isinstance(given, list | tuple) else ():
         if isinstance(each, str) and each.strip():
-            yield _Draft("given", each, common)
+            yield "given", each, common
         elif isinstance(each, dict) and isinstance(each.get("title"), str) and each["title"].strip():
-            yield _Draft("given", each["title"], {**common, **each})
+            yield "given", each["title"], {**common, **each}
     summary = checkpoint.get("summary") or checkpoint.get("description")
     if isinstance(summary, str) and summary.strip():
-        yield _Draft("summary", summary.strip().splitlines()[0], common)
+        yield "summary", summary.strip().splitlines()[0], common
     if tools:
         on = f" on {', '.join(types)}" if types else ""
-        yield _Draft("tools", f"{', '.join(sorted(tools))}{on}", common)
+        yield "tools", f"{', '.join(sorted(tools))}{on}", common
 
 
-def _store(db: sqlite3.Connection, draft: _Draft, *, project: str, score: float, at: float) -> int:
+def _store(
+    db: sqlite3.Connection, kind: str, title: str, details: Mapping[str, Any], *, project: str, score: float, at: float
+) -> int:
     """Store a pattern, or count it if it is known: same project, and same title but for numbers, paths and ids."""
-    title = sanitize.line(draft.title, MAX_TITLE)
-    key = sha256("\n".join((draft.kind, project, normalize(title))).encode()).hexdigest()
-    details = sanitize.as_json(dict(draft.details), MAX_DETAILS)
+    title = sanitize.line(title, MAX_TITLE)
+    key = sha256("\n".join((kind, project, normalize(title))).encode()).hexdigest()
+    stored = sanitize.as_json(dict(details), MAX_DETAILS)
     db.execute(
         "INSERT INTO patterns (key, kind, project, title, details, score, first_at, last_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET times = times + 1,"
         " details = CASE WHEN excluded.score >= score THEN excluded.details ELSE details END,"
         " score = max(score, excluded.score), first_at = min(first_at, excluded.first_at),"
         " last_at = max(last_at, excluded.last_at)",
-        (key, draft.kind, project, title, details, score, at, at),
+        (key, kind, project, title, stored, score, at, at),
     )
     return int(db.execute("SELECT id FROM patterns WHERE key = ?", (key,)).fetchone()[0])
 

@@ -308,6 +308,7 @@ class Loop:
             self._watch_exit(process)
 
     def _watch_exit(self, process: Process) -> None:
+        # One more descriptor in the same poll: no thread and no signal handler is needed to see an exit.
         process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
@@ -360,6 +361,8 @@ class Loop:
         for fd in (process.inp, process.out, process.err, process.pidfd):
             if fd >= 0:
                 self._unwatch(fd)
+        # Where a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
+        # system gives its process id to no other process.
         process.finish()
         self._live.remove(process)
         self._free_slot()

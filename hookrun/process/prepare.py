@@ -80,6 +80,7 @@ class HookEnvironment:
 
     def new_marker(self) -> bytes:
         """Return a string that no other run of a hook has in its environment."""
+        # Counted, so that what hooks running side by side have started can be told apart (orphans.py).
         self._count += 1
         return b"%b.%d;" % (self._request_id, self._count)
 
@@ -180,6 +181,7 @@ _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
 def inherited(policy: str) -> Mapping[bytes, bytes]:
     """Return what a policy leaves of our environment as it is now. Nobody may change it."""
     now = getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
+    # Kept until our environment changes: a program that lives on would filter it anew for each hook.
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": dict(now)}

@@ -85,6 +85,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
+        # A child, not a call in this process: a function or an HTTP exchange that hangs can be killed by the same loop.
         pid = os.fork()
         if pid:
             return pid

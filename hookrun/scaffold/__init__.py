@@ -1,1 +1,1 @@
-"""Writes hooks into a project for a person: from templates and from recipes, whole or not at all."""
+"""Write hooks into a project: from templates and from recipes, whole or not at all."""

@@ -7,15 +7,14 @@ import os
 from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from hookrun import __version__
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
-from hookrun.scaffold import new_hook as case_files
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
-from hookrun.scaffold.new_hook import HOOKS_DIRECTORY
+from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class ConfiguredRecipes:
         found: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.declaring.entries):
             mark = recipe_metadata(entry)
-            if mark is not None and _is_entry(entry):
+            if mark is not None and isinstance(entry, dict):
                 found.setdefault(str(mark["recipe"]), []).append((index, entry))
         return found
 
@@ -90,9 +89,8 @@ class ConfiguredRecipes:
         self._write_cases(recipe)
 
     def _set_options(self, index: int, entry: Entry, env: dict[str, str]) -> None:
-        now = entry.get("env")
-        after = {**(now if isinstance(now, dict) else {}), **env}
-        if not env or after == now:
+        after = {**_env(entry), **env}
+        if not env or after == entry.get("env"):
             self.statuses.append(RecipeStatus(str(entry["name"]), CURRENT))
             return
         self.warnings += self.declaring.replace(index, {**entry, "env": after})
@@ -115,7 +113,8 @@ class ConfiguredRecipes:
             if called not in hooks:
                 self.statuses.append(RecipeStatus(called, GONE))
                 continue
-            after = self._marked(recipe, hooks[called], _options(entry))
+            options = {name: str(value) for name, value in _env(entry).items() if name.startswith(PREFIX)}
+            after = self._marked(recipe, hooks[called], options)
             before_here, after_here = digest(entry), digest(after)
             if before_here == after_here or (after_here == written and not replace):
                 self.statuses.append(RecipeStatus(called, CURRENT if before_here == after_here else KEPT))
@@ -149,8 +148,7 @@ class ConfiguredRecipes:
         entry: Entry = {key: value for key, value in hook.items() if key not in {"env", "metadata"}}
         if self.declaring.layer == "user" and "python" in entry and not str(entry.get("cwd", "")).startswith("/"):
             entry["cwd"] = "/"  # or a project's module could shadow it
-        own = hook.get("env")
-        entry["env"] = {**(own if isinstance(own, dict) else {}), **env}
+        entry["env"] = {**_env(hook), **env}
         if not entry["env"]:
             del entry["env"]
         entry = json.loads(json.dumps(entry))
@@ -159,7 +157,7 @@ class ConfiguredRecipes:
     # --- cases
 
     def _cases_of(self, name: str) -> tuple[str, ExistingFile]:
-        path = os.path.join(self.declaring.root, HOOKS_DIRECTORY, name + case_files.CASES_SUFFIX)
+        path = os.path.join(self.declaring.root, HOOKS_DIRECTORY, name + CASES_SUFFIX)
         check_within(os.path.dirname(path), self.declaring.root)
         return path, existing(path)
 
@@ -175,10 +173,6 @@ class ConfiguredRecipes:
             self._cases.append(FileChange(path, now, after))
         else:
             self.statuses.append(RecipeStatus(os.path.basename(path), KEPT))
-
-
-def _is_entry(entry: object) -> TypeGuard[Entry]:
-    return isinstance(entry, dict)
 
 
 def recipe_metadata(entry: object) -> dict[str, object] | None:
@@ -198,27 +192,20 @@ def _option_variables(recipe: Recipe, options: Mapping[str, str]) -> dict[str, s
     return {known[name]: value for name, value in options.items()}
 
 
-def _options(entry: Entry) -> dict[str, str]:
-    """Return the options of an entry, as environment variables."""
-    env = entry.get("env")
-    return {name: str(value) for name, value in (env if isinstance(env, dict) else {}).items() if _is_option(name)}
-
-
-def _is_option(variable: str) -> bool:
-    return variable.startswith(PREFIX)
+def _env(declaration: Mapping[str, object]) -> dict[str, object]:
+    env = declaration.get("env")
+    return env if isinstance(env, dict) else {}
 
 
 def digest(entry: Mapping[str, object]) -> str:
     """Return the digest of a declaration without its options and metadata."""
     said = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
-    env = entry.get("env")
-    rest = {name: value for name, value in (env if isinstance(env, dict) else {}).items() if not _is_option(name)}
+    rest = {name: value for name, value in _env(entry).items() if not name.startswith(PREFIX)}
     text = json.dumps({**said, "env": rest} if rest else said, sort_keys=True, ensure_ascii=False)
     return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 def _difference(before: Entry, after: Entry) -> str:
-    """Return the difference between a declaration and the recipe's current one."""
     old, new = (json.dumps({**each, "metadata": None}, indent=2, ensure_ascii=False) for each in (before, after))
     titles = "as it is declared", "as the recipe has it"
     return "\n".join(unified_diff(old.splitlines(), new.splitlines(), *titles, lineterm="", n=2))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
-from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, config_directory, find
-from hookrun.config.document import YAML_SUFFIXES, Document
+from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.load import load_config
+from hookrun.config.parse import YAML_SUFFIXES, Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
 from hookrun.files import is_within
+from hookrun.state import config_directory
 from hookrun.text import quote
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
-
-NEW_FILE = {"json": 0, "yaml": 1}
-"""Format -> index of the name of a new file in a layer."""
 
 
 class ScaffoldError(Exception):
@@ -49,11 +47,11 @@ class DeclarationFile:
         self.events = events
         self._now = existing(path)
         file = load_file(path, layer) if self._now.data is not None else None
-        _refuse_broken(file)
+        if file is not None:
+            _refuse_broken(file)
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
-        text = self._now.text() if file is not None else ""
-        self._text = editor_for(path, text)
+        self._text = editor_for(path, self._now.text() if file is not None else "")
 
     @property
     def is_new(self) -> bool:
@@ -105,27 +103,22 @@ class DeclarationFile:
                 f"make the change {what}"
             ) from None
 
-    def _document(self) -> Document:
-        read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
-        return Document(self.path, self._text.text, read(self._text.text))
-
     def _checked(self, index: int) -> list[Diagnostic]:
         """Return the warnings about a hook. Raises ScaffoldError with the first error."""
         entries = self.entries
-        others = [entry for at, entry in enumerate(entries) if at != index]
-        names = explicit_names(others)
+        names = explicit_names([entry for at, entry in enumerate(entries) if at != index])
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
-        problems = validate_hook(self._document(), (*self._entries_path, index), entries[index], scope).problems
+        read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
+        document = Document(self.path, self._text.text, read(self._text.text))
+        problems = validate_hook(document, (*self._entries_path, index), entries[index], scope).problems
         for problem in problems:
             if problem.severity == "error":
                 raise ScaffoldError(f"{problem}; nothing was written")
         return problems
 
 
-def _refuse_broken(file: ConfigFile | None) -> None:
+def _refuse_broken(file: ConfigFile) -> None:
     """Raise ScaffoldError for a file that cannot be edited safely."""
-    if file is None:
-        return
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors:
         raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
@@ -159,8 +152,9 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
     chosen = next((file.path for file in there if file.has_hooks), None)
     chosen = chosen or next((file.path for file in there if file.is_effective), None)
     if chosen is None:
-        by_form = paths[NEW_FILE[form or "json"]]
-        return there[0].path if there and form is None else by_form
+        json_path, yaml_path, *_ = paths
+        new = yaml_path if form == "yaml" else json_path
+        return there[0].path if there and form is None else new
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
         raise ScaffoldError(
             f"{chosen}: found declarations in it, expected none beside {quote(form)}: hooks of a project stand in one "

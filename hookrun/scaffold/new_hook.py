@@ -201,11 +201,6 @@ def render_script(language: str, purpose: str, values: dict[str, str]) -> str:
     return _with_values(_fill(text, "judge", sections[purpose]), values)
 
 
-def template_cases(purpose: str, values: dict[str, str]) -> str:
-    """Return the cases that the script of this purpose passes, as items of a YAML list."""
-    return _with_values(_sections("cases")[purpose], values)
-
-
 def _fill(text: str, place: str, lines: str) -> str:
     """Replace the line `{{place}}` with these lines; without any, remove it and the empty line after it."""
     mark = f"{{{{{place}}}}}\n"
@@ -235,7 +230,8 @@ def render_cases(purpose: str, entry: Mapping[str, object], config: str) -> str:
     if isinstance(when, dict):
         body = _of_conditions(purpose, when)
     else:
-        body = template_cases(purpose, {"event": event}) + "".join(_of_tool(purpose, tool) for tool in tools[1:])
+        body = _with_values(_sections("cases")[purpose], {"event": event})
+        body += "".join(_of_tool(purpose, tool) for tool in tools[1:])
     head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
     return f"# What {name} does, case by case: hookrun test\n{head}{body}"
 

@@ -160,10 +160,10 @@ DESCRIPTOR = re.compile(r"(?<![^\s;&|(])\{\w+\}(?=[<>])")
 """The variable that is given the number of a new descriptor."""
 
 MIDDLE = re.compile(r"(?:\s|(?:then|elif|else|fi|do|done|esac|\})(?=[\s<>]|$))+")
-"""What goes on with a compound command, before a simple one."""
+"""The keywords that continue a compound command, before a simple one."""
 
 OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|function\s+\S+|!|\{{)(?=[\s<>]|$))+")
-"""What of a compound command may stand before a simple one."""
+"""The part of a compound command that may precede a simple one."""
 
 NOTHING_PUT_IN = str.maketrans("$`", "__")
 """Makes a here-document one into which nothing is put: errors may be in it, which a shell only tells of."""
@@ -208,7 +208,7 @@ def statements(text: str) -> Iterator[str]:
 
 
 def is_valid(text: str) -> bool:
-    """Tell whether the parser finds no error in a text."""
+    """Return whether the parser finds no error in a text."""
     return not parse(text.encode("utf-8", "surrogatepass")).has_error
 
 

@@ -34,7 +34,7 @@ SAME_SHELL = frozenset({"builtin", "command", "time"})
 """Wrappers in which `cd` changes the directory of what comes after them."""
 
 IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
-"""What runs its line where it stands, and not in a shell of its own."""
+"""Programs that run their line in the current shell, not in a new one."""
 
 WITH_WORDS = frozenset({"parallel", "xargs"})
 """Wrappers that add words to what they run, and read those."""
@@ -48,10 +48,10 @@ class LimitExceededError(Exception):
 
 
 class Streams:
-    """What a command reads and where it writes. `words` are words of it that stand behind a redirection.
+    """The input and output of a command. `words` are those of its words that follow a redirection.
 
-    `later` are the words of another command that the parser has put there.
-    `own_stdin`: what it reads is its own, not what the command before it in a pipeline prints.
+    `later` are the words of another command that the parser has put there. `own_stdin` is whether `stdin` is its own,
+    not the output of the command before it in a pipeline.
     """
 
     __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
@@ -65,7 +65,7 @@ class Streams:
 
     @property
     def inherited(self) -> Word | None:
-        """What those read that these streams are not meant for: the first of several in a row."""
+        """The input for the first of several commands in a row, None if the stream belongs to the last one."""
         return None if self.own_stdin else self.stdin
 
 
@@ -86,7 +86,7 @@ class Evaluator:
     def evaluate(
         self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None = None
     ) -> Word | None:
-        """Note the command that these words are, and what it runs; return what it prints, where that is known."""
+        """Note the command of these words and the commands that it runs; return its output where that is known."""
         words = [*words, *streams.words]
         if words[0].text == "{" and len(words) > 1:  # `! { rm x; }`: the parser takes it for a program
             words = words[1:]
@@ -172,7 +172,7 @@ def _kept(text: Word | None, streams: Streams) -> Word | None:
 
 
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
-    """Tell whether a command changes the shell for those after it, and do so to the scope."""
+    """Change the scope as a command changes its shell; return whether it does."""
     texts = [word.text for word in words]
     if program in {"cd", "pushd"}:
         home = scope.home if texts[0] == "cd" else None

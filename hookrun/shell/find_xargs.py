@@ -58,7 +58,7 @@ PATH_TESTS = NAMES | {"-ipath", "-path", "-wholename"}
 
 
 def has_filter(texts: list[str]) -> bool:
-    """Tell whether these words limit what find finds, which `-name '*'` and `! -name x` hardly do."""
+    """Return whether these words limit what find finds, which `-name '*'` and `! -name x` hardly do."""
     for index, text in enumerate(texts):
         named = text in PATH_TESTS
         everything = named and not "".join(texts[index + 1 : index + 2]).strip("*/.")

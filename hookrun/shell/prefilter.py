@@ -1,4 +1,4 @@
-"""Tell cheaply that a line runs none of some programs, so that it need not be parsed: most runs of a hook end here."""
+"""Rule out cheaply that a line runs some programs, so that it need not be parsed: most runs of a hook end here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:
-    """Tell whether the line may run one of the programs (in lower case): False only where it surely runs none."""
+    """Return whether the line may run one of the programs (in lower case): False only where it surely runs none."""
     if any(sign in line for sign in MADE_UP):
         return True
     names = tuple(names)

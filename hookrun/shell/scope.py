@@ -1,4 +1,4 @@
-"""What holds at one place of a line: variables, functions, the working directory, and what wraps it."""
+"""Hold the state of the shell at one place of a line: variables, functions, working directory and wrappers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ShellScope:
-    """One place. What is not known of a variable is `UNKNOWN`, of a directory None."""
+    """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
 
     __slots__ = (
         "beside", "depth", "directory", "functions", "positional", "previous", "reads", "variables", "within",
@@ -50,11 +50,11 @@ class ShellScope:
 
     @property
     def home(self) -> str:
-        """What `~` stands for."""
+        """The value of `~`."""
         return self.variables.get("HOME", UNKNOWN)
 
     def value(self, name: str) -> str:
-        """Return what `$NAME` stands for."""
+        """Return the value of `$NAME`."""
         if name == "PWD":
             return self.directory or UNKNOWN
         if name == "OLDPWD":
@@ -70,7 +70,7 @@ class ShellScope:
         return self.variables.get(name, UNKNOWN)
 
     def substituted(self, line: str) -> Piece:
-        """Return what a line between backticks prints."""
+        """Return the output of a line between backticks."""
         printed = self.reads(line, self.copy())
         return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
 

@@ -35,7 +35,7 @@ class Source:
 
 
 def source_of(text: str, at: int | None = None) -> Source:
-    """Return a text as a source; what is unknown in it is a variable that nobody sets."""
+    """Return a text as a source; what is unknown in it is a variable that is never set."""
     return Source(text.replace(UNKNOWN, "${_}").encode("utf-8", "surrogatepass"), at)
 
 

@@ -1,4 +1,4 @@
-"""Find what a program runs that is given a command, or a line for a shell, in its words."""
+"""Find the command, or the line for a shell, that a program runs from its own words."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ ASSIGNING = frozenset({"doas", "env", "sudo"})
 """Wrappers that set variables: `env NAME=value`."""
 
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
-"""What these run may see other directories."""
+"""Wrappers whose command may see other directories."""
 
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
 """Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
@@ -156,7 +156,7 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
 
 
 def _takes_next(option: str, valued: frozenset[str]) -> bool:
-    """Tell whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
+    """Return whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
     if option in valued or option[:2] == "--":
         return option in valued
     place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)

@@ -16,9 +16,9 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.registry import Candidates, EventHooks
+from hookrun.library.engine_state import EngineState
+from hookrun.library.registry import HookTable, TableCandidates
 from hookrun.library.result import Result
-from hookrun.library.services import EngineState
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
@@ -103,7 +103,7 @@ class CaseRunner:
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
         self._services: dict[CaseConfig, EngineState] = {}
-        self._tables: dict[tuple[object, ...], EventHooks] = {}
+        self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: list[str] = []
 
@@ -207,9 +207,9 @@ class CaseRunner:
             context = message.calls[0].fields
         contexts.check(context, "the context")
         table = self._table(event, config, hooks)
-        concerned = table.concerned(context)
+        concerned = table.candidates_for(context)
         if concerned:
-            fire = CaseFire(self._services_for(config), event, context, Candidates(table, concerned), sandbox)
+            fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
             fired = fire.run_sync()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
@@ -228,10 +228,10 @@ class CaseRunner:
         Its PATH is ours: a case may hide every program from its hooks.
         """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
-        table = EventHooks([hook])
+        table = HookTable([hook])
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
-        fire = CaseFire(self._services_for(config), "setup", context, Candidates(table, frozenset({0})), sandbox)
+        fire = CaseFire(self._services_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
         (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
@@ -241,11 +241,11 @@ class CaseRunner:
             shown = f": {output[-MAX_SETUP_OUTPUT:]}" if output else ""
             raise CannotRunError(f"setup: it {why}{shown}; correct the line")
 
-    def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> EventHooks:
+    def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> HookTable:
         key = (config, event, hooks)
         if key not in self._tables:
             found = [hook for hook in config.hooks if event in hook.events and hook.mode != "off"]
-            self._tables[key] = EventHooks([hook for hook in found if hooks is None or hook.name in hooks])
+            self._tables[key] = HookTable([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
     def _services_for(self, config: CaseConfig) -> EngineState:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.parse import Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
     HOOK_FIELDS,
@@ -317,7 +317,6 @@ def _files_expected(files: dict[str, object], at: Location) -> dict[str, object]
 
 
 def _set_environment(case: Case, values: dict[str, object]) -> None:
-    """Set the hooks, agents and environment that a case runs with."""
     case.hooks = _texts(values.get("hook")) if "hook" in values else None
     case.agents = _texts(values.get("agents"))
     case.env = _table(values.get("env"))

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from hookrun import audit
-from hookrun.config import parse
-from hookrun.config.discovery import NoHomeError, find, home_directory
-from hookrun.config.document import Document
+from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.config.validate import Scope, explicit_names, validate_hook, validate_settings
-from hookrun.library.bounded import FOREVER
-from hookrun.library.fire import EngineFire
-from hookrun.library.processes import Processes
+from hookrun.config.parse import Document
+from hookrun.config.validate import hooks_from_data, validate_settings
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.group import Processes
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
+from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.registry import Candidates
-    from hookrun.library.services import EngineState
+    from hookrun.library.engine_state import EngineState
+    from hookrun.library.registry import TableCandidates
     from hookrun.model import Hook, Outcome
 
 
@@ -80,28 +79,14 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
 
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
-    text = json.dumps(data, indent=1)
-    document = Document("declarations in memory", text, parse.parse_json(text))
+    document = Document.from_data("declarations in memory", data)
     read = document.data if isinstance(document.data, dict) else {}
     settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
-    events, defaults, entries = settings.get("events"), settings.get("defaults"), read.get("hooks")
-    entries = entries if isinstance(entries, list) else []
-    declared = CaseConfig(root or "/", events=events if isinstance(events, list) else [], rootless=root is None)
-    scope = Scope(
-        "project",
-        frozenset(declared.events),
-        defaults if isinstance(defaults, dict) else {},
-        reserved=explicit_names(entries),
-    )
-    for index, entry in enumerate(entries):
-        checked = validate_hook(document, ("hooks", index), entry, scope)
-        wrong += checked.problems
-        if checked.hook is not None:
-            checked.hook.source = ""
-            declared.hooks.append(checked.hook)
-    declared.problems = [str(problem) for problem in wrong if problem.severity == "error"]
-    declared.hooks.sort(key=lambda hook: hook.priority)
-    return declared
+    events, entries = settings.get("events"), read.get("hooks")
+    events, entries = events if isinstance(events, list) else [], entries if isinstance(entries, list) else []
+    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, settings.get("defaults"))
+    errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
+    return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
 Value = TypeVar("Value")
@@ -181,8 +166,7 @@ class CaseEnvironment(HookEnvironment):
 class CaseProcesses(Processes):
     """Runs configured hooks in the environment of a case, without asking for approval."""
 
-    env: Mapping[bytes, bytes] = {}
-    project: str | None = None
+    sandbox: Sandbox
 
     def _is_asked_about(self, hook: Hook) -> bool:  # noqa: ARG002  # of no hook
         return False
@@ -192,12 +176,12 @@ class CaseProcesses(Processes):
         if self._surroundings is None:
             self._surroundings = around = CaseEnvironment(
                 self._chain.context,
-                project=self.project or self._services.project,
+                project=self.sandbox.project or self._services.project,
                 request_id=self._request_id,
                 program=program,
                 may_fork=False,
             )
-            around.env = self.env
+            around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
         return self._surroundings
 
 
@@ -209,12 +193,11 @@ class CaseFire(EngineFire):
         services: EngineState,
         event: str,
         data: Mapping[str, object],
-        selection: Candidates,
+        selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
         super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
-        self._env = {os.fsencode(name): os.fsencode(value) for name, value in sandbox.env.items()}
-        self._project = sandbox.project
+        self._sandbox = sandbox
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
 
     def background_failures(self, count: int) -> list[HookFailure]:
@@ -231,7 +214,7 @@ class CaseFire(EngineFire):
                 deadline=self._deadline,
                 on_background_end=self._record_background,
             )
-            processes.env, processes.project = self._env, self._project
+            processes.sandbox = self._sandbox
         return self._processes
 
     def _audit(self, *_: object, **__: object) -> None:

@@ -90,7 +90,6 @@ def _expectation(key: str | None, runs: list[CaseRun]) -> object:
 
 
 def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
-    """Make the changes of each case that can be edited."""
     results = 0
     try:
         before = existing(file.path)

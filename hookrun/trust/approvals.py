@@ -81,6 +81,7 @@ class UserDecisions:
         if not refused:
             return False
         root = realpath(self._root)
+        # By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
         if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
             return True
         digest = self.inspector.inspect(hook).digest
@@ -166,8 +167,10 @@ class Approvals(UserDecisions):
         examined = self.inspector.inspect(hook)
         if examined.problem is not None:
             return Failure("untrusted", f"it cannot be approved: {examined.problem}")
+        # An agent that starts in a stranger's repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return Failure("untrusted", self._why(hook))
+        # From the inspection that decided, right before the start: check_after compares the files with these.
         self._running[id(hook)] = examined.files
         return None
 
@@ -180,6 +183,7 @@ class Approvals(UserDecisions):
         if not files or self._are_still(hook, files):
             return outcome
         answer, _ = interpret(hook, outcome, self._around.event, {})
+        # Its words may be those of whoever swapped the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
         if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:

@@ -17,23 +17,11 @@ from hookrun.trust.ownership import Owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Protocol
+    from collections.abc import Iterable
+    from hashlib import _Hash as Hash
 
-    from hookrun.trust.hook_files import LocalFile
-    from hookrun.trust.ownership import Owners
-
-    class Hash(Protocol):
-        """The methods of a hash object that are used."""
-
-        def update(self, data: bytes, /) -> None:
-            """Take more data in."""
-
-        def hexdigest(self) -> str:
-            """Return the digest of all that was taken in."""
-
-    from hookrun.model import Hook
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.hook_files import LocalFile
 
 FORM = "hookrun trust 1"
 """Version of the digest's input."""
@@ -144,22 +132,17 @@ def sum_of(file: LocalFile) -> str:
     return made.hexdigest()
 
 
-def _sha256() -> Callable[[], Hash]:
-    """Return the bare C implementation: importing `hashlib` costs more than hashing."""
+def sha256() -> Hash:
+    """Return a new SHA-256 of the bare C implementation: importing `hashlib` costs more than hashing."""
     for name in ("_sha2", "_sha256"):  # Python 3.12 and later, 3.11
         try:
-            made: Callable[[], Hash] = __import__(name).sha256
+            made: Hash = __import__(name).sha256()
         except ImportError:
             continue
         return made
-    from hashlib import sha256 as made
+    import hashlib
 
-    return made
-
-
-def sha256() -> Hash:
-    """Return a new SHA-256."""
-    return _sha256()()
+    return hashlib.sha256()
 
 
 VERSION = 1
@@ -261,6 +244,7 @@ class HookInspector:
         if self._identities is None:
             self._identities = DigestCache(self.home, self.root)
         declared = declaration(hook, self.root, self.home)
+        # Nothing is hashed while declaration and identities are those of the last run.
         digest = self._identities.digest(declared, files)
         if digest is None:
             try:

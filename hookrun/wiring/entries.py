@@ -23,7 +23,6 @@ class LayoutError(Exception):
     """The value at `path` does not have the form that the agent reads: `found` instead of `expected`."""
 
     def __init__(self, path: KeyPath, found: object, expected: str) -> None:
-        """Keep the three."""
         super().__init__(path, found, expected)
         self.path = path
         self.found = found
@@ -91,7 +90,7 @@ def add_handlers(json: Json, layout: EntryLayout, agent: str, wanted: Mapping[st
 
     A matcher keeps none of ours from its event: it is taken out, or ours goes out of a group that others are in.
 
-    Raises FormError where there is something else than the agent itself would read.
+    Raises LayoutError where there is something else than the agent itself would read.
     """
     if not isinstance(json.data, dict):
         raise LayoutError((), json.data, "an object with the agent's settings")
@@ -124,7 +123,7 @@ def _widened(json: Json, layout: EntryLayout, ours: WiredEntry, matcher: KeyPath
 def _added(json: Json, layout: EntryLayout, event: str, handler: dict[str, object]) -> Json:
     entry = {"hooks": [handler]} if layout.nested else handler
     events = json.at(TOP)
-    if "hooks" not in _object(json.data):
+    if not isinstance(json.data, dict) or "hooks" not in json.data:
         return json.add((), {event: [entry]}, "hooks")
     if not isinstance(events, dict):
         raise LayoutError(TOP, events, "an object with a list of hooks for each event")
@@ -157,7 +156,3 @@ def _without(json: Json, path: KeyPath, layout: EntryLayout, before: Json | None
             return json
         json = json.remove(container)
     return json
-
-
-def _object(data: object) -> dict[str, object]:
-    return data if isinstance(data, dict) else {}

@@ -73,7 +73,6 @@ class TrustConfig:
     mode = 0o600
 
     def __init__(self, path: str, trusts: Sequence[HookTrust], stale: Sequence[HookTrust] = ()) -> None:
-        """Take what trust it is about."""
         self.path = path
         self._trusts = trusts
         self._stale = [each for each in stale if each not in trusts]

@@ -98,6 +98,7 @@ class Ledger:
 
     def keep(self, path: str, entry: LedgerEntry, original: bytes | None) -> None:
         """Note what is about to be written to `path`, and keep a copy of what is there. Raises FileError."""
+        # As bytes: to remove hookrun's entries does not undo adding them, for several texts lead to the same result.
         if original is not None and not os.path.exists(f"{self.directory}/{digest(original)}"):
             file_change.write_file(f"{self.directory}/{digest(original)}", original, 0o600)
         self.entries[path] = entry

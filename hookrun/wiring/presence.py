@@ -19,6 +19,7 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     The environment is not believed: where it names the agent's directory elsewhere, both settings answer. So do they
     where the user's command is gone or not trusted by the agent: twice is better than not at all.
     """
+    # Read from the settings each time, never from a note of ours: the user may have taken the wiring out.
     return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
 
 
@@ -83,7 +84,6 @@ class InstalledAgent:
     """An agent's program on this machine, and its version; None where it would not say."""
 
     def __init__(self, program: str, version: str | None) -> None:
-        """Keep the two."""
         self.program = program
         self.version = version
 

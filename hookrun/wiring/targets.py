@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hookrun.config.diagnostics import Diagnostic, key_text, type_name
-from hookrun.config.discovery import NoHomeError, account_home
-from hookrun.config.document import line_and_column
-from hookrun.config.parse import ParseError
+from hookrun.config.parse import ParseError, line_and_column
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
+from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import entries, wired_command
 from hookrun.wiring.entries import EntryLayout, LayoutError
@@ -133,7 +132,6 @@ class SettingsFile:
     mode = 0o644
 
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
-        """Take the form of the settings from the agent's spec."""
         self.path = path
         self._agent = agent
         self._json = spec["form"]
@@ -202,7 +200,6 @@ class OwnedFile:
     """A file of hookrun's alone: it is removed as a whole, and another's file is never overwritten."""
 
     def __init__(self, agent: str, path: str) -> None:
-        """Take the agent that reads it."""
         self.path = path
         self._agent = agent
 
@@ -228,7 +225,6 @@ class ScriptFile(OwnedFile):
     mode = 0o755
 
     def __init__(self, agent: str, path: str, event: str) -> None:
-        """Take for which event it is."""
         super().__init__(agent, path)
         self._event = event
 
@@ -255,7 +251,6 @@ class PluginFile(OwnedFile):
     mode = 0o644
 
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
-        """Take what makes its text and reads it."""
         super().__init__(agent, path)
         self._spec = spec
 

@@ -69,6 +69,8 @@ def this_program() -> HookrunProgram:
 
     The interpreter's link is not followed: a virtual environment is made by it.
     """
+    # A path, not a name to find on PATH, and __main__.py, not pip's script: it exists exactly as long as hookrun does,
+    # and finds its package wherever that lies, also under `python -I`.
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
     for path in (program.python, program.main):

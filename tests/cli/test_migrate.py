@@ -132,7 +132,7 @@ def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
         '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"},'
     )
     assert [hook["name"] for hook in json.loads(text)["hooks"]] == ["echo", "echo-2"]
-    assert hookrun(project, "migrate", "--write", "--yes").stdout == "there is nothing to take over\n"
+    assert hookrun(project, "migrate", "--write", "--yes").stdout == "no hooks to convert\n"
     assert path.read_text() == text
 
 
@@ -153,7 +153,7 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
         (".claude/settings.json", "{}", "found no hooks, expected them in Claude Code's form"),
         (".claude/settings.json", '{"hooks": []}', "expected a map of events"),
         ("hookrun.yaml", "hooks: []", "found declarations in YAML"),
-        ("coder.json", "{", "mend it first"),
+        ("coder.json", "{", "fix it first"),
         ("coder.json", '{"hooks": {}}', "found hooks that is no list"),
     ],
 )
@@ -177,20 +177,20 @@ def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
     path = project.root / "coder.json"
     path.write_text(json.dumps({"hookrun": {"include": ["other.json", "./.claude/settings.json"]}}))
     done = hookrun(project, "migrate", "--write", "--yes")
-    assert "includes" in done.stderr
+    assert f"{project.root}/.claude/settings.json is removed from include" in done.stderr
     assert json.loads(path.read_text())["hookrun"] == {"include": ["other.json", "claude-hooks.json"]}
     hooks = project.fire().verdict["hooks"]
     assert isinstance(hooks, list)
     assert len(hooks) == 1
 
 
-def test_include_claude_is_taken_out_with_the_settings_that_are_moved(project: Project) -> None:
+def test_include_claude_is_removed_with_the_settings_that_are_moved(project: Project) -> None:
     """Their hooks would run twice."""
     settings(project, Stop=[group()])
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true, "audit": false}}')
     done = hookrun(project, "migrate", "--write", "--yes")
-    assert (done.status, "include_claude is taken out" in done.stderr) == (0, True)
+    assert (done.status, "include_claude is removed" in done.stderr) == (0, True)
     assert json.loads(path.read_text())["hookrun"] == {"audit": False}
 
 
@@ -203,7 +203,7 @@ def test_include_claude_that_takes_in_more_is_for_the_person_to_change(project: 
     path.write_text('{"hookrun": {"include_claude": true}}')
     done = hookrun(project, "migrate", "--write", "--yes")
     assert done.status == 1
-    assert f"include_claude takes in {project.root}/.claude/settings.json, and {local}" in done.stderr
+    assert f"include_claude includes {project.root}/.claude/settings.json, and {local}" in done.stderr
     assert path.read_text() == '{"hookrun": {"include_claude": true}}'
     local.write_text("{}")
     assert hookrun(project, "migrate").status == 0
@@ -226,7 +226,7 @@ def test_hooks_that_are_switched_off_are_not_moved(project: Project) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
     done = hookrun(project, "migrate", "--write")
     assert (done.status, done.stdout) == (1, "")
-    assert "found disableAllHooks: true, expected hooks that run; take it out first" in done.stderr
+    assert "found disableAllHooks: true, expected hooks that run; remove it first" in done.stderr
     assert not (project.root / "coder.json").exists()
 
 

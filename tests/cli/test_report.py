@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.cli.common import KEYS
+from hookrun.cli.printing import KEYS
 from tests.cli.command import Done, hookrun
 from tests.cli.wiring import settings_file, tree
 

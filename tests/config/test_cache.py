@@ -15,7 +15,7 @@ import pytest
 
 from hookrun.config import cache, cache_writer, load_compiled
 from hookrun.config.discovery import find
-from hookrun.config.load import compile_declarations
+from hookrun.config.load import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -547,7 +547,7 @@ def test_what_is_read_back_is_what_was_declared(project: Project) -> None:
     for event in ("pre_tool_use", "post_tool_use"):
         hooks = compiled.candidates(event)
         kept = [hooks.hook(index).to_dict() for index in range(len(hooks))]
-        declared = [hook.to_dict() for hook in compile_declarations(found(project)).hooks if event in hook.events]
+        declared = [hook.to_dict() for hook in load_config(found(project)).declarations.hooks if event in hook.events]
         expected = json.loads(json.dumps(declared).replace(DECLARED, POISONED))
         assert json.loads(json.dumps(kept)) == expected
         assert len(kept) == (6 if event == "pre_tool_use" else 1)

@@ -68,14 +68,14 @@ def anchors(site: Path) -> set[str]:
 
 def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
     """Every public name and every field of a context is on a page, and no example is taken for a quotation."""
-    from hookrun.library.context import Context, Field
     from hookrun.library.event_contexts import CLASSES
+    from hookrun.library.handler_context import Context, ContextField
 
     there = anchors(site)
     assert sorted(set(PUBLIC) - there) == []
     owners: list[type[Context]] = [Context, *CLASSES.values()]
     for owner in owners:
-        own = [name for name, value in vars(owner).items() if isinstance(value, (Field, property))]
+        own = [name for name, value in vars(owner).items() if isinstance(value, (ContextField, property))]
         assert [name for name in own if f"hookrun.{owner.__qualname__}.{name}" not in there] == [], owner
     for page in (site / "api").glob("**/index.html"):
         assert "<blockquote>" not in page.read_text(), page
@@ -94,8 +94,8 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
 @pytest.mark.parametrize(
     "name",
     [
-        "hookrun.library.context",
-        "hookrun.library.engine",
+        "hookrun.library.handler_context",
+        "hookrun.library.embedded_engine",
         "hookrun.library.result",
         "hookrun.model",
         "hookrun.recipes.quality_gate",

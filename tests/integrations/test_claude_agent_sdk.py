@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from hookrun import Context, Engine, Result, Verdict
-from hookrun.library.bounded import CANCEL_GRACE
+from hookrun.library.calls import CANCEL_GRACE
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.library import decisions
-from hookrun.library.decisions import TrustStoreCache
+from hookrun.library import engine_state
+from hookrun.library.engine_state import TrustStoreCache
 from hookrun.state import data_dir
 from hookrun.trust import store as stores
 from hookrun.trust.store import NAME, Store, StoreError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give a home in which one thing is decided, for a process to which no file is too young to be believed."""
-    monkeypatch.setattr(decisions, "YOUNG", -1)
+    monkeypatch.setattr(engine_state, "YOUNG", -1)
     approve(str(tmp_path), "sha256:a")
     return str(tmp_path)
 
@@ -65,7 +65,7 @@ def test_a_file_that_was_just_written_is_read_again(
     home: str, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within two seconds two states of a file may have the same times."""
-    monkeypatch.setattr(decisions, "YOUNG", 3_600_000_000_000)
+    monkeypatch.setattr(engine_state, "YOUNG", 3_600_000_000_000)
     known = TrustStoreCache()
     known.load(home)
     known.load(home)

@@ -12,7 +12,7 @@ import pytest
 
 from hookrun import Context, DeclarationError, Engine, Verdict
 from hookrun.config import discovery as find_module
-from hookrun.library import engine as library_engine
+from hookrun.library import embedded_engine as library_engine
 from tests.conftest import Project
 from tests.library.conftest import Load
 from tests.library.firing import CALL, Fire, answers, failure, kinds, order, says, sees

@@ -177,7 +177,7 @@ def test_fires_within_fires_end(project: Project) -> None:
 
 def test_handlers_in_threads_may_fire_at_others_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when every thread is taken by one that waits for such a fire."""
-    monkeypatch.setattr("hookrun.library.services.MOST_THREADS", 2)
+    monkeypatch.setattr("hookrun.library.engine_state.MOST_THREADS", 2)
     engine = Engine()
     meet = threading.Barrier(2)
 

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from hookrun import Context, Engine, Verdict
-from hookrun.library import bounded
+from hookrun.library import calls
 from hookrun.library.threads import DaemonThreadPool
 from tests.library.firing import Fire, answers, failure, kinds, order, within
 
@@ -19,7 +19,7 @@ LONG = 60.0
 
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "CANCEL_GRACE", 0.2)
+    monkeypatch.setattr(calls, "CANCEL_GRACE", 0.2)
 
 
 @pytest.mark.parametrize("parallel", [False, True])

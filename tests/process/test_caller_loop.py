@@ -11,7 +11,8 @@ import pytest
 from hookrun.model import Failure, Outcome
 from hookrun.process.child import PIPE_ATOMIC, CannotStart, Process, Task
 from hookrun.process.loop import Loop
-from hookrun.process.pool import CallerLoop, Pool
+from hookrun.process.pool import Pool
+from hookrun.process.pool_loop import CallerLoop
 from tests.process.bench import SOON, Bench, bench, pool_of, pytestmark, zombies
 from tests.process.test_processes import until
 

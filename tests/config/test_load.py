@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config.discovery import find
-from hookrun.config.load import compile_declarations
+from hookrun.config.load import load_config
 from tests.config.declared import examined, warnings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class House:
 
     def compile(self, config: str | None = None) -> Declarations:
         """Compile what is in force in the directory inside of the repository."""
-        return compile_declarations(find(str(self.sub), str(self.home), config=config, managed=str(self.managed)))
+        return load_config(find(str(self.sub), str(self.home), config=config, managed=str(self.managed))).declarations
 
     def names(self) -> list[str]:
         """Return the names of the hooks in running order."""

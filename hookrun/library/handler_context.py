@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 T_co = TypeVar("T_co", covariant=True)
 
 
-def own(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """Return a copy of a JSON value: objects and lists anew, everything else as it is."""
     if isinstance(value, dict):
-        return {key: own(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
+        return {key: deep_copy(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
     if isinstance(value, list):
-        return [own(each) for each in value]
+        return [deep_copy(each) for each in value]
     return value
 
 
@@ -41,7 +41,7 @@ def _differs(one: object, other: object) -> bool:
         return False
 
 
-class Field(Generic[T_co]):
+class ContextField(Generic[T_co]):
     """A field of the context as an attribute: what is there if it is of the right type, else the default."""
 
     def __init__(self, types: Any, default: T_co, says: str) -> None:
@@ -67,7 +67,7 @@ class Field(Generic[T_co]):
         raise AttributeError(f"{self._name} cannot be set on a context: return a Verdict that changes it")
 
 
-class ObjectField(Field[dict[str, Any]]):
+class ObjectField(ContextField[dict[str, Any]]):
     """A field that holds an object: the handler's own copy of it, empty where there is none."""
 
     def __init__(self, says: str) -> None:
@@ -81,24 +81,24 @@ class ObjectField(Field[dict[str, Any]]):
         return self if context is None else context.own(self._name)
 
 
-def text(says: str) -> Field[str | None]:
+def text(says: str) -> ContextField[str | None]:
     """Return a field that is a string or null."""
-    return Field(str, None, says)
+    return ContextField(str, None, says)
 
 
-def word(says: str) -> Field[str]:
+def word(says: str) -> ContextField[str]:
     """Return a field that is a string, empty where it is null."""
-    return Field(str, "", says)
+    return ContextField(str, "", says)
 
 
-def flag(says: str) -> Field[bool]:
+def flag(says: str) -> ContextField[bool]:
     """Return a field that is true or false, false where it is null."""
-    return Field(bool, False, says)  # noqa: FBT003  # the default
+    return ContextField(bool, False, says)  # noqa: FBT003  # the default
 
 
-def count(says: str) -> Field[int | None]:
+def count(says: str) -> ContextField[int | None]:
     """Return a field that is a whole number or null."""
-    return Field(int, None, says)
+    return ContextField(int, None, says)
 
 
 class Context(Mapping[str, object]):
@@ -199,7 +199,7 @@ class Context(Mapping[str, object]):
 
     def to_dict(self) -> dict[str, object]:
         """Return all fields, in a copy of the caller's own."""
-        data: dict[str, object] = own(self._data)
+        data: dict[str, object] = deep_copy(self._data)
         return data
 
     def clone(self) -> Self:
@@ -246,7 +246,7 @@ class Context(Mapping[str, object]):
             copies = self._copies = {}
         if name not in copies:
             value = self._data.get(name)
-            copies[name] = own(value) if isinstance(value, dict) else {}
+            copies[name] = deep_copy(value) if isinstance(value, dict) else {}
         return copies[name]
 
     @property

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import load_compiled
-from hookrun.config.discovery import claude_directory, find, home_directory
-from hookrun.library import given, handlers
-from hookrun.library.bounded import FOREVER
-from hookrun.library.context import Context
-from hookrun.library.fire import EngineFire
-from hookrun.library.registry import Candidates, Registry
+from hookrun.config.discovery import claude_directory, find
+from hookrun.library import handlers
+from hookrun.library.calls import FOREVER
+from hookrun.library.engine_fire import EngineFire
+from hookrun.library.engine_state import EngineState
+from hookrun.library.handler_context import Context
+from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
-from hookrun.library.services import EngineState
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
+from hookrun.state import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -98,7 +99,7 @@ class Engine:
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
         self._own_events = set(names)
-        self._given = given.hooks_from_data(hooks, self._own_events)
+        self._given = handlers.declared_hooks(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[object, str] = {}
@@ -138,6 +139,7 @@ class Engine:
 
     def reload(self) -> None:
         """Read the declarations anew. Raises DeclarationError, and keeps the old ones, when that cannot be done."""
+        # The files are not watched: only the agent knows a moment, between turns, at which the hooks may change.
         if self._load is None:
             raise RuntimeError("this engine reads no declarations: make it with Engine.load()")
         self._load()
@@ -328,7 +330,7 @@ class Engine:
         except contexts.ContextError as error:
             raise _by_its_type(error, data) from None
         table = self._registry.table(name)
-        concerned = table.concerned(data)
+        concerned = table.candidates_for(data)
         if not concerned:
             result = Result()
             if self._services.problems:
@@ -337,7 +339,7 @@ class Engine:
         if self._closed:
             raise ClosedError("the engine is closed")
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
-        selection = Candidates(table, concerned)
+        selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
 
     def _canonical(self, event: str) -> str:

@@ -1,0 +1,146 @@
+"""Hold what the fires of an engine share: pools and threads, the settings, the audit log, the user's decisions."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from hookrun import audit
+from hookrun.library import encoding
+from hookrun.library.background import Background
+from hookrun.library.threads import DaemonThreadPool, LoopThread
+from hookrun.process.pool import Pool
+from hookrun.process.popen import program
+from hookrun.process.prepare import HookEnvironment
+from hookrun.state import data_dir, home_directory, state_dir
+from hookrun.trust import store as stores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.trust.store import Store
+
+    State = tuple[object, ...]
+
+YOUNG = 2_000_000_000
+"""Nanoseconds: a file that was changed so recently may be changed again without its times telling."""
+
+
+class TrustStoreCache:
+    """The store as it was read last. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[State, Store] | None = None
+
+    def load(self, home: str, owners: Iterable[int] = ()) -> Store:
+        """Return what is decided, as `store.load` does. Raises StoreError."""
+        owners = tuple(owners)
+        where = data_dir(home)
+        try:
+            above = os.lstat(where)
+        except FileNotFoundError:
+            return stores.Store()
+        except OSError:
+            return stores.load(home, owners)
+        try:
+            found = os.lstat(f"{where}/{stores.NAME}")
+        except OSError:
+            return stores.load(home, owners)
+        current = (home, owners, *map(_identity, (found, above)))
+        kept = self._kept
+        if kept is not None and kept[0] == current:
+            return kept[1]
+        store = stores.load(home, owners)
+        if time_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
+            self._kept = current, store
+        return store
+
+    def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
+        """Return whether certainly nothing is switched off."""
+        if settings.get("trusted_owners"):
+            return False
+        try:
+            store = self.load(home)
+        except stores.StoreError:
+            return False
+        return not (store.denied or store.disabled or store.paused)
+
+
+def _identity(status: os.stat_result) -> State:
+    """Return a value that changes when the file, its owner or its permissions change."""
+    return (
+        status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns,
+        status.st_ctime_ns,
+    )  # fmt: skip
+
+
+class Journal:
+    """Where the records of an engine's fires go. `keep_context` is the setting `record_context`."""
+
+    __slots__ = ("_log", "keep_context")
+
+    def __init__(self, home: str, settings: Mapping[str, object]) -> None:
+        said = settings.get("audit")
+        self._log = None if said is False else audit.Log(home, said, stay_open=True)
+        self.keep_context = settings.get("record_context") is True
+
+    def write(self, records: list[dict[str, object]]) -> str | None:
+        """Append the records in one write; return what is wrong if that fails. Raises ValueError for no JSON."""
+        lines = b"".join([encoding.dumps(record) + b"\n" for record in records])
+        return None if self._log is None else self._log.append(lines)
+
+    def close(self) -> None:
+        """Close the file; later records open it again."""
+        if self._log is not None:
+            self._log.close()
+
+
+MOST_THREADS = 64
+"""Handlers with `thread=True` that run at once; more wait."""
+
+
+class EngineState:
+    """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
+
+    `home` is the account's, None for an engine without declarations: then nothing is written.
+    `trusted` tells that the program vouches for a project's hooks.
+    """
+
+    def __init__(self, directory: str, *, max_processes: int) -> None:
+        self.directory = directory
+        self.project = directory
+        self.home: str | None = None
+        self.settings: Mapping[str, object] = {}
+        self.journal: Journal | None = None
+        self.trusted = False
+        self.problems: list[str] = []
+        self.decisions = TrustStoreCache()
+        self.pool = Pool(max_processes)
+        self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
+        self.workers = DaemonThreadPool(MOST_THREADS)
+        self.loop_thread = LoopThread()
+        self.background = Background(self.loop_thread)
+        weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed
+
+    def take_settings(self, settings: Mapping[str, object]) -> None:
+        """Use these settings from now on."""
+        self.settings = settings
+        self.journal = None if self.home is None else Journal(self.home, settings)
+
+    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+        """Return what the declared hooks of one fire share."""
+        return HookEnvironment(
+            context,
+            project=self.project,
+            request_id=request_id,
+            program=program,
+            may_fork=False,
+            project_env_policy=self.settings.get("project_env_policy"),
+        )
+
+    @property
+    def locks(self) -> str:
+        """Where the locks of exclusive hooks lie."""
+        return state_dir(self.home or home_directory()) + "/locks"

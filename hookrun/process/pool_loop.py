@@ -1,0 +1,163 @@
+"""Poll loops that share one limit of processes: other threads can wake and close them, and a fork leaves them alone."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from threading import Lock, RLock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hookrun.model import Failure
+from hookrun.process.loop import Loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hookrun.model import Outcome
+    from hookrun.process.child import Process, Task
+
+READ_SIZE = 4096
+
+
+class Slots:
+    """The processes that the loops of a pool may still start together.
+
+    While the pool's thread sets `claimed`, because batches wait there, callers find none free; `wake` wakes it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.free = limit
+        self.claimed = False
+        self.wake: Callable[[], None] | None = None
+        self._lock = Lock()
+
+    @property
+    def taken(self) -> int:
+        """How many processes run, or are about to."""
+        return self.limit - self.free
+
+    def take(self, count: int, *, claimed: bool = False) -> bool:
+        """Take so many slots at once; return False, and take none, if they are not free."""
+        with self._lock:
+            # Who has waited for a slot gets the next one, even if a caller comes first.
+            if self.free < count or (self.claimed and not claimed):
+                return False
+            self.free -= count
+            return True
+
+    def give(self, count: int) -> None:
+        """Give slots back."""
+        with self._lock:
+            self.free += count
+        if self.claimed and self.wake is not None:
+            self.wake()
+
+
+class PoolLoop(Loop):
+    """A loop that shares its limit with others, and that other threads can wake and close."""
+
+    _read_end = _write_end = -1
+
+    def __init__(self, slots: Slots) -> None:
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
+            os.set_blocking(end, False)
+        super().__init__(wake=self._read_end)
+        self._slots = slots
+        self._mutex = RLock()  # a garbage collection may close us while we hold it
+        self._closing = False
+        _LOOPS.add(self)
+
+    def close(self) -> None:
+        """End everything that runs."""
+        with self._mutex:
+            self._closing = True
+            self._wake_up()
+
+    def _wake_up(self) -> None:
+        """Write a byte for the thread of the loop, with the mutex held."""
+        if self._write_end >= 0:
+            try:
+                os.write(self._write_end, b"\0")
+            except BlockingIOError:  # the pipe is full of them
+                return
+
+    def _on_wake(self) -> None:
+        """Empty the pipe: what comes through it is no signal."""
+        try:
+            os.read(self._read_end, READ_SIZE)
+        except BlockingIOError:
+            return
+
+    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
+        with _STARTING:
+            super()._start_one(process, give_up, locked)
+
+    def _cancel(self, why: str, only: set[int] | None = None) -> None:
+        """End the hooks, or only those with these outcomes (their ids); those that wait never start."""
+
+        def is_meant(outcome: Outcome) -> bool:
+            return only is None or id(outcome) in only
+
+        waiting = [entry for entry in self._waiting if is_meant(entry[1])]
+        self._waiting = [entry for entry in self._waiting if not is_meant(entry[1])]
+        for _, outcome, _ in waiting:
+            outcome.failure = Failure("signal", f"{why} before it could start")
+            self._on_finished(outcome)
+        running = [process for process in self._live if is_meant(process.outcome) and not process.ending]
+        for process in running:
+            process.outcome.failure = Failure("signal", why)
+        if running:
+            self._terminate(running, monotonic())
+
+    def after_fork(self) -> None:
+        """Close, in a forked child, what is the parent's: a hook must see the end of its stdin."""
+        for process in self._live:
+            process.close_in_fork()
+        self._live.clear()
+        self._waiting.clear()
+        self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        """Close the pipe. Its numbers are forgotten before: from then on they may be somebody else's."""
+        ends = (self._read_end, self._write_end)
+        self._read_end = self._write_end = -1
+        for fd in ends:
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+    __del__ = _close_pipe
+
+
+_LOOPS: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
+_STARTING = RLock()
+"""Held while a process is started; forks of the host wait for it. A child forked meanwhile would hold pipes that nobody
+has noted yet: a hook would not see the end of its stdin, and `subprocess` would wait for the child's end."""
+
+
+def _after_fork() -> None:
+    _STARTING.release()
+    for loop in list(_LOOPS):
+        loop.after_fork()
+    _LOOPS.clear()
+
+
+os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)
+
+
+class CallerLoop(PoolLoop):
+    """The loop of a caller that waits for its hooks itself, in the slots that are `reserved` for them."""
+
+    reserved = 0
+
+    def _on_wake(self) -> None:
+        super()._on_wake()
+        if self._closing:
+            self._cancel("the engine was closed")
+
+    def _others_run(self) -> bool:
+        return bool(self._live) or self._slots.taken > self.reserved
