@@ -42,7 +42,20 @@ def env_markers() -> tuple[str, ...]:
     return tuple(each for name in AGENTS for each in load(name).ENV_MARKERS)
 
 
+def agent_events(agent: str) -> frozenset[str]:
+    """Return the events that an agent sends, by hookrun's names; none for an agent that hookrun does not know.
+
+    >>> "after_inference" in agent_events("codex")
+    True
+    """
+    return frozenset(load(agent).EVENTS.values()) if agent in AGENTS else frozenset()
+
+
 def settings_globs() -> tuple[str, ...]:
-    """Return the files with agents' hooks and the settings that disable them, as globs in a project or the home."""
+    """Return globs of the files with agents' hooks and what switches them off, from a project or the home directory.
+
+    >>> ".claude/settings.json" in settings_globs()
+    True
+    """
     known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
     return (*known, *(each for globs in OTHERS.values() for each in globs))

@@ -107,6 +107,7 @@ NOTES = (
     "`stop` before or after a tool ends the run; nobody is shown why.",
     "That `apply_patch` fails on such arguments is by its schema, not measured.",
     "`UserPromptSubmit` and `PreCompact` did not come in any run.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 FIELDS = {"taskId": "session_id"}

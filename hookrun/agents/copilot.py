@@ -99,6 +99,7 @@ NOTES = (
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
     "What is said at `PermissionRequest` and `SubagentStop` is by its documentation, not measured.",
     "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 FIELDS = {

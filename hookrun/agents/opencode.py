@@ -99,6 +99,7 @@ NOTES = (
     "Text for the model at `session.created` is given to it with the first prompt.",
     'A prompt can only be refused by an error: the run ends with "Unexpected server error".',
     "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is seen at the end of each text.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 CONSTANTS = ("COMMAND", "EVENTS", "PATIENCE")
