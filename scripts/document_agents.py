@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun import agents, state  # noqa: E402  # the package beside this program, not an installed one
+from hookrun import agents, session  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.agents.base import Message  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
@@ -86,7 +86,7 @@ def page() -> str:
     """Return the text of docs/agents.md."""
     modules = [agents.load(name) for name in agents.AGENTS]
     parts = [
-        INTRODUCTION.format(blocks=state.MAX_STOP_BLOCKS),
+        INTRODUCTION.format(blocks=session.MAX_STOP_BLOCKS),
         table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
         "\n## Events\n\nIn italics: made from this event, for the agent has none of its own.\n\n",
         _events(modules),

@@ -1,4 +1,4 @@
-"""The registry of coding agents: a module for each, which is loaded when that agent is the one that calls."""
+"""Register the coding agents: one module each, loaded only when that agent calls."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AGENTS = {
     "cline": "hookrun.agents.cline",
     "opencode": "hookrun.agents.opencode",
 }
-"""The name of an agent -> the module with all that is particular about it."""
+"""The name of an agent -> the module with everything specific to it."""
 
 OTHERS = {"cursor": (".cursor/hooks.json",)}
-"""The name of an agent that a hook's `agents` may have, but that has no module here -> its SETTINGS_GLOBS."""
+"""Agents that a hook's `agents` may name but that have no module here -> their SETTINGS_GLOBS."""
 
 
 class UnknownAgentError(LookupError):
-    """No agent has the given name; the message says which there are."""
+    """No agent has the given name; the message lists the known ones."""
 
 
 def load(name: str) -> Agent:
@@ -34,7 +34,7 @@ def load(name: str) -> Agent:
     from sys import modules
 
     module: object = modules[path]
-    return module  # type: ignore[return-value]  # what a module must have is held by a test
+    return module  # type: ignore[return-value]  # tests check what a module must have
 
 
 def env_markers() -> tuple[str, ...]:
@@ -42,7 +42,20 @@ def env_markers() -> tuple[str, ...]:
     return tuple(each for name in AGENTS for each in load(name).ENV_MARKERS)
 
 
+def agent_events(agent: str) -> frozenset[str]:
+    """Return the events that an agent sends, by hookrun's names; none for an agent that hookrun does not know.
+
+    >>> "after_inference" in agent_events("codex")
+    True
+    """
+    return frozenset(load(agent).EVENTS.values()) if agent in AGENTS else frozenset()
+
+
 def settings_globs() -> tuple[str, ...]:
-    """Return where agents have their hooks and what switches them off, in a project or the home directory, as globs."""
+    """Return globs of the files with agents' hooks and what switches them off, from a project or the home directory.
+
+    >>> ".claude/settings.json" in settings_globs()
+    True
+    """
     known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
     return (*known, *(each for globs in OTHERS.values() for each in globs))

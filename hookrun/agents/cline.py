@@ -1,10 +1,10 @@
-"""Cline CLI: its names, its messages, and what it obeys, which is little: its only refusal ends the whole run.
+"""Cline CLI: its names, its messages, and the few responses it obeys: its only way to block ends the whole run.
 
-A call of one of its own tools is refused by arguments that the tool's schema does not take: it fails before it does
-anything, the run goes on, and the model reads why. Its hooks are files, named after the event.
+A call of one of its own tools is blocked by arguments that the tool's schema rejects: the call fails before it does
+anything, the run continues, and the model reads the reason. Its hooks are files named after the event.
 
-Source: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model, failing calls of five of
-its tools included; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
+Source: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model, including failing calls
+of five of its tools; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from hookrun.agents.base import (
     add_file_changed,
     fields_of,
     native_args_of_single_call,
+    string_in,
     text_of,
     tool_fields,
 )
-from hookrun.agents.formats import ResponseFormat, join_paragraphs
+from hookrun.agents.formats import ResponseFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ HOOK_NAMES = {
     "tool_call": "PreToolUse",
     "tool_result": "PostToolUse",
 }
-"""What a message calls its event -> the name of the file that is the hook."""
+"""The name of an event in a message -> the name of the file that is the hook."""
 
 SYNTHESIZED_FROM = {"post_tool_failure": ("PostToolUse",), "file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
@@ -83,14 +84,14 @@ LISTS = {
     "search_codebase": (("queries",), "pattern", ""),
     "fetch_web_content": (("requests",), "url", "url"),
 }
-"""Its tools that do several things in one call -> the arguments, one of which lists them, the usual one first;
-what a thing is in hookrun's words; and where it is in a thing that is an object."""
+"""Its tools that take a list -> the arguments that may hold the list, the usual one first; hookrun's name of an
+item's argument; and the key of that argument in an item that is an object."""
 
 STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
-"""Its own tools that cannot run without an argument that has to be there."""
+"""Its tools that have a required argument, so that a call without it fails."""
 
 FAILING: Arguments = {"refused_by_a_hook": True}
-"""Arguments that none of STRICT takes."""
+"""Arguments that all of STRICT reject."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CLINE_ACTIVE",)
@@ -106,6 +107,7 @@ NOTES = (
     "`stop` before or after a tool ends the run; nobody is shown why.",
     "That `apply_patch` fails on such arguments is by its schema, not measured.",
     "`UserPromptSubmit` and `PreCompact` did not come in any run.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 FIELDS = {"taskId": "session_id"}
@@ -114,19 +116,20 @@ TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspa
 
 
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what a message says: of several commands, a call for each. Raises UnreadableError without an event."""
+    """Return a message, with a call for each of several commands. Raises UnreadableMessageError without an event."""
     given = payload.get("hookName", event)
     if not isinstance(given, str) or not given:
         raise UnreadableMessageError(f"hookName is {given!r}, expected the name of an event of {DISPLAY_NAME}")
     native = HOOK_NAMES.get(given, given)
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
-    roots = _roots(payload)
+    listed = payload.get("workspaceRoots")
+    roots = [string_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
     if payload.get("parent_agent_id") is None:
         fields["agent_id"] = None  # in a context, the agent is a subagent
-    fields["root_session_id"] = _text_in(payload.get("sessionContext"), "rootSessionId")
+    fields["root_session_id"] = string_in(payload.get("sessionContext"), "rootSessionId")
     fields["working_dir"] = next((root for root in roots if isinstance(root, str)), None)
-    fields["user_prompt"] = _text_in(payload.get("userPromptSubmit"), "prompt")
-    fields["assistant_response"] = _text_in(payload.get("turn"), "outputText")
+    fields["user_prompt"] = string_in(payload.get("userPromptSubmit"), "prompt")
+    fields["assistant_response"] = string_in(payload.get("turn"), "outputText")
     if payload.get("error") is not None:
         fields["error_info"] = {"error_message": text_of(payload["error"])}
     call = CanonicalCall(EVENTS.get(native), fields)
@@ -137,25 +140,15 @@ def read(payload: dict[str, object], event: str) -> Message:
     return _about_tool(Message(native, [call], roots=roots, tool=about["name"]), about)
 
 
-def _roots(payload: dict[str, object]) -> list[object]:
-    listed = payload.get("workspaceRoots")
-    return [_text_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
-
-
-def _text_in(value: object, key: str) -> str | None:
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
-
-
 def _about_tool(message: Message, about: dict[str, object]) -> Message:
-    """Return the message with the tool call in it: as it is, thing by thing, or by file of a patch."""
+    """Return the message with its tool call, or with a call for each item of a list or file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
     call.fields.update(tool_fields(NAMES, tool, args))
-    things = _things(tool, args)
-    if things:
-        return _one_by_one(message, about, things)
+    items = _items(tool, args)
+    if items:
+        return _with_call_per_item(message, about, items)
     _take_result(call, about.get("output"), about.get("error"))
-    text = args if isinstance(args, str) else _text_in(args, "input")
+    text = args if isinstance(args, str) else string_in(args, "input")
     if tool == PATCH and text is not None:
         return patch.split_by_file(message, text)
     if tool == EDITOR and isinstance(args, dict) and args.get("old_text") is None and args.get("insert_line") is None:
@@ -166,8 +159,8 @@ def _about_tool(message: Message, about: dict[str, object]) -> Message:
     return message
 
 
-def _things(tool: str, args: object) -> list[object]:
-    """Return what a tool of LISTS is to do, which the model may list in several shapes; of other tools nothing."""
+def _items(tool: str, args: object) -> list[object]:
+    """Return the items of a call of a tool in LISTS, which the model may pass in several shapes; else nothing."""
     if tool not in LISTS:
         return []
     if isinstance(args, dict):
@@ -177,57 +170,52 @@ def _things(tool: str, args: object) -> list[object]:
     return args if isinstance(args, list) else []
 
 
-def _arguments(tool: str, thing: object) -> Arguments:
-    """Return one thing that a tool does as the arguments of a call of its own, by hookrun's names."""
+def _arguments(tool: str, item: object) -> Arguments:
+    """Return one item of a list as the arguments of a separate call, under hookrun's names."""
     _, ours, theirs = LISTS[tool]
-    if not isinstance(thing, dict):
-        return {ours: str(thing)}
+    if not isinstance(item, dict):
+        return {ours: str(item)}
     if tool == COMMANDS:
-        return {ours: _line(thing)}
-    return {ours if key == theirs else key: value for key, value in thing.items()}
+        from shlex import join  # rarely needed
+
+        words = item.get("args")
+        return {ours: join([str(item.get("command")), *map(str, words if isinstance(words, list) else ())])}
+    return {ours if key == theirs else key: value for key, value in item.items()}
 
 
-def _line(command: dict[str, object]) -> str:
-    """Return a command that is a program and its arguments as the line that a shell would take it from."""
-    from shlex import join
-
-    args = command.get("args")
-    return join([str(command.get("command")), *map(str, args if isinstance(args, list) else ())])
-
-
-def _one_by_one(message: Message, about: dict[str, object], things: list[object]) -> Message:
-    """Return a message with a call for each thing, with what it gave."""
+def _with_call_per_item(message: Message, about: dict[str, object], items: list[object]) -> Message:
+    """Return a message with a call, and its result, for each item."""
     first, tool = message.calls[0], str(message.tool)
     outputs = about.get("output")
     calls = []
-    for number, thing in enumerate(things):
-        call = CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, thing)})
+    for number, item in enumerate(items):
+        call = CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, item)})
         output = outputs[number] if isinstance(outputs, list) and number < len(outputs) else None
         _take_result(call, [output] if output is not None else None, about.get("error"))
         calls.append(call)
-    return Message(message.native, calls, roots=message.roots, tool=tool, own=_with_things(tool, things))
+    return Message(message.native, calls, roots=message.roots, tool=tool, own=_replace_items(tool, items))
 
 
-def _with_things(tool: str, things: list[object]) -> ToNativeArgs:
-    """Return what puts changed things in the places of the old ones."""
+def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
+    """Return a `to_native_args` that replaces changed items."""
     (usual, *_), ours, theirs = LISTS[tool]
 
-    def changed(thing: object, args: Arguments | None) -> object:
+    def changed(item: object, args: Arguments | None) -> object:
         if args is None:
-            return thing
-        if theirs and isinstance(thing, dict):
+            return item
+        if theirs and isinstance(item, dict):
             return {theirs if key == ours else key: value for key, value in args.items()}
         return args.get(ours)
 
     def own(wanted: list[Arguments | None]) -> Arguments | None:
-        padded = [*wanted, *[None] * (len(things) - len(wanted))]
-        return {usual: [changed(thing, args) for thing, args in zip(things, padded, strict=False)]}
+        padded = [*wanted, *[None] * (len(items) - len(wanted))]
+        return {usual: [changed(item, args) for item, args in zip(items, padded, strict=False)]}
 
     return own
 
 
 def _take_result(call: CanonicalCall, output: object, error: object) -> None:
-    """Put what a tool gave into the context of a call, and make it a failure where it was one."""
+    """Add a tool's result to the context of a call, and make the event a failure if it is one."""
     if call.event != "post_tool_use":
         return
     if isinstance(output, dict):
@@ -254,7 +242,7 @@ def _before_tool(reply: Reply, message: Message) -> Json:
     return answer
 
 
-def _cost(reply: Reply, message: Message) -> list[str]:
+def _block_caveats(reply: Reply, message: Message) -> list[str]:
     if reply.action != "block":
         return []
     return ["block -> failing call" if message.tool in STRICT else "block -> end of run"]
@@ -262,12 +250,12 @@ def _cost(reply: Reply, message: Message) -> list[str]:
 
 def _after_tool(reply: Reply, _message: Message) -> Json:
     if reply.action == "stop":
-        return {"cancel": True, "errorMessage": join_paragraphs(reply.reason, reply.context)}
+        return {"cancel": True, "errorMessage": reply.text}
     return {"context": reply.context} if reply.context else {}
 
 
 RESPONSE_FORMATS = {
-    "PreToolUse": ResponseFormat("modify, block, stop, context", _before_tool, _cost),
+    "PreToolUse": ResponseFormat("modify, block, stop, context", _before_tool, _block_caveats),
     "PostToolUse": ResponseFormat("stop, context", _after_tool),
 }
 

@@ -1,4 +1,4 @@
-"""How Codex CLI trusts hooks: by a digest of each definition, kept in its config.toml.
+"""Compute how Codex CLI records trust in a hook: a digest of its definition in config.toml.
 
 Measured with Codex CLI 0.169.0: a hook of the user or a project runs only if `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`
 in the user's config.toml has its digest as `trusted_hash`; all others are skipped in silence.
@@ -24,7 +24,7 @@ REMEDY = "use /hooks in Codex"
 
 DEFAULT_TIMEOUT = 600
 SESSION_END_TIMEOUT = 1
-"""Seconds that Codex takes for a hook without a `timeout`."""
+"""Seconds that Codex gives a hook without a `timeout`."""
 
 
 def hook_table(path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def project_trust(project: str) -> tuple[tuple[str, ...], str]:
 
 
 def definition_digest(event: str, group: object, handler: Mapping[str, object]) -> str:
-    """Return the digest that Codex makes of one hook: of its definition, not of its file or its script."""
+    """Return Codex's digest of one hook: of its definition, not of its file or script."""
     definition: dict[str, object] = {
         "async": handler.get("async", False),
         "command": handler.get("command"),

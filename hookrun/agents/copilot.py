@@ -1,6 +1,6 @@
-"""Copilot CLI: its names, its messages in two dialects, and what it obeys. Any exit status but 0 is a refusal to it.
+"""Copilot CLI: its names, its messages in two dialects, and the responses it obeys. It blocks on any exit status but 0.
 
-The name under which an event is wired chooses the dialect, `preToolUse` or `PreToolUse`; a message tells which it is.
+The name under which an event is installed selects the dialect, `preToolUse` or `PreToolUse`; messages show which it is.
 
 Source: what the CLI (1.0.102) sent and did with each answer, measured against a scripted model.
 """
@@ -75,7 +75,7 @@ TOOLS = {
     "task": "task",
     "Task": "task",
 }
-"""A tool -> hookrun's name. The second dialect has Claude's names for the tools, but not for their arguments."""
+"""A tool -> hookrun's name. The second dialect has Claude's names of tools, but not of their arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
@@ -99,6 +99,7 @@ NOTES = (
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
     "What is said at `PermissionRequest` and `SubagentStop` is by its documentation, not measured.",
     "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 FIELDS = {
@@ -117,7 +118,7 @@ TRANSLATED = frozenset(
 
 
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what a message says, in either dialect. Raises UnreadableError without an event in it or in the wiring."""
+    """Return a message in either dialect. Raises UnreadableMessageError if neither it nor `event` names one."""
     given = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(given, str) or not given:
         raise UnreadableMessageError(f"the event is {given!r}, expected it in the message or after --agent {NAME}")
@@ -127,7 +128,12 @@ def read(payload: dict[str, object], event: str) -> Message:
     call = CanonicalCall(EVENTS.get(native), fields)
     roots = [payload.get("cwd")]
     if payload.get("error") is not None:
-        _take_error(call, payload["error"])
+        error = payload["error"]
+        said = text_of(error.get("message") if isinstance(error, dict) else error)
+        if call.event == "post_tool_failure":
+            fields["tool_result_error"] = said
+        else:
+            fields["error_info"] = {"error_message": said}
     tool = payload.get("tool_name", payload.get("toolName"))
     if not isinstance(tool, str):
         return Message(native, [call], roots=roots, dialect=dialect)
@@ -145,7 +151,7 @@ def read(payload: dict[str, object], event: str) -> Message:
 
 
 def _arguments(payload: dict[str, object]) -> object:
-    """Return the arguments of a tool: an object (in older versions a text of JSON), or the text of a patch."""
+    """Return the arguments of a tool: an object (in older versions as JSON in a string), or the text of a patch."""
     args = next((payload[name] for name in ("tool_input", "toolArgs", "toolInput") if name in payload), None)
     if isinstance(args, str):
         try:
@@ -156,21 +162,13 @@ def _arguments(payload: dict[str, object]) -> object:
 
 
 def _take_result(call: CanonicalCall, payload: dict[str, object]) -> bool:
-    """Put a tool's result into the context; tell whether it was a success."""
+    """Add a tool's result to the context; return whether it succeeded."""
     result = payload.get("tool_result", payload.get("toolResult"))
     if not isinstance(result, dict):
         return False
     text = result.get("text_result_for_llm", result.get("textResultForLlm"))
     call.fields["tool_result_output"] = text if isinstance(text, str) else text_of(result)
     return result.get("result_type", result.get("resultType")) == "success"
-
-
-def _take_error(call: CanonicalCall, error: object) -> None:
-    said = error.get("message") if isinstance(error, dict) else error
-    if call.event == "post_tool_failure":
-        call.fields["tool_result_error"] = text_of(said)
-    else:
-        call.fields["error_info"] = {"error_message": text_of(said)}
 
 
 def _before_tool(reply: Reply, _message: Message) -> Json:

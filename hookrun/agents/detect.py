@@ -1,6 +1,6 @@
-"""Find out whether an agent that also runs another agent's hooks fires an event through hooks of its own, too.
+"""Detect whether an agent that also runs another agent's hooks has hookrun installed for an event itself.
 
-Then the message that came by way of the other is left to its own hooks, so that no hook runs twice.
+If so, the message that arrives through the other agent's hooks is ignored, so that no hook runs twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
     """Return whether hookrun is installed for the event (the agent's name) in the agent's own directories.
 
-    A file that cannot be read counts for nothing: better a hook that runs twice than one that does not.
+    Unreadable files are ignored: a hook that runs twice is better than one that does not run.
     """
     directories = [each.format(home=home, project=project) for each in agent.INSTALL.get("own_hooks", ())]
     return any(_fires(path, agent, event) for directory in directories for path in _json_files(directory))

@@ -1,9 +1,11 @@
-"""OpenCode, through a plugin of ours: it says what happened in a JSON object of our own making, and does as it is told.
+"""OpenCode, through a plugin of hookrun's: its names, and the JSON that the plugin sends and obeys.
 
-What the plugin sends: `hook` (the name of OpenCode's hook), what the hook was given as `input` and `output`, or as
-`event`, `directory`, `worktree`, and `parent`, the session whose subagent this is. What it is answered: ANSWER.
+The plugin sends `hook` (the name of OpenCode's hook), the hook's `input` and `output` or its `event`, and `directory`,
+`worktree` and `parent`, the session whose subagent this is. It obeys `refuse` (the reason with which it throws),
+`args` (all new arguments of the tool), `context` (text for the model), `person` (text for the user) and `go_on` (the
+next instruction: the session does not end).
 
-Source: what OpenCode (1.18.33, 1.18.34) gave to plugins and did with what they did, measured against a scripted model.
+Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with their results, with a scripted model.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from hookrun.agents.base import (
     add_file_changed,
     fields_of,
     native_args_of_single_call,
+    string_in,
     text_of,
     tool_fields,
 )
@@ -74,7 +77,7 @@ ARGUMENTS = {
 }
 NAMES = NameMap(TOOLS, ARGUMENTS)
 PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
-"""Its tools that take a patch -> the argument that is one."""
+"""Its tools that take a patch -> the argument with the patch."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS: tuple[str, ...] = ()
@@ -96,24 +99,15 @@ NOTES = (
     "Text for the model at `session.created` is given to it with the first prompt.",
     'A prompt can only be refused by an error: the run ends with "Unexpected server error".',
     "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is seen at the end of each text.",
+    "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
-ANSWER = {
-    "refuse": "the reason for which the plugin throws",
-    "args": "all arguments that the tool is to have instead",
-    "context": "text that the model is to be given",
-    "person": "text that the person is to be shown",
-    "go_on": "the next instruction: the session does not end",
-}
-"""What the plugin is answered, by the keys of the JSON object; an empty answer is none of them."""
-
-
 CONSTANTS = ("COMMAND", "EVENTS", "PATIENCE")
-"""What the plugin's text says about this wiring."""
+"""The constants in the plugin's source that hold the installation."""
 
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
-    """Return the JavaScript of the plugin that calls hookrun for these events (OpenCode's names).
+    """Return the JavaScript source of the plugin that calls hookrun for these events (OpenCode's names).
 
     `command` is the program and its arguments without the event: an absolute path, `fire`, `--agent`, `opencode`, ...
     """
@@ -122,13 +116,12 @@ def plugin(command: Sequence[str], events: Iterable[str]) -> str:
 
     with open(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"), encoding="utf-8") as file:
         text = file.read()
-    wired = json.dumps(sorted(events))
     text = text.replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
-    return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({wired})", 1)
+    return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({json.dumps(sorted(events))})", 1)
 
 
 def parse_plugin(text: str) -> tuple[list[str], list[str], float] | None:
-    """Return the command, the events and the seconds of patience in a plugin's text; None where they are not there."""
+    """Return the command, the events and the timeout in seconds from a plugin's source; None if they are missing."""
     import json
     import re
 
@@ -141,7 +134,7 @@ def parse_plugin(text: str) -> tuple[list[str], list[str], float] | None:
 
 
 def read(payload: dict[str, object], event: str) -> Message:
-    """Return what the plugin says. Raises UnreadableError where it is not ours."""
+    """Return a message of the plugin. Raises UnreadableMessageError if it is not hookrun's plugin."""
     happened = payload.get("event")
     native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
     if not isinstance(native, str) or not native:
@@ -183,19 +176,18 @@ def _take_session(
 ) -> None:
     info = _object(properties.get("info"))
     session = given.get("sessionID") or properties.get("sessionID") or info.get("id")
-    parent = payload.get("parent")
+    parent = string_in(payload, "parent")
     fields["session_id"] = session if isinstance(session, str) else None
-    fields["root_session_id"] = parent if isinstance(parent, str) else fields["session_id"]
-    if isinstance(parent, str):
+    fields["root_session_id"] = fields["session_id"] if parent is None else parent
+    if parent is not None:
         fields["agent_id"] = session
-    directory = payload.get("directory")
-    fields["working_dir"] = directory if isinstance(directory, str) else None
+    fields["working_dir"] = string_in(payload, "directory")
 
 
 def _take_texts(
     call: CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
 ) -> None:
-    """Put into the context what the event is about besides a tool."""
+    """Add the fields of events that are not about a tool."""
     fields, event = call.fields, call.event
     if event == "user_prompt_submit":
         parts = output.get("parts")
@@ -204,8 +196,7 @@ def _take_texts(
     elif event == "assistant_response":
         fields["assistant_response"] = text_of(output.get("text"))
     elif event in ("stop", "subagent_stop"):
-        text = payload.get("text")
-        fields["assistant_response"] = text if isinstance(text, str) else None
+        fields["assistant_response"] = string_in(payload, "text")
     elif event == "error":
         fields["error_info"] = {"error_message": text_of(properties.get("error"))}
     elif event == "file_changed":
@@ -216,9 +207,9 @@ def _take_texts(
         fields["tool_use_id"] = _object(properties.get("tool")).get("callID")
 
 
-def _answer(reply: Reply, _message: Message) -> Json:
-    """All that an event is able to say, under the keys of ANSWER."""
-    answer: Json = {"refuse": reply.reason} if reply.action == "block" else {}
+def _answer(reply: Reply, message: Message) -> Json:
+    refusal = "go_on" if message.native == "session.idle" else "refuse"
+    answer: Json = {refusal: reply.reason} if reply.action == "block" else {}
     if reply.args is not None:
         answer["args"] = reply.args
     if reply.context:
@@ -228,16 +219,9 @@ def _answer(reply: Reply, _message: Message) -> Json:
     return answer
 
 
-def _ending(reply: Reply, _message: Message) -> Json:
-    answer: Json = {"go_on": reply.reason} if reply.action == "block" else {}
-    if reply.user_message:
-        answer["person"] = reply.user_message
-    return answer
-
-
 RESPONSE_FORMATS = {
     "session.created": ResponseFormat("context, user_message", _answer),
-    "session.idle": ResponseFormat("block, user_message", _ending),
+    "session.idle": ResponseFormat("block, user_message", _answer),
     "session.error": ResponseFormat("user_message", _answer),
     "session.compacted": ResponseFormat("user_message", _answer),
     "experimental.session.compacting": ResponseFormat("context, user_message", _answer),

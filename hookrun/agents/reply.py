@@ -1,4 +1,4 @@
-"""What becomes of that part of a verdict which an agent's event cannot say: one table, and what carries it out."""
+"""Reduce verdicts to what an agent's event can express, and build the response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.agents.base import Message
-    from hookrun.agents.formats import Reply
     from hookrun.agents.types import Agent
 
 DEGRADATIONS = {
@@ -31,112 +30,109 @@ DEGRADATIONS = {
     "system_message -> context": "no text reaches the person here: the model is given it, marked as theirs",
     "system_message -> nothing": "no text reaches the person here: it is in the audit only",
 }
-"""Each way in which a verdict is said as something else, and what that comes to."""
+"""Each fallback for a part of a verdict that an event cannot express -> its effect."""
 
 DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
-"""The events at which `allow` means more than `continue`."""
+"""The events at which `allow` and `continue` differ."""
 
 FOR_PERSON = "hookrun has a message for the person you work for; pass it on: "
 
 
-def degrade(said: Reply, able: frozenset[str], event: str, tool: str | None = None) -> tuple[Reply, list[str]]:
-    """Return what can be said of a verdict at an event, and the degradations that took, by their names.
+def degrade(original: Reply, able: frozenset[str], event: str, tool: str | None = None) -> tuple[Reply, list[str]]:
+    """Return the part of a reply that an event can express, and the names of the DEGRADATIONS applied.
 
-    `able` is what the agent's form can say, `event` hookrun's name, `tool` the agent's.
+    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's.
     """
     # In one place, before anything is rendered: no agent's format gets what it cannot say, and the published table is
     # the one in use.
-    told = said.copy()
+    reply = original.copy()
     names: list[str] = []
     if event in STOP_EVENTS:
-        _on_stop_event(told, able, names)
+        _on_stop_event(reply, able, names)
     else:
-        _grants(told, able, event, tool, names)
-        _refusals(told, able, names)
-    _texts(told, able, names)
-    return told, names
+        _grants(reply, able, event, tool, names)
+        _refusals(reply, able, names)
+    _texts(reply, able, names)
+    return reply, names
 
 
 def describe_wanted_args(tool: str | None, args: dict[str, object]) -> str:
-    """Return what is said of arguments that a hook wanted and that cannot be given to the tool."""
-    from json import dumps  # rarely needed, and read by people and models: not in ASCII
+    """Return the text for the model about arguments that a hook wanted but the agent cannot change."""
+    from json import dumps  # rarely needed; for users and models, so not ASCII only
 
     return f"{tool or 'it'} may run with these arguments instead: {dumps(args, ensure_ascii=False)}"
 
 
-def _grants(told: Reply, able: frozenset[str], event: str, tool: str | None, names: list[str]) -> None:
-    """An approval, a question and a change: what of them cannot be said becomes a refusal, or no grant."""
-    if told.action == "allow" and "allow" not in able:
+def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, names: list[str]) -> None:
+    # An approval that cannot be expressed is dropped; a question or a change becomes a block.
+    if reply.action == "allow" and "allow" not in able:
         if event in DECIDES:
             names.append("allow -> continue")
-        told.action = "continue" if told.args is None else "modify"
-    if told.action == "ask" and "ask" not in able:
+        reply.action = "continue" if reply.args is None else "modify"
+    if reply.action == "ask" and "ask" not in able:
         names.append("ask -> block")
-        told.action, told.reason = "block", approval_needed(told.reason)
-        if told.args is not None:
-            told.reason, told.args = join_paragraphs(told.reason, describe_wanted_args(tool, told.args)), None
-    if told.args is not None:
-        word = "modify" if told.action in ("modify", "continue") else f"{told.action} with arguments"
+        reply.action, reply.reason = "block", approval_needed(reply.reason)
+        if reply.args is not None:
+            reply.reason, reply.args = join_paragraphs(reply.reason, describe_wanted_args(tool, reply.args)), None
+    if reply.args is not None:
+        word = "modify" if reply.action in ("modify", "continue") else f"{reply.action} with arguments"
         if word not in able:
             names.append("modify -> block")
-            told.action, told.reason, told.args = (
-                "block",
-                join_paragraphs(told.reason, told.context, describe_wanted_args(tool, told.args)),
-                None,
-            )
-            told.context = None
+            reply.reason = join_paragraphs(reply.reason, reply.context, describe_wanted_args(tool, reply.args))
+            reply.action, reply.args, reply.context = "block", None, None
 
 
-def _refusals(told: Reply, able: frozenset[str], names: list[str]) -> None:
-    """A skip is a block everywhere, a stop is one where the turn cannot be ended; a block may be a mere text."""
-    if told.action == "skip" or (told.action == "stop" and "stop" not in able):
-        names.append(f"{told.action} -> block")
-        told.action = "block"
-    if told.action == "block" and "block" not in able:
-        _as_message(told, able, names)
+def _refusals(reply: Reply, able: frozenset[str], names: list[str]) -> None:
+    # A skip is always a block, a stop only if the turn cannot be ended; a block may have to become a message.
+    if reply.action == "skip" or (reply.action == "stop" and "stop" not in able):
+        names.append(f"{reply.action} -> block")
+        reply.action = "block"
+    if reply.action == "block" and "block" not in able:
+        _as_message(reply, able, names)
 
 
-def _as_message(told: Reply, able: frozenset[str], names: list[str]) -> None:
-    reason, told.reason, told.action = told.reason, None, "continue"
+def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
+    reason, reply.reason, reply.action = reply.reason, None, "continue"
     if "context" in able:
         names.append("block -> message")
-        told.context = join_paragraphs(reason, told.context)
+        reply.context = join_paragraphs(reason, reply.context)
     elif "user_message" in able:
         names.append("block -> system_message")
-        told.user_message = join_paragraphs(reason, told.user_message)
+        reply.user_message = join_paragraphs(reason, reply.user_message)
     else:
         names.append("block -> nothing")
 
 
-def _on_stop_event(told: Reply, able: frozenset[str], names: list[str]) -> None:
-    """Stop and its like: a block means to go on; all else lets it end, and then the person has the word."""
-    told.args = None
-    if told.action in ("allow", "modify"):
-        told.action = "continue"
-    if told.action == "block" and "block" not in able:
-        _as_message(told, able, names)
-    elif told.action in ("ask", "skip") or (told.action == "stop" and "stop" not in able):
-        if told.action != "stop":
-            names.append(f"{told.action} -> continue")
-        told.action, told.user_message, told.reason = "continue", join_paragraphs(told.reason, told.user_message), None
+def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None:
+    # A block makes the agent continue; everything else lets the turn end, and its reason is for the user.
+    reply.args = None
+    if reply.action in ("allow", "modify"):
+        reply.action = "continue"
+    if reply.action == "block" and "block" not in able:
+        _as_message(reply, able, names)
+    elif reply.action in ("ask", "skip") or (reply.action == "stop" and "stop" not in able):
+        if reply.action != "stop":
+            names.append(f"{reply.action} -> continue")
+        reply.user_message = join_paragraphs(reply.reason, reply.user_message)
+        reply.action, reply.reason = "continue", None
 
 
-def _texts(told: Reply, able: frozenset[str], names: list[str]) -> None:
-    """Text for the model goes into the reason where there is nothing else; text for the person, through the model."""
-    if told.user_message and "user_message" not in able:
+def _texts(reply: Reply, able: frozenset[str], names: list[str]) -> None:
+    # Text for the model may have to go into the reason, text for the user through the model.
+    if reply.user_message and "user_message" not in able:
         if "context" in able:
             names.append("system_message -> context")
-            told.context = join_paragraphs(told.context, FOR_PERSON + told.user_message)
+            reply.context = join_paragraphs(reply.context, FOR_PERSON + reply.user_message)
         else:
             names.append("system_message -> nothing")
-        told.user_message = None
-    if told.context and "context" not in able:
-        if told.reason is not None:
+        reply.user_message = None
+    if reply.context and "context" not in able:
+        if reply.reason is not None:
             names.append("context -> reason")
-            told.reason = join_paragraphs(told.reason, told.context)
+            reply.reason = join_paragraphs(reply.reason, reply.context)
         else:
             names.append("context -> nothing")
-        told.context = None
+        reply.context = None
 
 
 ARGUMENTS = frozenset({"modify", "allow with arguments", "ask with arguments"})
@@ -144,9 +140,9 @@ NO_WORDS: frozenset[str] = frozenset()
 
 
 class AgentResponse:
-    """What is said to an agent: `data` is the JSON object, empty for nothing; `degraded` are names of DEGRADATIONS.
+    """The response to an agent: the JSON object `data`, which may be empty.
 
-    `reply` is the part of the verdict that could be said.
+    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS.
     """
 
     __slots__ = ("data", "degraded", "reply")
@@ -164,46 +160,46 @@ class AgentResponse:
 def build_response(
     agent: Agent,
     message: Message,
-    saids: Sequence[Reply],
+    replies: Sequence[Reply],
     notice: Callable[[list[str]], str | None] = lambda _names: None,
 ) -> AgentResponse:
-    """Return what is said to an agent that sent this message, of which the calls came to these, in order.
+    """Return the response to a message whose calls have these replies, in order.
 
-    `notice` is given the names of the degradations and returns what the person is to be told of them: it is only asked
-    where the person can be told.
+    `notice` returns the text for the user about the degradations with the given names; it is only called if the user
+    can be shown one.
     """
-    together, own = merge_replies(message, saids)
+    merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
-    said, names = degrade(together, able if own else able - ARGUMENTS, message.event, message.tool)
+    reply, names = degrade(merged, able if own else able - ARGUMENTS, message.event, message.tool)
     if form is None:
-        return AgentResponse({}, said, names)
-    names += form.caveats(said, message)
+        return AgentResponse({}, reply, names)
+    names += form.caveats(reply, message)
     if names and "user_message" in able and (text := notice(names)):
-        said.user_message = join_paragraphs(said.user_message, text)
-    return AgentResponse(form.render(said, message), said, names)
+        reply.user_message = join_paragraphs(reply.user_message, text)
+    return AgentResponse(form.render(reply, message), reply, names)
 
 
-def merge_replies(message: Message, saids: Sequence[Reply]) -> tuple[Reply, bool]:
-    """Return the one that all come to, its arguments by the agent's names, and whether the tool can be given those."""
-    together = Reply()
-    for said in saids:
-        together = together.merged_with(said)
-    changed = [said.args for said in saids]
-    if together.args is None:
-        return together, True
+def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:
+    """Return all replies as one, with the agent's arguments, and whether the agent can express those."""
+    merged = Reply()
+    for reply in replies:
+        merged = merged.merged_with(reply)
+    changed = [reply.args for reply in replies]
+    if merged.args is None:
+        return merged, True
     own = message.to_native_args(changed)
     if own is not None:
-        together.args = own
-        return together, True
+        merged.args = own
+        return merged, True
     if len([args for args in changed if args is not None]) > 1:
         each = [describe_wanted_args(message.tool, args) for args in changed if args is not None]
-        together.context = join_paragraphs(together.context, *each[:-1])
-    return together, False
+        merged.context = join_paragraphs(merged.context, *each[:-1])
+    return merged, False
 
 
 def replace_lone_surrogates(value: object) -> object:
-    """Return a JSON value whose texts have no half characters (lone surrogates): some parsers refuse all of it."""
+    """Return a JSON value without lone surrogates in its strings: some parsers reject all of it otherwise."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")

@@ -1,4 +1,4 @@
-"""What a module about an agent has, as a protocol: for the type checker and whoever adds one. Never imported to run."""
+"""Define what an agent's module provides, for the type checker and for authors. Never imported at run time."""
 
 from __future__ import annotations
 
@@ -11,43 +11,40 @@ if TYPE_CHECKING:
 
 
 class Agent(Protocol):
-    """A module of hookrun.agents. Everything here is data but for `read`; docs/adding-an-agent.md shows one."""
+    """A module of hookrun.agents: data, and the function `read`. docs/adding-an-agent.md shows one."""
 
-    @property
-    def NAME(self) -> str:
-        """What it is called on the command line and in a context's `agent`."""
-
-    @property
-    def DISPLAY_NAME(self) -> str:
-        """What people call it."""
-
-    @property
-    def TESTED_VERSIONS(self) -> str:
-        """With which versions, and how, the facts in the module were seen."""
-
-    @property
-    def EVENTS(self) -> Mapping[str, str]:
-        """Its name of an event, as its wiring has it -> hookrun's."""
+    NAME: str
+    """Its name on the command line and in a context's `agent`."""
+    DISPLAY_NAME: str
+    """Its name in messages and documentation."""
+    TESTED_VERSIONS: str
+    """The versions with which the facts in the module were measured, and how."""
+    EVENTS: dict[str, str]
+    """Its name of an event, as in its settings -> hookrun's."""
+    PRE_TOOL_EVENT: str
+    """Its event before a tool call, assumed if a message cannot be read."""
+    TOOLS: dict[str, str]
+    """Its name of a tool -> hookrun's, if they differ or are worth documenting."""
+    NAMES: NameMap
+    """Its names of tools and arguments, both ways."""
+    DEFAULT_TIMEOUTS: dict[str, float]
+    """Its event -> the seconds that it gives a hook without a timeout; "" for every other event."""
+    MAX_TIMEOUTS: dict[str, float]
+    """Its event -> the longest timeout it allows, in seconds."""
+    EXIT_ZERO_ONLY: bool
+    """Whether it takes every exit status but 0 for a block."""
+    RESPONSE_FORMATS: dict[str, ResponseFormat]
+    """Its event -> what a response can express. An event that is missing takes no response."""
+    INSTALL: InstallSpec
+    """Where it reads its hooks, and how to write one there."""
 
     @property
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
-        """An event (hookrun's name) that it has none of its own for -> its events from which it is made."""
-
-    @property
-    def PRE_TOOL_EVENT(self) -> str:
-        """Its event before a tool call: what is answered when a message cannot be read."""
-
-    @property
-    def TOOLS(self) -> Mapping[str, str]:
-        """Its name of a tool -> hookrun's, as far as they differ or are worth telling."""
-
-    @property
-    def NAMES(self) -> NameMap:
-        """Its names of tools and arguments, both ways."""
+        """An event (hookrun's name) that it lacks -> its events from which hookrun makes it."""
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
-        """The environment variables in which it names the project's root, to hooks."""
+        """The environment variables in which it passes the project's root to hooks."""
 
     @property
     def ENV_MARKERS(self) -> tuple[str, ...]:
@@ -55,54 +52,27 @@ class Agent(Protocol):
 
     @property
     def SETTINGS_GLOBS(self) -> tuple[str, ...]:
-        """Where its hooks and what switches them off are, in a project or the home directory, as globs."""
-
-    @property
-    def DEFAULT_TIMEOUTS(self) -> Mapping[str, float]:
-        """Its event -> how many seconds it gives to a hook whose wiring says nothing; "" for every other event."""
-
-    @property
-    def MAX_TIMEOUTS(self) -> Mapping[str, float]:
-        """Its event -> the seconds that no wiring can raise it beyond."""
-
-    @property
-    def EXIT_ZERO_ONLY(self) -> bool:
-        """Whether any other exit status than 0 is a refusal to it."""
-
-    @property
-    def RESPONSE_FORMATS(self) -> Mapping[str, ResponseFormat]:
-        """Its event -> what can be said there, and how. An event that is missing takes no answer."""
+        """The files with its hooks and the settings that disable them, in a project or the home directory, as globs."""
 
     @property
     def NOTES(self) -> tuple[str, ...]:
-        """What else people should know, for docs/agents.md, a sentence or two each."""
-
-    @property
-    def INSTALL(self) -> InstallSpec:
-        """Where it reads its hooks, and how one is written there."""
+        """What else users should know, for docs/agents.md, a sentence or two each."""
 
     def read(self, payload: dict[str, object], event: str) -> Message:
-        """Return what its message says. `event` is the one in its wiring, "" for none. Raises UnreadableError."""
+        """Return the message in a payload. `event` is the installed one or "". Raises UnreadableMessageError."""
 
 
 class TrustFormat(Protocol):
-    """How an agent keeps the trust of each hook in a TOML file: what the module in `hook_trust` has."""
+    """How an agent records trust in each hook in a TOML file: the module named by `hook_trust`."""
 
-    @property
-    def CONFIG(self) -> str:
-        """The file in its directory that holds the trust, for hooks of the user and of projects alike."""
-
-    @property
-    def DIGEST(self) -> str:
-        """The key of the digest in a hook's table."""
-
-    @property
-    def ENABLED(self) -> str:
-        """The key that switches a hook off with false."""
-
-    @property
-    def REMEDY(self) -> str:
-        """Where users decide about hooks."""
+    CONFIG: str
+    """The file in its directory that holds the trust, for hooks of the user and of projects alike."""
+    DIGEST: str
+    """The key of the digest in a hook's table."""
+    ENABLED: str
+    """The key that disables a hook if it is false."""
+    REMEDY: str
+    """Where users review hooks."""
 
     def hook_table(self, path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
         """Return the key of the table of one hook in the file at `path`."""
@@ -115,18 +85,18 @@ class TrustFormat(Protocol):
 
 
 class FolderTrust(TypedDict):
-    """How an agent keeps which folders it trusts, with all below them, in a JSON file of its directory."""
+    """How an agent records which folders it trusts, with everything below them, in a JSON file of its directory."""
 
     file: str
-    """The file: an object."""
+    """The file, which holds an object."""
     levels: NotRequired[Mapping[str, str]]
-    """The object maps folders to these levels; what each trusts: `folder`, its `parent`, or `none`."""
+    """The object maps folders to these levels; each trusts the `folder`, its `parent` or `none`."""
     lists: NotRequired[tuple[str, ...]]
     """The object has lists of trusted folders under these keys."""
     switch: NotRequired[tuple[str, bool]]
-    """The setting, as a path with dots, that asks for trust, and whether it does so if unset; always if left out."""
+    """The setting, as a dotted path, that requires trust, and its default; without it trust is always required."""
     project_hooks_only: bool
-    """Whether the user's own hooks run in a folder without trust."""
+    """Whether the user's own hooks run in an untrusted folder."""
     cause: str
     """What happens without trust."""
     remedy: str
@@ -134,48 +104,47 @@ class FolderTrust(TypedDict):
 
 
 class InstallSpec(TypedDict):
-    """Where an agent reads its hooks, and how one is written there: the constant INSTALL of its module."""
+    """Where an agent reads its hooks, and how to write one there: the constant INSTALL of its module."""
 
     program: str
-    """What its program is called on PATH."""
+    """The name of its program on PATH."""
     directory: str
-    """Its directory in a person's home."""
+    """Its directory in the user's home."""
     variable: NotRequired[str]
-    """The environment variable that names that directory elsewhere."""
+    """The environment variable that overrides that directory."""
     user: str
-    """The file with the person's hooks, in that directory. `{event}` stands for an event: then there are several."""
+    """The file with the user's hooks, in that directory. With `{event}` in its name there is one for each event."""
     project: str
-    """The file with a project's hooks, from its root."""
+    """The file with a project's hooks, relative to its root."""
     form: str
-    """How such a file is written: one of json, jsonc, script, plugin."""
+    """The format of these files: json, jsonc, script or plugin."""
     handler: NotRequired[dict[str, object]]
-    """In settings: one handler, with `{command}` where the command line stands, `{limit}` where its time limit does."""
+    """In settings: one handler; `{command}` is replaced by the command line, `{limit}` by its timeout."""
     per_second: NotRequired[int]
-    """In settings: how many of the units of its time limits are a second; 1 if not said."""
+    """In settings: how many of the units of its timeouts make a second; default 1."""
     nested: NotRequired[bool]
-    """In settings: whether handlers stand in groups, as in Claude Code; true if not said."""
+    """In settings: whether handlers are grouped, as in Claude Code; default true."""
     first: NotRequired[dict[str, object]]
-    """In settings: what a file of its own begins with."""
+    """In settings: the first keys of a new file."""
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
-    """As a plugin: makes its text of the command, to which the event is added, and the events."""
+    """For a plugin: returns its source for a command, to which the event is added, and the events."""
     parse_plugin: NotRequired[Callable[[str], tuple[list[str], list[str], float] | None]]
-    """As a plugin: reads command, events and time limit in seconds back from its text; None if it has none."""
+    """For a plugin: returns command, events and timeout in seconds from its source, or None."""
     shell: NotRequired[str]
-    """Which shell runs a command: "login" is the person's own; sh if not said."""
+    """The shell that runs commands: "login" is the user's own; default sh."""
     elsewhere: NotRequired[tuple[str, ...]]
-    """Other files in which it reads hooks. `~/` is the home, `{directory}/` its directory, else it is from the root."""
+    """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]
-    """The files with its settings, the one that counts most first; written as those in `elsewhere`."""
+    """The files with its settings, highest precedence first; paths as in `elsewhere`."""
     off: NotRequired[dict[str, object]]
-    """A setting, as a path with dots -> the value that switches its hooks off."""
+    """A setting, as a dotted path -> the value that disables its hooks."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
     """Agents that run the hooks in these files, too -> whether a message is theirs."""
     own_hooks: NotRequired[tuple[str, ...]]
-    """Directories of `{home}` or `{project}` with its own hooks, of an agent that also runs those of another."""
+    """For an agent that runs another's hooks, too: the directories of `{home}` or `{project}` with its own hooks."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
-    """Finds why it drops a whole file with hooks, from the data and whether a byte-order mark precedes it: where, and
-    what is expected there."""
+    """Yields why it ignores a whole file, given its data and whether it has a BOM: where, and what it expects there."""
     hook_trust: NotRequired[str]
-    """The module, a TrustFormat, that knows how it keeps the trust that it asks for each hook."""
+    """The module, a TrustFormat, that knows how it records trust in each hook."""
     folder_trust: NotRequired[FolderTrust]
-    """How it keeps the trust that it asks for a folder."""
+    """How it records trust in folders."""

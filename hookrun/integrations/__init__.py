@@ -1,1 +1,1 @@
-"""hookrun inside other people's agents: one module per framework, imported by its name, and a loop of one's own."""
+"""Run hookrun inside agent frameworks: one module per framework, and a tool loop for agents without one."""

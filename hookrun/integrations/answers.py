@@ -1,4 +1,4 @@
-"""Firing for an agent, and what is to be told to whom: hookrun's own trouble included, refusals never lost."""
+"""Fire events for an integration, turning internal errors of hookrun into results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from hookrun.library.embedded_engine import Engine
 
 OnError = Literal["continue", "block"]
-"""What hookrun's own trouble means: the agent goes on and the log says so, or it is refused what it was about to do."""
+"""What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""
 
 log = logging.getLogger("hookrun.integrations")
 
 
 def safe_str(value: object) -> str | None:
-    """Return what `str` says of a value; None where that raises."""
+    """Return `str(value)`, or None if that raises."""
     try:
         return str(value)
     except Exception:
@@ -29,12 +29,12 @@ def safe_str(value: object) -> str | None:
 
 
 def reply_of(result: Result) -> Reply:
-    """Return what a result has to say to an agent."""
+    """Return the reply to the agent for a result."""
     return reply_from_verdict(result, result.runs)
 
 
 async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
-    """Fire an event and return its result, also when hookrun itself is in trouble: then what `on_error` says."""
+    """Fire an event and return its result; after an internal error the one that `on_error` asks for."""
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
@@ -42,7 +42,7 @@ async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: 
 
 
 def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
-    """Do what `fire` does, without a loop."""
+    """Fire an event as `fire` does, synchronously."""
     try:
         return checked(engine.fire_sync(event, **fields), event, on_error)
     except Exception as error:
@@ -50,16 +50,16 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:
-    """Return the result, or that of hookrun's own trouble where declarations could not be read and nothing refuses."""
+    """Return the result, or that of an internal error if the config could not be read and no hook blocks."""
     if result.problems and result.action in ALLOWING_ACTIONS:
-        found = internal_failure(event, "; ".join(result.problems), on_error, None)
-        return result if on_error == "continue" else found
+        failure = internal_failure(event, "; ".join(result.problems), on_error, None)
+        return result if on_error == "continue" else failure
     return result
 
 
 def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
-    """Write hookrun's own trouble to the log, and return the result that it is to have."""
-    blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would mean to go on
+    """Log an internal error of hookrun, and return the result that `on_error` asks for."""
+    blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would make the agent continue
     message = f"hookrun itself is in trouble ({event}: {what})"
     consequence = (
         "the agent is refused what it was about to do" if blocks else "the agent goes on as if there were no hooks"

@@ -1,10 +1,10 @@
-"""hookrun in the Claude Agent SDK for Python: an engine's hooks as `ClaudeAgentOptions(hooks=hooks_for(engine))`.
+"""Run hooks in the Claude Agent SDK for Python: `ClaudeAgentOptions(hooks=hooks_for(engine))`.
 
-Hooks see hookrun's names (`bash`, `command`, `file_path`, ...), Claude's are in `agent_event` and `agent_tool_name`.
-Measured with claude-agent-sdk 0.2.186: the SDK's callbacks get ten events, SessionStart and SessionEnd are not among
-them; a callback that raises lets the tool run, one that is late refuses it. So these never raise, and are late only
-where `timeout` is too short for hooks that take no notice of their end (see `hooks_for`). With older versions not every
-answer counts: with the `claude` of 0.1.50 an allowed tool runs in spite of an `ask`.
+Hooks see hookrun's names (`bash`, `command`, `file_path`, ...); Claude's are in `agent_event` and `agent_tool_name`.
+Measured with claude-agent-sdk 0.2.186: the SDK's callbacks get ten events, without SessionStart and SessionEnd; a
+callback that raises lets the tool run, a late one blocks it. These callbacks never raise, and are late only if
+`timeout` is too short for hooks that ignore their cancellation (see `hooks_for`). Older versions ignore some answers:
+the `claude` of 0.1.50 runs an allowed tool in spite of an `ask`.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from hookrun.library.embedded_engine import Engine
 
 OLDEST = (0, 2, 155)
-"""The first version that was seen to obey all that is said here (0.2.150 was not; those between were not tried)."""
+"""The first version seen to obey every answer (0.2.150 does not; those between were not tried)."""
 TIMEOUT = 60.0
 """Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
 MARGIN, MOST_MARGIN = 0.1, 0.5
-"""The part of them that is kept for saying the answer: hookrun decides about a late hook, not Claude. So much of it at
-most: hooks that take no notice of their end are late where that is not enough."""
+"""The part of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and the most
+that is reserved, so that hooks that ignore their cancellation may be late if that is not enough."""
 SAYING = 0.25
-"""Seconds that saying the answer takes at most."""
+"""The longest time that building the answer takes, in seconds."""
 LEAST = 0.01
-"""Seconds that a second fire has where the first has used up all of them."""
+"""Seconds for a second fire if the first has used them all."""
 
 
 def _check(version: str) -> None:
@@ -67,18 +67,18 @@ def hooks_for(
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return what `ClaudeAgentOptions(hooks=...)` takes: one callback per event for which the engine has hooks now.
 
-    `events`, by any of their names, are wired instead, whatever hooks there are: for hooks that are registered later.
-    `timeout` is what Claude gives to all hooks of an event together, in seconds. A tenth of it is kept, or a second for
-    each fire (a write is two) in which a late hook may end. Below 5 seconds, a coroutine that takes no notice of
-    its cancellation can make the answer late, and Claude then refuses the tool; a function that blocks the loop always
-    can: that needs `thread=True`. `on_error` says what hookrun's own trouble means: Claude goes on and the log says so,
-    or it is refused what it was about to do.
+    `events`, by any of their names, get a callback whatever hooks there are: for hooks that are registered later.
+    `timeout` is what Claude gives all hooks of an event together, in seconds. A tenth of it is reserved, or a second
+    for each fire (a write is two) in which a late hook may finish. Below 5 seconds, a coroutine that ignores its
+    cancellation can make the answer late, and Claude then blocks the tool; a function that blocks the loop always can,
+    and needs `thread=True`. `on_error` decides about internal errors of hookrun: Claude continues and the error is
+    logged, or its action is blocked.
 
-    Raises ValueError for one of `events` that the SDK cannot deliver; hooks of such events are named in the log.
+    Raises ValueError for one of `events` that the SDK does not deliver; hooks for such events are logged.
     """
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
     native |= {event: made[0] for event, made in claude.SYNTHESIZED_FROM.items()}
-    wanted = _asked(events, native) if events is not None else _with_hooks(engine, native)
+    wanted = _native_events(events, native) if events is not None else _events_with_hooks(engine, native)
     callback = _Callback(engine, timeout, on_error)
     matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
     if on_error == "block" and "on_failure" in HookMatcher.__dataclass_fields__:
@@ -87,16 +87,16 @@ def hooks_for(
 
 
 def margin(timeout: float, fires: int) -> float:
-    """Return how many of Claude's seconds are kept: each fire may take a moment and CANCEL_GRACE more than it has."""
+    """Return the seconds of the timeout to reserve: each fire may exceed its deadline by LEAST and CANCEL_GRACE."""
     return min(max(timeout * MARGIN, fires * (CANCEL_GRACE + LEAST) + SAYING), timeout * MOST_MARGIN)
 
 
 def _delivered(of: Any = HookEvent) -> list[str]:
-    """Return the names of the events that the installed SDK delivers, as its types have them."""
+    """Return the names of the events that the installed SDK delivers, from its types."""
     return [of] if isinstance(of, str) else [name for each in get_args(of) for name in _delivered(each)]
 
 
-def _asked(events: Iterable[str], native: dict[str, str]) -> list[str]:
+def _native_events(events: Iterable[str], native: dict[str, str]) -> list[str]:
     found = []
     for each in events:
         name = native.get(canonical(each) or each)
@@ -108,7 +108,7 @@ def _asked(events: Iterable[str], native: dict[str, str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
+def _events_with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
     hooks = engine.hooks()
     for hook in hooks:
         lost = [event for event in hook.events if event not in native]
@@ -119,7 +119,7 @@ def _with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
 
 
 class _Callback:
-    """What the SDK calls for an event: it fires, and says the verdict as Claude understands it. Never raises."""
+    """The SDK's callback for an event: fires it and returns the verdict in Claude's format. Never raises."""
 
     def __init__(self, engine: Engine, timeout: float, on_error: OnError) -> None:
         self._engine = engine
@@ -131,27 +131,24 @@ class _Callback:
         message = placeholder_message(claude, str(payload.get("hook_event_name")))
         try:
             message = claude.read(payload, "")
-            saids = await self._saids(message)
+            replies = await self._replies(message)
         except Exception as error:
-            saids = [reply_of(internal_failure(message.event, describe_exception(error), self._on_error, error))]
-        found = build_response(claude, message, saids)
-        for name in found.degraded:
+            replies = [reply_of(internal_failure(message.event, describe_exception(error), self._on_error, error))]
+        response = build_response(claude, message, replies)
+        for name in response.degraded:
             if name.endswith("-> nothing"):
-                texts = join_paragraphs(*(text for each in saids for text in (each.text, each.user_message)))
+                texts = join_paragraphs(*(text for each in replies for text in (each.text, each.user_message)))
                 log.warning("hookrun: %s: %s: %s", message.native, DEGRADATIONS[name], texts)
-        if "continue" in found.data:
-            found.data["continue_"] = found.data.pop("continue")
-        return cast("HookJSONOutput", found.data)
+        if "continue" in response.data:
+            response.data["continue_"] = response.data.pop("continue")
+        return cast("HookJSONOutput", response.data)
 
-    async def _saids(self, message: Message) -> list[Reply]:
+    async def _replies(self, message: Message) -> list[Reply]:
         until = monotonic() + self._timeout - margin(self._timeout, len(message.calls))
         found = []
         for call in message.calls:
             if call.event is None:
                 raise ValueError(f"{message.native} is no event that hookrun knows")
-            found.append(await self._fire(call.event, call.fields, until))
+            context = {**call.fields, "deadline": max(until - monotonic(), LEAST)}
+            found.append(reply_of(await answers.fire(self._engine, call.event, context, self._on_error)))
         return found
-
-    async def _fire(self, event: str, context: dict[str, object], until: float) -> Reply:
-        deadline = max(until - monotonic(), LEAST)
-        return reply_of(await answers.fire(self._engine, event, {**context, "deadline": deadline}, self._on_error))

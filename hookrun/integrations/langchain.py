@@ -1,13 +1,12 @@
-"""hookrun in LangChain agents: `create_agent(model, tools, middleware=[HookrunMiddleware(engine)])`.
+"""Run hooks in LangChain agents: `create_agent(model, tools, middleware=[HookrunMiddleware(engine)])`.
 
-Why LangChain of the frameworks there are: agents of every kind are written in it, and its middleware (1.0 and later)
-can do all that a hook may say, sync and async: refuse a tool with a reason, change its arguments, add to its result,
-run it again, keep a prompt from the model, end a turn or go on with it. The guardrails of the OpenAI Agents SDK (0.24)
-refuse a tool but cannot change its arguments. Tools that a model's provider runs itself do not pass here.
+LangChain's middleware (1.0 and later) can express every verdict, sync and async: block a tool with a reason, change its
+arguments, add to its result, run it again, withhold a prompt, end a turn or continue it. (The guardrails of the OpenAI
+Agents SDK 0.24 block a tool but cannot change its arguments.) Tools that a model's provider runs itself are not seen.
 
-Fired are `session_start` (a conversation without an answer yet), `user_prompt_submit`, the events around each tool (see
-tool_loop.py) and `stop`. All that must be known later stands in the conversation's messages, so that checkpoints and
-tools side by side need nothing of their own.
+It fires `session_start` (if the conversation has no answer yet), `user_prompt_submit`, the events around each tool (see
+tool_loop.py) and `stop`. Its state is kept in the conversation's messages, so that checkpoints and parallel tools work
+without further support.
 """
 
 from __future__ import annotations
@@ -45,21 +44,21 @@ if TYPE_CHECKING:
 
 AGENT = "langchain"
 MARK = "hookrun"
-"""Under this key a message's `response_metadata`, which no model sees, says what hookrun made of the turn there."""
+"""The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn."""
 MOST_BLOCKS = 8
-"""So many times in one turn a hook may say that it is not done yet."""
+"""How often `stop` hooks may continue one turn."""
 
 
 class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
-    """The hooks of an engine around an agent's prompts, tools and ends of turns.
+    """Run an engine's hooks around an agent's prompts, tools and ends of turns.
 
-    `session_id` is the thread's id where none is given. `names` translates the tools' own names. `approve` is called
-    where a hook says `ask`, and may call LangGraph's `interrupt` (the hooks then run again when it is resumed); without
-    it that is a refusal. `tell_person` is called with what a person should see. `on_error` says what hookrun's own
-    trouble means: the agent goes on and the log says so, or it is refused what it was about to do.
+    `session_id` defaults to the thread's ID. `names` translates the tools' names. `approve` is called if a hook asks,
+    and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks.
+    `tell_person` is called with messages for the user. `on_error` decides about internal errors of hookrun: the agent
+    continues and the error is logged, or its action is blocked.
 
-    What a tool raises is raised on, as it would be without hookrun, unless a hook has something to say to the model:
-    then the model gets the error and that.
+    A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
+    model gets the error and the message.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         on_error: OnError = "continue",
         **fields: object,
     ) -> None:
-        """Make the middleware of `engine`; `fields` (`working_dir`, `agent`, ...) go into every context."""
+        """Create the middleware for `engine`; `fields` (`working_dir`, `agent`, ...) are added to every context."""
         super().__init__()
         self._engine = engine
         self._session_id = session_id
@@ -96,23 +95,28 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """End the turn where a hook stopped it at one of the tools that have just run."""
-        return _stopped(state["messages"])
+        """End the turn if a hook stopped it at one of the tools that have just run."""
+        for message in reversed(state["messages"]):
+            if not isinstance(message, ToolMessage):
+                return None
+            if (reason := message.response_metadata.get(MARK)) is not None:
+                return {"messages": [AIMessage(reason, response_metadata={MARK: "stopped"})], "jump_to": "end"}
+        return None
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `stop`; a block goes on."""
+        """Fire `stop`; a block continues the turn."""
         fields = _end(state["messages"])
         return None if fields is None else self._ended(state["messages"], self._fire("stop", fields))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `stop`; a block goes on."""
+        """Fire `stop`; a block continues the turn."""
         fields = _end(state["messages"])
         return None if fields is None else self._ended(state["messages"], await self._afire("stop", fields))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
-        """Run a tool as the hooks let it."""
+        """Run a tool with its hooks."""
 
         def call(**args: object) -> Answer:
             return _checked(handler(_with(request, args)))
@@ -122,7 +126,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
     ) -> Answer:
-        """Run a tool as the hooks let it."""
+        """Run a tool with its hooks."""
 
         async def call(**args: object) -> Answer:
             return _checked(await handler(_with(request, args)))
@@ -143,7 +147,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
         for text in outcome.to_person:
             self._tell_person(text)
-        if outcome.exception is not None and not isinstance(outcome.exception, _Told) and not outcome.notes:
+        if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
             answer = _noted(cast("Answer", outcome.result), outcome)
@@ -178,7 +182,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return verdict
 
     def _begun(self, messages: list[AnyMessage], verdicts: list[Reply]) -> Update:
-        """Return what becomes of a turn: refused with the prompt taken out of it, or told what hooks have to say."""
+        """Return the change to a turn that begins: without the prompt if it is blocked, or with the hooks' context."""
         if not verdicts:
             return None
         *starts, prompt = verdicts
@@ -191,7 +195,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
 
     def _ended(self, messages: list[AnyMessage], verdict: Reply) -> Update:
-        """Return what becomes of the end of a turn: only a block goes on."""
+        """Return the change to a turn that ends: a block continues it."""
         if verdict.action != "block":
             if verdict.text and verdict.action != "stop":
                 self._tell_person(verdict.text)
@@ -202,12 +206,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
 
 
-class _Told(ToolFailed):
-    """A tool's failure of which LangChain has already made a message."""
+class _ReportedFailure(ToolFailed):
+    """A tool's failure that LangChain has already made into a message."""
 
 
 def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]]:
-    """Return the events at the beginning of a turn: none where it does not begin with a prompt."""
+    """Return the events at the beginning of a turn, none if it does not begin with a prompt."""
     if not messages or not isinstance(messages[-1], HumanMessage):
         return []
     known = any(isinstance(message, AIMessage) for message in messages)
@@ -215,17 +219,8 @@ def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]
     return [*start, ("user_prompt_submit", {"user_prompt": _plain(messages[-1])})]
 
 
-def _stopped(messages: list[AnyMessage]) -> Update:
-    for message in reversed(messages):
-        if not isinstance(message, ToolMessage):
-            return None
-        if (reason := message.response_metadata.get(MARK)) is not None:
-            return {"messages": [AIMessage(reason, response_metadata={MARK: "stopped"})], "jump_to": "end"}
-    return None
-
-
 def _end(messages: list[AnyMessage]) -> dict[str, object] | None:
-    """Return what is to be said of the end of a turn, or None where a hook has ended it."""
+    """Return the fields for the end of a turn, or None if a hook has ended it."""
     last = messages[-1] if messages else None
     if last is None or MARK in last.response_metadata:
         return None
@@ -233,7 +228,7 @@ def _end(messages: list[AnyMessage]) -> dict[str, object] | None:
 
 
 def _blocks(messages: list[AnyMessage]) -> int:
-    """Return how often this turn has gone on because a hook said so."""
+    """Return how often hooks have continued this turn."""
     count = 0
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
@@ -250,7 +245,7 @@ def _with(request: ToolCallRequest, args: dict[str, object]) -> ToolCallRequest:
 
 def _checked(answer: Answer) -> Answer:
     if isinstance(answer, ToolMessage) and answer.status == "error":
-        raise _Told(_plain(answer))
+        raise _ReportedFailure(_plain(answer))
     return answer
 
 
@@ -260,7 +255,7 @@ def _text_of(answer: object) -> str:
 
 
 def _message_in(answer: object) -> ToolMessage | None:
-    """Return the message for the model in what a tool call gave: itself, or among what a Command writes."""
+    """Return the message for the model in the result of a tool call: the result itself, or one in a Command."""
     if isinstance(answer, ToolMessage):
         return answer
     update = answer.update if isinstance(answer, Command) else None
@@ -269,7 +264,7 @@ def _message_in(answer: object) -> ToolMessage | None:
 
 
 def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
-    """Return what a tool call gave, with what hooks have to say after it."""
+    """Return the result of a tool call with the notes of hooks appended."""
     mark = _mark(outcome)
     message = _message_in(answer)
     if not outcome.notes and not mark:
@@ -298,7 +293,7 @@ def _mark(outcome: ToolOutcome) -> dict[str, str]:
 
 
 def _plain(message: BaseMessage) -> str:
-    """Return the text of a message, without what else it may hold."""
+    """Return the text of a message, without its other content blocks."""
     if isinstance(message.content, str):
         return message.content
     blocks = (each if isinstance(each, str) else each.get("text") for each in message.content)

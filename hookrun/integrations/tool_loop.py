@@ -1,14 +1,14 @@
-"""hookrun in a tool-calling loop of one's own: one function around each call of a tool, async and sync.
+"""Run hooks in a hand-written tool-calling loop: one function around each call of a tool, async and sync.
 
     outcome = await run_tool(engine, call.name, call.arguments, TOOLS[call.name], session_id=session)
     messages.append({"role": "tool", "content": outcome.content})
     if outcome.stop:
         return outcome.stop_reason
 
-In this order: `pre_tool_use`, which may change the arguments, refuse, or ask a person; the tool; then `post_tool_use`,
-and `file_changed` after a write, an edit or a delete; or `post_tool_failure`, after which the tool runs again where a
-hook left `metadata["retry"]` (hookrun.recipes.retry.Retry does): of a failure that is tried again the model hears
-nothing. The contexts after a tool have `attempt`, which run it was. A refused call fires `tool_call_aborted` instead.
+It fires `pre_tool_use`, which may change the arguments, block, or ask the user; runs the tool; then fires
+`post_tool_use`, and `file_changed` after a write, an edit or a delete; or `post_tool_failure`, after which the tool
+runs again if a hook set `metadata["retry"]` (hookrun.recipes.retry.Retry does). The model does not see failures that
+are retried. Contexts after a tool have `attempt`, the number of the run. A blocked call fires `tool_call_aborted`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hookrun.library.embedded_engine import Engine
 
     Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
-    """Asks the person: given the tool's name, the arguments and the reason; True, and nothing else, is a yes."""
+    """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
     from hookrun.library.result import Result
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
@@ -53,15 +53,15 @@ async def run_tool(
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
-    """Run a tool as the hooks of `engine` let it, and return what came of it. What the tool raises is in the outcome.
+    """Run a tool with the hooks of `engine` and return the outcome, which holds an exception that the tool raises.
 
-    `call(**args)` is the tool. What it returns is awaited if it can be; a function that takes its time belongs in
-    `asyncio.to_thread`. `approve` is called where a hook says `ask`; without it that is a refusal. `names` translates
-    the tools' own names. `text` makes what the tool returned into what hooks and model read. `fields` go into every
-    context: `working_dir`, `tool_use_id`, `agent`, ...; `state` and `deadline` (seconds) go to every fire.
+    `call(**args)` is the tool. An awaitable result is awaited; run a slow function with `asyncio.to_thread`. `approve`
+    is called if a hook asks; without it an `ask` blocks. `names` translates the tools' names. `text` turns the tool's
+    result into text for hooks and model. `fields` are added to every context: `working_dir`, `tool_use_id`, `agent`,
+    ...; `state` and `deadline` (seconds) are passed to every fire.
 
-    `on_error` says what hookrun's own trouble means: the call goes on and the log says so, or it is refused.
-    `let_through` are exceptions of the tool and of `approve` that are no failure and are raised on.
+    `on_error` decides about internal errors of hookrun: the call continues and the error is logged, or it is blocked.
+    `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
     script = steps(
         name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
@@ -77,9 +77,9 @@ async def run_tool(
             case FireStep(event, context):
                 answer = await answers.fire(engine, event, context, on_error)
             case RunStep(arguments):
-                answer = await _ended(call, arguments, let_through)
+                answer = await _run(call, arguments, let_through)
             case AskStep(arguments, reason):
-                answer = await _agreed(approve, name, arguments, reason, let_through)
+                answer = await _ask(approve, name, arguments, reason, let_through)
             case WaitStep(seconds):
                 await asyncio.sleep(seconds)
 
@@ -98,7 +98,7 @@ def run_tool_sync(
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
-    """Do what `run_tool` does, without a loop: `call` and `approve` are plain functions."""
+    """Run a tool as `run_tool` does, synchronously: `call` and `approve` are plain functions."""
     script = steps(
         name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
     )
@@ -113,14 +113,14 @@ def run_tool_sync(
             case FireStep(event, context):
                 answer = answers.fire_sync(engine, event, context, on_error)
             case RunStep(arguments):
-                answer = _ended_sync(call, arguments, let_through)
+                answer = _run_sync(call, arguments, let_through)
             case AskStep(arguments, reason):
-                answer = _agreed_sync(approve, name, arguments, reason, let_through)
+                answer = _ask_sync(approve, name, arguments, reason, let_through)
             case WaitStep(seconds):
                 time.sleep(seconds)
 
 
-async def _ended(
+async def _run(
     call: Callable[..., object], args: dict[str, object], through: tuple[type[Exception], ...]
 ) -> ToolReturned:
     try:
@@ -132,7 +132,7 @@ async def _ended(
         return ToolReturned(exception=error)
 
 
-def _ended_sync(
+def _run_sync(
     call: Callable[..., object], args: dict[str, object], through: tuple[type[Exception], ...]
 ) -> ToolReturned:
     try:
@@ -143,10 +143,10 @@ def _ended_sync(
         return ToolReturned(exception=error)
 
 
-async def _agreed(
+async def _ask(
     approve: Approve | None, name: str, args: dict[str, object], reason: str, through: tuple[type[Exception], ...]
 ) -> object:
-    """Return what the person said; trouble with asking is a no, and in the log."""
+    """Return the user's decision; an error in asking is logged and does not approve."""
     try:
         agreed = approve(name, args, reason) if approve else False
         return await agreed if isawaitable(agreed) else agreed
@@ -157,7 +157,7 @@ async def _agreed(
         return False
 
 
-def _agreed_sync(
+def _ask_sync(
     approve: Callable[[str, dict[str, object], str], object] | None,
     name: str,
     args: dict[str, object],
@@ -174,7 +174,7 @@ def _agreed_sync(
 
 
 def _plain(value: object) -> object:
-    """Return the value, which nobody here can await. Raises TypeError if that is what it is for."""
+    """Return the value. Raises TypeError if it is awaitable, since there is no loop."""
     if not isawaitable(value):
         return value
     close = getattr(value, "close", None)
@@ -184,11 +184,11 @@ def _plain(value: object) -> object:
 
 
 LONGEST_WAIT = 3600.0
-"""Seconds until a tool is run again: a hook that wishes for more gets no further attempt."""
+"""The longest wait before a retry, in seconds: a hook that asks for more gets no further attempt."""
 
 
 class ToolFailed(Exception):  # noqa: N818  # it says what happened to the tool
-    """Raised by a tool to say that it failed, with exactly this text for hooks and model."""
+    """Raised by a tool that failed, with the exact text for hooks and model."""
 
 
 class FireStep(NamedTuple):
@@ -199,26 +199,26 @@ class FireStep(NamedTuple):
 
 
 class AskStep(NamedTuple):
-    """A step: ask the person; send back what was answered. Only True is a yes."""
+    """A step: ask the user; send back the decision. Only True approves."""
 
     args: dict[str, object]
     reason: str
 
 
 class RunStep(NamedTuple):
-    """A step: run the tool with these arguments, by its own names; send back an Ended."""
+    """A step: run the tool with these arguments, under its own names; send back a ToolReturned."""
 
     args: dict[str, object]
 
 
 class WaitStep(NamedTuple):
-    """A step: let these seconds pass."""
+    """A step: wait this many seconds."""
 
     seconds: float
 
 
 class ToolReturned(NamedTuple):
-    """How a run of the tool ended: with a value, or with what it raised."""
+    """The result of one run of the tool: a value, or the exception it raised."""
 
     value: object = None
     exception: Exception | None = None
@@ -226,14 +226,13 @@ class ToolReturned(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """What came of a tool call.
+    """The outcome of a tool call.
 
-    `content` is what the model is to be told, all of it: what the tool gave or why it failed or did not run, and after
-    it, in `notes` by themselves too, what hooks have to say. `ran` tells whether the tool ran at all, `action` what
-    the hooks said to that (`continue`, `allow`, `modify`, `ask`, `skip`, `block`, `stop`), `args` the arguments in
-    the end, by the tool's own names, `attempts` how often it ran. `result` is what it returned; `error` is why it
-    failed, for which it may have raised `exception`. `stop` says that the turn is to end, for `stop_reason`.
-    `to_person` is what the person should see.
+    `content` is the whole text for the model: the tool's result or why it failed or did not run, followed by the
+    `notes` of hooks. `ran` is whether the tool ran at all, `action` the verdict on that (`continue`, `allow`, `modify`,
+    `ask`, `skip`, `block`, `stop`), `args` are the final arguments under the tool's names, `attempts` is how often it
+    ran. `result` is what it returned; `error` is why it failed, `exception` what it raised. With `stop` the turn ends,
+    for `stop_reason`. `to_person` are messages for the user.
     """
 
     content: str
@@ -252,7 +251,7 @@ class ToolOutcome:
 
 @dataclass(slots=True)
 class _Call:
-    """One call of a tool while it goes on."""
+    """The state of one call of a tool."""
 
     name: str
     args: dict[str, object]
@@ -286,7 +285,7 @@ class _Call:
         self.note(answer)
 
     def note(self, answer: Reply) -> None:
-        """Keep what an event has to say that comes too late to refuse anything: all of it is a note."""
+        """Keep the text of a reply that comes too late to block anything."""
         if answer.action == "ask":
             answer.reason = approval_needed(answer.reason)
         if answer.text:
@@ -318,7 +317,7 @@ def steps(
 ) -> Generator[FireStep | AskStep | RunStep | WaitStep, Any, ToolOutcome]:
     """Yield the steps around one call of a tool, and return its outcome.
 
-    `fields` are those of every context. Without `can_ask` what needs a person is refused.
+    `fields` are those of every context. Without `can_ask`, an `ask` blocks.
     """
     call = _Call(name, dict(args), names or NameMap(), text or as_text, dict(fields))
     refusal = yield from _before(call, can_ask=can_ask)
@@ -340,7 +339,7 @@ def steps(
 
 
 def _before(call: _Call, *, can_ask: bool) -> Generator[FireStep | AskStep, Any, str | None]:
-    """Return why the call is refused, or None; the arguments are then those that it is to run with."""
+    """Return why the call is blocked, or None after setting the arguments that it runs with."""
     answer, _ = yield from call.fire("pre_tool_use")
     call.action = answer.action
     if answer.context:
@@ -358,7 +357,11 @@ def _before(call: _Call, *, can_ask: bool) -> Generator[FireStep | AskStep, Any,
 
 
 def _succeeded(call: _Call, value: object) -> Generator[FireStep, Any, ToolOutcome]:
-    output = _output(call, value)
+    try:
+        output = as_text(call.text(value))
+    except Exception:  # the program's `text` failed, but the tool has run
+        log.exception("hookrun: what %s gave could not be made text by the program's own `text`", call.name)
+        output = as_text(value)
     yield from call.tell("post_tool_use", tool_result_output=output, attempt=call.attempts)
     if call.names.tool(call.name) in CHANGES_FILES:
         path = call.names.arguments(call.name, call.args).get("file_path")
@@ -368,10 +371,10 @@ def _succeeded(call: _Call, value: object) -> Generator[FireStep, Any, ToolOutco
 
 
 def _again(result: Result, attempts: int) -> float | None:
-    """Return after how many seconds the tool is to run again, as `metadata["retry"]` says, or None for not at all.
+    """Return the seconds to wait before a retry, from `metadata["retry"]`, or None for no retry.
 
-    It says `{"attempt": the next one's number, "of": how many there may be in all, "after_s": seconds}`. Of more
-    than LONGEST_WAIT, or of no number, there is no further attempt.
+    It is `{"attempt": number of the next attempt, "of": most attempts, "after_s": seconds}`. There is no retry if the
+    seconds are more than LONGEST_WAIT or not a number.
     """
     wish = (result.modified_context or {}).get("retry")
     if result.action not in ("continue", "allow") or not isinstance(wish, dict):
@@ -386,7 +389,7 @@ def _again(result: Result, attempts: int) -> float | None:
 
 
 def why(error: Exception) -> str:
-    """Return what a tool raised as text for hooks and model."""
+    """Return a tool's exception as text for hooks and model."""
     text = safe_str(error)
     if text is None:
         return type(error).__name__
@@ -394,9 +397,9 @@ def why(error: Exception) -> str:
 
 
 def as_text(value: object) -> str:
-    """Return what a tool gave as text: strings as they are, None as nothing, everything else as JSON.
+    """Return a tool's result as text: strings as they are, None as "", everything else as JSON.
 
-    What is no JSON is what `str` says of it; what says nothing of itself is called by its type.
+    A value that is not JSON is converted with `str`, or named by its type if that fails.
     """
     if value is None:
         return ""
@@ -406,15 +409,6 @@ def as_text(value: object) -> str:
         return value.decode("utf-8", "replace")
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
-    except Exception:  # keys that are no strings, a value within itself, a `__str__` that raises, ...
+    except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
         text = safe_str(value)
         return f"({type(value).__name__} without a text)" if text is None else text
-
-
-def _output(call: _Call, value: object) -> str:
-    """Return what the tool gave as the program wants it told, or as it would be without that: the tool has run."""
-    try:
-        return as_text(call.text(value))
-    except Exception:
-        log.exception("hookrun: what %s gave could not be made text by the program's own `text`", call.name)
-        return as_text(value)

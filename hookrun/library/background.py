@@ -1,4 +1,4 @@
-"""Work that handlers start and do not wait for: tracked until it ends, its errors told, ended with the engine."""
+"""Run work that handlers start and do not wait for: track it, log its errors, end it with the engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hookrun")
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
-"""Those whose background work this runs in: nobody here may wait until it has ended."""
+"""Trackers whose background work the current code is part of: waiting for them here would deadlock."""
 
 
 class Background:
@@ -98,7 +98,7 @@ class Background:
         self._running.pop(future, None)
 
     def _await(self, wanted: Coroutine[Any, Any, None], label: str) -> None:
-        """Have an async `on_error` awaited, as work of its own."""
+        """Run an async `on_error` as background work."""
         try:
             task = self._task(wanted)
         except ClosedError:
@@ -121,7 +121,7 @@ class Background:
         return [label for label, _ in list(self._ours().values())]
 
     def check(self) -> None:
-        """Raise RuntimeError where whoever waited for all of it would wait for itself."""
+        """Raise RuntimeError in background work, which would wait for itself."""
         if self in WITHIN.get():
             raise RuntimeError("wait_background in background work would wait for itself: await what you wait for")
 
@@ -142,7 +142,7 @@ class Background:
         wait_for([done for done, (_, task) in running if task is not None or not tasks_only], seconds)
 
     def cancel(self) -> None:
-        """Ask everything to end that can be asked: coroutines."""
+        """Cancel all coroutines; functions in threads cannot be ended."""
         for _, task in list(self._ours().values()):
             if task is not None:
                 task.cancel()

@@ -1,4 +1,4 @@
-"""How a function of a Python program is called as a hook: within its time, every way in which it can end named."""
+"""Call a function of a Python program as a hook, within its time limit, and classify every way it can end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when it is over.
 
-    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `Bounded`).
+    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `TimeLimited`).
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class HandlerCall:
         self._clone_state = clone_state
 
     def begin(self) -> Any:
-        """Call the function here and now; return what it wants to have awaited, None when it is over."""
+        """Call the function; return what it wants awaited, None if it has finished."""
         if self._started == 0.0:
             self._started = monotonic()
         if (self.thread or self._deadline < FOREVER) and self.left() == 0:
@@ -83,7 +83,7 @@ class HandlerCall:
         self._over()
         return None
 
-    def advance(self, wanted: Any) -> TimeLimited | None:
+    def step(self, wanted: Any) -> TimeLimited | None:
         """In a task: let what is to be awaited go on until it waits; return what is then to be awaited in its stead.
 
         One that never waits is over then, and there is None.
@@ -102,14 +102,14 @@ class HandlerCall:
         self._over()
         return None
 
-    async def finish(self, wanted: Any) -> None:
+    async def await_result(self, wanted: Any) -> None:
         """Await what the function wants to have awaited. Raises CancelledError when the task is cancelled."""
-        bounded = self.advance(wanted)
+        bounded = self.step(wanted)
         if bounded is not None:
             await self.wait(bounded)
 
     async def wait(self, bounded: TimeLimited) -> None:
-        """Await what `advance` returned. Raises CancelledError when the task is cancelled."""
+        """Await what `step` returned. Raises CancelledError when the task is cancelled."""
         try:
             value = await bounded
         except asyncio.CancelledError as error:
@@ -134,7 +134,7 @@ class HandlerCall:
         self._started = started
 
     def left(self) -> float | None:
-        """Return how many seconds it has left, None for as long as it likes."""
+        """Return how many seconds it has left, None without a limit."""
         until = min(self._started + self._handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
@@ -155,13 +155,12 @@ class HandlerCall:
         return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
 
     def _when(self) -> str:
-        """Say when its time was over."""
         if self._deadline < self._started + self._handler.timeout:
             return "at the fire's deadline"
         return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:
-        """Note how long it took. An answer that came late is only good if it refuses, as that of a process is."""
+        """Record how long it took. A late answer counts only if it refuses, as a process's does."""
         outcome = self.outcome
         took = monotonic() - self._started
         outcome.ms = took * 1000
@@ -209,7 +208,7 @@ class HandlerCall:
             outcome.failure = Failure("bad_verdict", f"it returned {text} ({type(value).__name__}), expected {ANSWERS}")
 
     def _raised(self, error: BaseException) -> None:
-        """Note what the function raised. KeyboardInterrupt, which ends the program, goes on."""
+        """Record what the function raised. KeyboardInterrupt is raised again: it ends the program."""
         if isinstance(error, (Skip, Abort)):
             self.outcome.answer = error.verdict()
         elif isinstance(error, KeyboardInterrupt):
@@ -219,7 +218,7 @@ class HandlerCall:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value is to be awaited; what cannot even be asked is not."""
+    """Return whether a value can be awaited; False if looking at it raises."""
     try:
         return hasattr(value, "__await__")
     except KeyboardInterrupt:
@@ -229,7 +228,7 @@ def is_awaitable(value: Any) -> bool:
 
 
 def close_unstarted(wanted: Any) -> None:
-    """Close what was to be awaited and will not be, unless somebody has begun to."""
+    """Close a coroutine that was never started."""
     if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:
         wanted.close()
 
@@ -243,11 +242,11 @@ def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
 
 
 CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
-"""What of a verdict changes keys of a field of the context; of any other field nobody can tell."""
+"""Field of the context -> the key of a verdict that changes it."""
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
-    """Tell whether an answer changes these keys of a field itself, or all of it."""
+    """Return whether an answer changes these keys of a field, or may change all of it."""
     if not isinstance(answer, dict) or not _carries_change(answer):
         return False
     if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
@@ -333,11 +332,11 @@ class TimeLimited:
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody else has cancelled the task since the fire began."""
+        """Whether the task was cancelled from outside since the fire began."""
         return self._task.cancelling() - self._ours > (self._before or 0)
 
     def _begin(self) -> None:
-        """The coroutine waits: from here on somebody has to look at the clock."""
+        """Start the timer, now that the coroutine waits."""
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("an async handler that waits needs an asyncio task")
@@ -354,13 +353,13 @@ class TimeLimited:
         self._give_grace()
 
     def _cancel(self) -> None:
-        """Cancel the task ourselves. That is taken back at the end, so that whoever awaits within it sees it too."""
+        """Cancel the task, so that nested awaits see it; `_end` takes the cancellation back."""
         self._ours += 1
         self._undelivered = True
         self._task.cancel()
 
     def _is_over(self) -> bool:
-        """A cancellation has come, ours or another's: tell whether the coroutine had its chance to end by itself."""
+        """Return, at a cancellation, whether the coroutine has used up its chance to end by itself."""
         if self._undelivered:
             self._undelivered = False
             return self.closed
@@ -400,6 +399,6 @@ class TimeLimited:
         self._pass_on_cancellation()
 
     def _pass_on_cancellation(self) -> None:
-        """Raise CancelledError if the task was cancelled by somebody else, whatever the coroutine made of it."""
+        """Raise CancelledError if the task was cancelled from outside, even if the coroutine swallowed it."""
         if self.cancelled:
             raise asyncio.CancelledError

@@ -330,7 +330,7 @@ class Engine:
         except contexts.ContextError as error:
             raise _by_its_type(error, data) from None
         table = self._registry.table(name)
-        concerned = table.concerned(data)
+        concerned = table.candidates_for(data)
         if not concerned:
             result = Result()
             if self._services.problems:

@@ -1,4 +1,4 @@
-"""One fire of an engine, from the hooks it concerns to its result: one chain, driven by a task or by a thread."""
+"""Run one fire of an embedded engine, from its candidate hooks to the result, in a task or in a thread."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
-"""How many hooks outside of this program it is within."""
+"""How many hooks this process runs inside of."""
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
-"""How many fires, and hooks outside of this program, this one is within."""
+"""How many fires and outer hooks the current code runs inside of."""
 
 
 class NestedError(RecursionError):
@@ -79,7 +79,7 @@ class EngineFire:
 
     @property
     def _chain(self) -> HookChain:
-        """The chain, made when it is needed: a single hook without objection needs none."""
+        """The chain, made when first needed: a single hook that just continues needs none."""
         if self._made is None:
             self._made = HookChain(
                 self._event,
@@ -110,7 +110,7 @@ class EngineFire:
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                     call = HandlerCall(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
-                    if wanted is not None and (bounded := call.advance(wanted)) is not None:
+                    if wanted is not None and (bounded := call.step(wanted)) is not None:
                         await call.wait(bounded)
                     outcomes = [call.outcome]
                 else:
@@ -140,7 +140,7 @@ class EngineFire:
                     wanted = call.begin()
                     if wanted is not None:
                         try:
-                            self._services.loop_thread.run(call.finish(wanted))
+                            self._services.loop_thread.run(call.await_result(wanted))
                         finally:
                             close_unstarted(wanted)
                     outcomes = [call.outcome]
@@ -175,7 +175,7 @@ class EngineFire:
 
     def _first(self) -> list[Hook] | None:
         """Return the hooks that run first."""
-        alone = self._selection.alone()
+        alone = self._selection.only_candidate()
         if alone is not None and self._why_off(alone) is None:
             return [alone]
         self._steps = self._chain.steps()
@@ -223,14 +223,14 @@ class EngineFire:
         return self._processes
 
     def _why_off(self, hook: Hook) -> str | None:
-        """Return why a person has switched a declared hook off; what the program switched off is not in the table."""
+        """Return why the user has switched a configured hook off (the table has none that the program did)."""
         return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
 
     def _context(self, handler: Handler) -> Context:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
-        """Start what a handler leaves in the background: no fire waits for it, so that it is within none."""
+        """Start a handler's background work. No fire waits for it, so its nesting starts anew."""
         run = HookResult(handler, Verdict(), outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
@@ -247,7 +247,7 @@ class EngineFire:
             NESTING.reset(nesting)
 
     def _failures(self) -> Sequence[tuple[HookResult, Report]]:
-        """Tell the log what the hooks that have just run noted; return those failures that a handler wants told."""
+        """Log notes and failures of the hooks that have just run; return those with an `on_error` to call."""
         runs = self._chain.runs
         told, self._told = self._told, len(runs)
         found: list[tuple[HookResult, Report]] = []
@@ -282,10 +282,10 @@ class EngineFire:
     def _context_after(self) -> Context:
         return self._class.of(self._data, self._state)
 
-    # --- what is kept
+    # --- the audit log
 
     def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
-        """Keep a record of it all."""
+        """Record the fire in the audit log."""
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
@@ -298,14 +298,14 @@ class EngineFire:
         )
 
     def _interrupted(self) -> None:
-        """Keep a record of a fire that was cancelled, or ended by what a handler must not hold back."""
+        """Record a fire that was cancelled, or ended by an exception that handlers must not swallow."""
         self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
-        """Write records, where there is an audit. Nothing that goes wrong here changes the answer."""
+        """Write records if there is an audit log. An error here never changes the result."""
         journal = self._services.journal
         if journal is None:
             return
@@ -313,12 +313,8 @@ class EngineFire:
             error = journal.write(records(journal))
         except Exception as mistake:  # what a program puts into a context, JSON may not take
             error = describe_exception(mistake)
-        _tell_of(error)
-
-
-def _tell_of(error: str | None) -> None:
-    if error is not None:
-        LOG.warning("the audit could not be written: %s", error)
+        if error is not None:
+            LOG.warning("the audit could not be written: %s", error)
 
 
 def _come_back(nesting: contextvars.Token[int]) -> None:
@@ -329,7 +325,7 @@ def _come_back(nesting: contextvars.Token[int]) -> None:
 
 
 def _begin_report(run: HookResult, report: Report) -> Any:
-    """Tell a handler's `on_error` of its failure; return what that wants to have awaited, if anything."""
+    """Call a handler's `on_error`; return what it wants awaited, None if nothing."""
     handler, context = report
     if handler.on_error is None or run.failure is None:
         return None
@@ -344,7 +340,7 @@ def _begin_report(run: HookResult, report: Report) -> Any:
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
-    """Await what an `on_error` wants to have awaited, for as long as the hook itself, or the fire, may take."""
+    """Await the result of an `on_error`, within the time limits of the hook and the fire."""
     bounded = None
     until = monotonic() + run.hook.timeout
     try:

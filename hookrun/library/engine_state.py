@@ -58,7 +58,7 @@ class TrustStoreCache:
         return store
 
     def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
-        """Tell whether it is certain that nothing is switched off."""
+        """Return whether certainly nothing is switched off."""
         if settings.get("trusted_owners"):
             return False
         try:
@@ -69,7 +69,7 @@ class TrustStoreCache:
 
 
 def _identity(status: os.stat_result) -> State:
-    """Return what tells one state of a file, and of who may write it, from another."""
+    """Return a value that changes when the file, its owner or its permissions change."""
     return (
         status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns,
         status.st_ctime_ns,
@@ -88,14 +88,11 @@ class Journal:
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return what is wrong if that fails. Raises ValueError for no JSON."""
-        return self.append(b"".join([encoding.dumps(record) + b"\n" for record in records]))
-
-    def append(self, lines: bytes) -> str | None:
-        """Append whole lines in one write; return what is wrong if that fails."""
+        lines = b"".join([encoding.dumps(record) + b"\n" for record in records])
         return None if self._log is None else self._log.append(lines)
 
     def close(self) -> None:
-        """Keep the file open no longer; what still comes is written nevertheless."""
+        """Close the file; later records open it again."""
         if self._log is not None:
             self._log.close()
 
@@ -128,7 +125,7 @@ class EngineState:
         weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed
 
     def take_settings(self, settings: Mapping[str, object]) -> None:
-        """Go by these settings from now on."""
+        """Use these settings from now on."""
         self.settings = settings
         self.journal = None if self.home is None else Journal(self.home, settings)
 

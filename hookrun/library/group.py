@@ -1,4 +1,4 @@
-"""Hooks that run side by side, and single ones that need more than a plain call: tasks, threads, processes."""
+"""Run the hooks of one fire side by side: configured ones as processes, handlers as tasks and in threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _End:
-    """The end of a batch, told by the pool's thread, awaited by a task, also once more after it was cancelled."""
+    """The end of a batch: reported by the pool's thread, awaited by a task, also again after a cancellation."""
 
     __slots__ = ("__weakref__", "_come", "_loop", "_waiter")
 
@@ -38,8 +38,8 @@ class _End:
         self._waiter: asyncio.Future[None] | None = None
         self._come = False
 
-    def teller(self) -> Callable[[], None]:
-        """Return what notes, from any thread, that it has come; it does not keep alive whoever waits for it."""
+    def notifier(self) -> Callable[[], None]:
+        """Return a function that reports the end from any thread, without keeping the waiting task alive."""
         end, loop = weakref.ref(self), self._loop
 
         def note() -> None:
@@ -56,20 +56,20 @@ class _End:
         return tell
 
     def note(self) -> None:
-        """Note it, in the loop."""
+        """Wake the waiting task; call it in the loop."""
         self._come = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def come(self) -> None:
-        """Wait for it."""
+        """Wait for the end."""
         if not self._come:
             self._waiter = self._loop.create_future()
             await self._waiter
 
 
 async def _shielded(end: _End) -> None:
-    """Wait for the end, however often the task is cancelled meanwhile."""
+    """Wait for the end, even if the task is cancelled meanwhile."""
     while True:
         try:
             await end.come()
@@ -79,7 +79,7 @@ async def _shielded(end: _End) -> None:
 
 
 class ParallelGroup:
-    """Hooks of one fire that run side by side: `calls` are those of its handlers, by their place among the hooks."""
+    """Hooks of one fire that run side by side. `calls` are those of its handlers, by their index among the hooks."""
 
     def __init__(
         self, services: EngineState, hooks: Sequence[Hook], calls: dict[int, HandlerCall], processes: Processes
@@ -104,7 +104,7 @@ class ParallelGroup:
         end = _End()
         batch = None
         if self._declared:
-            batch = self._processes.start([hook for _, hook in self._declared], end.teller())
+            batch = self._processes.start([hook for _, hook in self._declared], end.notifier())
             work.append(self._declared_over(batch, end))
         try:
             work += [
@@ -116,7 +116,7 @@ class ParallelGroup:
                     self._outcomes[n] = call.outcome
                     if wanted is not None:
                         self._wanted.append(wanted)
-                        work.append(call.finish(wanted))
+                        work.append(call.await_result(wanted))
         except BaseException:  # Ctrl-C in a handler
             for each in work:
                 each.close()
@@ -135,11 +135,11 @@ class ParallelGroup:
         return self._in_order()
 
     def _dismiss(self) -> None:
-        """Have nothing begun that has not begun, and wait for nothing that has not ended."""
+        """Close what has not started, and abandon the jobs that have not finished."""
         for wanted in self._wanted:
             close_unstarted(wanted)
         for job in self._jobs.values():
-            self._services.workers.leave(job)
+            self._services.workers.abandon(job)
 
     async def _declared_over(self, batch: Batch, end: _End) -> None:
         try:
@@ -187,7 +187,7 @@ class ParallelGroup:
         return self._in_order()
 
     def _call_all(self, tasks: list[Work]) -> None:
-        """Call every handler: in threads, here, and, what is to be awaited, in the engine's loop. Wait for all."""
+        """Call every handler, in a thread, here or in the engine's loop, and wait for all."""
         threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
         for n, call in self._calls.items():
             if not call.thread:
@@ -195,7 +195,7 @@ class ParallelGroup:
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
                     self._wanted.append(wanted)
-                    tasks.append(self._services.loop_thread.start(call.finish(wanted)))
+                    tasks.append(self._services.loop_thread.start(call.await_result(wanted)))
         for task in tasks:
             task.wait()
         for n, future in threads.items():
@@ -244,7 +244,7 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 
 class Processes:
-    """Runs the declared hooks of one fire. `on_background_end` is told, in another thread, how one ended."""
+    """Run the configured hooks of one fire. `on_background_end` is called, in another thread, with their outcomes."""
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ class Processes:
 
     @property
     def _trust(self) -> UserDecisions:
-        """Who is asked about each hook: read anew in each fire, for a person decides while the program runs."""
+        """The user's decisions, read anew for each fire: they may change while the program runs."""
         if self._asked is None:
             services = self._services
             kind = UserDecisions if services.trusted else Approvals
@@ -286,7 +286,7 @@ class Processes:
         return self._asked
 
     def _is_asked_about(self, hook: Hook) -> bool:
-        """Tell whether somebody has a word on the hook: those of the program itself have no file."""
+        """Return whether the user may have decided about the hook; hooks of the program itself have no file."""
         if not hook.source:
             return False
         if self._undecided is None:
@@ -298,11 +298,11 @@ class Processes:
 
     @property
     def off(self) -> list[str]:
-        """What the person has switched off of the hooks that would have run: `NAME: why`."""
+        """The matching hooks that the user has switched off, as `NAME: why`."""
         return self._asked.switched_off() if self._asked is not None else []
 
     def why_off(self, hook: Hook) -> str | None:
-        """Return why the person has switched the hook off, None if they have not."""
+        """Return why the user has switched the hook off, None if they have not."""
         return self._trust.why_off(hook) if self._is_asked_about(hook) else None
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
@@ -314,7 +314,7 @@ class Processes:
         return self._services.pool.submit([self._task(hook) for hook in hooks], lambda _: over())
 
     def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
-        """Return the outcomes, each failure by its true name."""
+        """Return the outcomes with specific failures, after the checks of trust."""
         ended = [self._ended(hook, outcome) for hook, outcome in zip(hooks, outcomes, strict=True)]
         if self._asked is not None:
             self._asked.keep()
@@ -325,7 +325,7 @@ class Processes:
         return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
-        """Return what runs the hook, or why it cannot run; None for one in the background, which is on its way."""
+        """Return the task that runs the hook, or why it cannot run; None for a background hook, started here."""
         refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
         if refused is not None:
             return refused

@@ -1,4 +1,4 @@
-"""All hooks of an engine, declared and registered, in one order: a table for each event."""
+"""Keep all hooks of an engine, configured and registered, in running order, in one table per event."""
 
 from __future__ import annotations
 
@@ -103,20 +103,20 @@ class Registry:
 
 
 def _of_a_module(handler: Handler) -> bool:
-    """Tell whether it is a function that a module has but one of by this name: no lambda, partial, object, closure."""
+    """Return whether it is a module's own function: no lambda, partial, object or closure."""
     return isfunction(handler.function) and "<" not in handler.target
 
 
 class HookTable:
-    """The hooks of one event, in running order, and which of them a tool concerns."""
+    """The hooks of one event, in running order, and which of them may run for a tool."""
 
     def __init__(self, hooks: list[Hook]) -> None:
         self.hooks = hooks
         self.layers = [LAYERS.index(hook.layer) for hook in hooks]
         self._known: dict[Key, frozenset[int]] = {}
 
-    def concerned(self, data: Mapping[str, object]) -> frozenset[int]:
-        """Return the hooks whose matcher and agents let them run here, whatever their other conditions say."""
+    def candidates_for(self, data: Mapping[str, object]) -> frozenset[int]:
+        """Return the indexes of the hooks whose matcher and agents match, before their other conditions."""
         key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"))
         known = self._known.get(key)
         if known is None:
@@ -132,18 +132,18 @@ class HookTable:
 class TableCandidates:
     """The candidates of one fire: a table's hooks, as the engine asks for them."""
 
-    __slots__ = ("_concerned", "_context", "_table", "_view")
+    __slots__ = ("_context", "_indexes", "_table", "_view")
 
-    def __init__(self, table: HookTable, concerned: frozenset[int]) -> None:
+    def __init__(self, table: HookTable, indexes: frozenset[int]) -> None:
         self._table = table
-        self._concerned = concerned
+        self._indexes = indexes
         self._context: Mapping[str, object] | None = None
         self._view: ConditionEvaluator | None = None
 
-    def alone(self) -> Hook | None:
-        """Return the hook if it is the only one that is concerned, and nothing else is asked of the context."""
-        if len(self._concerned) == 1:
-            (index,) = self._concerned
+    def only_candidate(self) -> Hook | None:
+        """Return the hook if it is the only candidate and has no further conditions."""
+        if len(self._indexes) == 1:
+            (index,) = self._indexes
             hook = self._table.hooks[index]
             if hook.when is hook.unless is hook.claude is None:
                 return hook
@@ -165,12 +165,12 @@ class TableCandidates:
         return self._table.hooks[index].always
 
     def enforcing(self, index: int) -> bool:
-        """Tell whether the hook's word can change what happens."""
+        """Return whether the hook can block or modify the call."""
         return self._table.hooks[index].enforcing
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
-        """Tell whether the hook applies in this context. What concerns its tool was settled before."""
-        if index not in self._concerned:
+        """Return whether the hook matches this context; its tool was checked before."""
+        if index not in self._indexes:
             return False
         hook = self._table.hooks[index]
         if hook.when is hook.unless is hook.claude is None:

@@ -1,4 +1,7 @@
-"""Threads for what blocks. Unlike those of concurrent.futures, one that never ends keeps nobody from ending."""
+"""Run blocking functions in daemon threads, and coroutines in a loop of the engine's own.
+
+`concurrent.futures` is not used: its threads are joined at exit, so a handler that hangs would hang the program.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,15 @@ if TYPE_CHECKING:
 IDLE = 10.0
 """Seconds after which a thread with nothing to do ends."""
 
-
 ENDING = 3.0
 """Seconds to wait for a handler that was cancelled: longer than it may take."""
 
-
 MOST_LEFT = 1000
-"""Threads that nobody waits for any longer in whose stead others are started."""
+"""Abandoned threads that are replaced by others."""
 
 
 class Job:
-    """What is to be called in a thread: `begun` when one has taken it, `left` when nobody waits for it any longer."""
+    """A function to call in a thread. `begun` once a thread has taken it, `left` once it was abandoned."""
 
     __slots__ = ("begun", "function", "left", "over")
 
@@ -41,7 +42,7 @@ class Job:
 
 
 class DaemonThreadPool:
-    """At most `most` threads, beside those that were left; more work waits. What is submitted must not raise."""
+    """At most `most` threads, not counting abandoned ones; more work waits. A submitted function must not raise."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -57,7 +58,7 @@ class DaemonThreadPool:
         self._closed = False
 
     def submit(self, function: Callable[[], object]) -> Job:
-        """Have the function called in a thread, soon."""
+        """Call the function in a thread as soon as one is free."""
         if self._pid != os.getpid():  # a fork: the threads are the parent's
             self._reset()
         job = Job(function)
@@ -65,13 +66,13 @@ class DaemonThreadPool:
             self._unfinished += 1
             self._jobs.put(job)
             within = current_thread() in self._threads  # it may wait for what it submits: that gets a thread of its own
-            self._start(surely=within or self._closed)
+            self._start(force=within or self._closed)
         return job
 
-    def leave(self, job: Job) -> None:
-        """Wait for a job no longer: one that has not begun never will, the thread of one that has is no longer counted.
+    def abandon(self, job: Job) -> None:
+        """Stop waiting for a job: if it has not begun it never will, otherwise its thread no longer counts.
 
-        One that is over may be left too.
+        A finished job may be abandoned, too.
         """
         if job.over or self._pid != os.getpid():
             return
@@ -81,10 +82,10 @@ class DaemonThreadPool:
                 self._left += job.begun
                 self._start()
 
-    def _start(self, *, surely: bool = False) -> None:
-        """Start a thread where work waits for one and there may be more."""
+    def _start(self, *, force: bool = False) -> None:
+        """Start a thread if work waits and the limit allows it."""
         may = min(self._unfinished, self._most + min(self._left, MOST_LEFT))
-        if surely or len(self._threads) < may:
+        if force or len(self._threads) < may:
             thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
             self._threads.add(thread)
             thread.start()
@@ -133,13 +134,13 @@ class DaemonThreadPool:
 
 
 BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())
-"""The loops whose threads wait for what runs here: nobody here may wait for one of them."""
+"""Loops whose threads wait for the current code: waiting for one of them here would deadlock."""
 SERVED = local()
 """In the thread of a loop: `by`, a reference to it."""
 
 
 class LoopThread:
-    """An event loop in a thread of its own, for async handlers of a program that has none. It is started at need."""
+    """An event loop in a thread, started when first needed, for the async handlers of a program without one."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -149,7 +150,7 @@ class LoopThread:
         self._closed = False
 
     def check(self) -> None:
-        """Raise RuntimeError where whoever waited for the loop would wait for ever: its thread waits for us."""
+        """Raise RuntimeError if waiting for the loop here would deadlock."""
         if _served() is self or self in BLOCKED.get():
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
@@ -164,7 +165,7 @@ class LoopThread:
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> Work:
-        """Run a coroutine in the loop, with our context variables; somebody here is going to wait for it."""
+        """Run a coroutine in the loop with the caller's context variables; the caller is going to wait for it."""
         try:
             self.check()
             variables = copy_context()
@@ -234,7 +235,7 @@ async def _end_all() -> None:
 
 
 class Work:
-    """A coroutine that runs as a task of a loop, in whatever thread. `done` is settled when it is over."""
+    """A coroutine that runs as a task of a loop in any thread. `done` is settled when it has finished."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
@@ -256,7 +257,7 @@ class Work:
         self._task.add_done_callback(self._over)
 
     async def _run(self) -> None:
-        """Run it. What would end the loop (KeyboardInterrupt, SystemExit) ends in `done`, as every exception does."""
+        """Run it. Every exception goes to `done`, also KeyboardInterrupt and SystemExit, which would end the loop."""
         try:
             result = await self._coroutine
         except asyncio.CancelledError:
@@ -272,7 +273,7 @@ class Work:
             self.done.set_exception(asyncio.CancelledError())
 
     def cancel(self) -> None:
-        """Ask it to end."""
+        """Cancel the task."""
         self._unwanted = True
         try:
             self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
@@ -281,7 +282,7 @@ class Work:
                 self.done.set_exception(asyncio.CancelledError())
 
     def wait(self) -> None:
-        """Wait for its end in another thread. Raises what it raises; ClosedError if it was cancelled by a close."""
+        """Wait for it from another thread. Raises what it raises; ClosedError if closing the engine cancelled it."""
         try:
             self.done.result()
         except asyncio.CancelledError:
@@ -289,7 +290,7 @@ class Work:
 
 
 def settle(future: Future[Any], function: Callable[[], object]) -> None:
-    """Call the function, and note in the future what it returns or raises."""
+    """Call the function and give its result or exception to the future."""
     try:
         result = function()
     except BaseException as error:

@@ -35,12 +35,12 @@ NAMES = {
     "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
     "cache_creation": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
 }
-"""Kind of tokens -> its names at Anthropic, OpenAI, Gemini and Bedrock; the first one present counts."""
+"""Kind of tokens -> its names at Anthropic, OpenAI, Google and Bedrock; the first one present counts."""
 COUNTED_APART = {
     "input": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
     "output": ("thoughtsTokenCount", "thoughts_token_count"),
 }
-"""Tokens that Gemini counts apart and bills at the same price."""
+"""Tokens that Google counts apart and bills at the same price."""
 COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     "cache_read": (
         "input_tokens_details.cached_tokens",
@@ -52,7 +52,7 @@ COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     ),
     "cache_creation": ("input_token_details.cache_creation",),
 }
-"""Cached tokens that OpenAI, LangChain, Codex and Gemini include in the input tokens."""
+"""Cached tokens that OpenAI, LangChain and Google include in the input tokens."""
 
 SPENT = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ?"
 REPORTED = "SELECT id, reported FROM inferences WHERE session = ? AND reported IS NOT NULL ORDER BY id"
@@ -122,7 +122,7 @@ class CostTracker:
 
     `prices` is model (or a glob) -> `Price`, or an object with its fields: USD per million tokens, as the program
     knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
-    or an object, with the names of Anthropic, OpenAI, Gemini or Bedrock. A `total_cost_usd`, in the context or its
+    or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
     than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
     is used up.

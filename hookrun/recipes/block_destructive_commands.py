@@ -164,11 +164,9 @@ class Guard:
 
     def reason(self, command: SimpleCommand) -> str | None:
         """Return why a command is blocked, None if it is not."""
-        for redirection in command.redirections:
-            if redirection.writes and _disk(redirection.target.text):
-                return f"This would write over the disk {redirection.target.text}"
-        if not command.words:
-            return None
+        reason = _overwritten(each.target.text for each in command.redirections if each.writes)
+        if reason is not None or not command.words:
+            return reason
         if command.program in command.within and command.beside:
             return f"{command.words[0].text} starts itself again and again: a fork bomb"
         if command.program.startswith(FORMATTING):
@@ -205,9 +203,9 @@ class Guard:
 
     def moved(self, command: SimpleCommand) -> str | None:
         """Say which tree `mv` would move away, or which disk it would write over."""
-        reason = _onto_last(command)
-        *paths, target = [*operands(command), ""]
-        target = absolute(paths.pop() if paths else target, command.directory) or ""
+        reason = _overwritten(operands(command)[-1:])
+        *paths, target = operands(command) or [""]
+        target = absolute(target, command.directory) or ""
         for path in paths:
             tree = self._protected.threatened_by(path, command.directory)
             within = target.startswith(f"{project_directory()}/")
@@ -281,20 +279,8 @@ def _formats(command: SimpleCommand) -> str | None:
     return None
 
 
-def _onto_last(command: SimpleCommand) -> str | None:
-    paths = operands(command)
-    return f"This would write over the disk {paths[-1]}" if paths and _disk(paths[-1]) else None
-
-
-def _onto_any(command: SimpleCommand) -> str | None:
-    return next((f"This would write over the disk {path}" for path in operands(command) if _disk(path)), None)
-
-
-def _copied(command: SimpleCommand) -> str | None:
-    for word in command.arguments:
-        if word.startswith("of=") and _disk(word[3:]):
-            return f"This would write over the disk {word[3:]}"
-    return None
+def _overwritten(paths: Iterable[str]) -> str | None:
+    return next((f"This would write over the disk {path}" for path in paths if _disk(path)), None)
 
 
 def _short(words: Iterable[str], letter: str) -> bool:
@@ -323,17 +309,17 @@ RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "chgrp": Guard.changed,
     "chmod": Guard.changed,
     "chown": Guard.changed,
-    "cp": lambda _, command: _onto_last(command),
-    "dd": lambda _, command: _copied(command),
+    "cp": lambda _, command: _overwritten(operands(command)[-1:]),
+    "dd": lambda _, command: _overwritten(word[3:] for word in command.arguments if word.startswith("of=")),
     "find": Guard.found,
     "git": Guard.thrown_away,
-    "install": lambda _, command: _onto_last(command),
+    "install": lambda _, command: _overwritten(operands(command)[-1:]),
     "mv": Guard.moved,
     "rm": Guard.removed,
     "rsync": Guard.synchronised,
-    "shred": lambda _, command: _onto_any(command),
+    "shred": lambda _, command: _overwritten(operands(command)),
     "srm": Guard.removed,
-    "tee": lambda _, command: _onto_any(command),
-    "truncate": lambda _, command: _onto_any(command),
+    "tee": lambda _, command: _overwritten(operands(command)),
+    "truncate": lambda _, command: _overwritten(operands(command)),
 }
 """Programs, and what says why one of them is not to be run."""

@@ -28,14 +28,14 @@ RECIPE = Recipe(
         Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never.", count),
     ),
     catches="""
-        - What Claude Code and Qwen Code write into their transcripts, and what Codex and Gemini CLI tell after each
-          inference (`after_inference`), subagents of Claude Code included.
+        - What agents write into their transcripts or report after each inference (`after_inference`), that of subagents
+          with a transcript included.
         - A session over its budget: prompts and tool calls are refused.
         - A model without a price: its tokens are counted, and you are told, once in a session.
         - What is counted is in `hookrun stats` as well.
     """,
     misses="""
-        - Agents that tell nothing of what they use (Copilot CLI, Cline, OpenCode): you are told, once in a session.
+        - Agents that report no usage: you are told, once in a session (docs/agents.md).
         - The last message of a turn, where the agent writes its transcript late: it is counted the next time.
         - An inference that has begun is not stopped: a session can end a little over its budget.
         - A session that is resumed under a new name with a copy of its history: that is counted again.
@@ -55,8 +55,7 @@ RECIPE = Recipe(
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Count what was used since the last call; at the end of a turn return what the session has used so far."""
     costs = _counted(context)
-    notices = [recipe_state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
-    messages = [str(each["system_message"]) for each in notices if each is not None]
+    messages = _unpriced(context, costs)
     if context.get("event") == "stop":
         if costs.used is None:
             nothing = f"{NAME}: nothing is known of what this session uses: its agent has not told it"
@@ -81,8 +80,8 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     costs = _counted(context)
     if (reason := costs.over(budget, tokens)) is not None:
         return {"action": "block", "message": f"{reason}: {ADVICE}"}
-    notices = [recipe_state.once(context, f"{NAME} {each}", f"{NAME}: {each}") for each in _unpriced(costs)]
-    return next((each for each in notices if each is not None), None)
+    messages = _unpriced(context, costs)
+    return {"action": "continue", "system_message": messages[0]} if messages else None
 
 
 def _counted(context: Mapping[str, object]) -> Costs:
@@ -98,6 +97,8 @@ def _counted(context: Mapping[str, object]) -> Costs:
     return costs
 
 
-def _unpriced(costs: Costs) -> list[str]:
-    """Return the messages about models without a price, if the cost is of interest."""
-    return costs.unpriced if costs.prices or number(RECIPE, "budget") else []
+def _unpriced(context: Mapping[str, object], costs: Costs) -> list[str]:
+    """Return the messages about models without a price, each once in a session, if the cost is of interest."""
+    if not costs.prices and not number(RECIPE, "budget"):
+        return []
+    return [f"{NAME}: {each}" for each in costs.unpriced if recipe_state.first_time(context, f"{NAME} {each}")]

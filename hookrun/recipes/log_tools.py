@@ -12,6 +12,7 @@ from hookrun.credentials import HIDDEN, redact
 from hookrun.files import rotate
 from hookrun.observe.timestamps import utc_now
 from hookrun.recipes import paths, recipe_state
+from hookrun.recipes.output_excerpt import LOOKAHEAD
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
 from hookrun.state import make_private_dir
 
@@ -23,8 +24,6 @@ MAX_BYTES = 10 << 20
 """The size at which the log is rotated."""
 MAX_DEPTH = 50
 """Nesting levels of a value; deeper ones are logged as text."""
-LOOKAHEAD = 4096
-"""Characters past the cut that are redacted too: half a credential would not be recognized."""
 MAX_MEMBERS = 8
 """How many times `longest` an object with long members may have."""
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from hookrun.files import is_within
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell.prefilter import may_run
@@ -97,20 +98,13 @@ COMMANDS = {
 }
 """Aliases of npm's commands -> command."""
 
+SAME = {name: name for name in ("install", "add", "update", "run", "test", "exec", "start")}
+FROZEN = {"ci": "install --frozen-lockfile", "uninstall": "remove"}
 NODE = {
-    "pnpm": {
-        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
-        "update": "update", "run": "run", "test": "test", "exec": "exec", "start": "start",
-    },
-    "yarn": {
-        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
-        "update": "upgrade", "run": "run", "test": "test", "exec": "exec", "start": "start",
-    },
-    "bun": {
-        "install": "install", "add": "add", "ci": "install --frozen-lockfile", "uninstall": "remove",
-        "update": "update", "run": "run", "test": "run test", "exec": "x", "start": "run start",
-    },
-}  # fmt: skip
+    "pnpm": {**SAME, **FROZEN},
+    "yarn": {**SAME, **FROZEN, "update": "upgrade"},
+    "bun": {**SAME, **FROZEN, "test": "run test", "exec": "x", "start": "run start"},
+}
 """Package manager -> npm's command -> its own; `add` is an `install` with packages."""
 
 SHARED_ALIASES = {("install", "i", "bun"), ("install", "i", "pnpm")}
@@ -249,13 +243,9 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
     return [(words[:1], (LOCAL if here else REMOTE)[manager])]
 
 
-def _wanted(name: str, *managers: str) -> str:
-    return one_of(RECIPE, name, (*managers, "auto", "no"))
-
-
 def _manager(directory: str | None) -> str:
     """Return what npm becomes in a directory, `no` if it stays npm."""
-    wanted = _wanted("node", *NODE)
+    wanted = one_of(RECIPE, "node", (*NODE, "auto", "no"))
     if wanted != "auto":
         return wanted
     for each in _upwards(directory):
@@ -266,7 +256,7 @@ def _manager(directory: str | None) -> str:
 
 
 def _uses_uv(directory: str | None) -> bool:
-    wanted = _wanted("python", "uv")
+    wanted = one_of(RECIPE, "python", ("uv", "auto", "no"))
     if wanted != "auto":
         return wanted == "uv"
     return any(os.path.exists(os.path.join(each, "uv.lock")) for each in _upwards(directory))
@@ -278,14 +268,7 @@ def _upwards(directory: str | None) -> list[str]:
     if directory is None:
         return [root]
     found = [directory]
-    while found[-1] not in {root, "/"} and not (_outside(directory, root) and _is_repository(found[-1])):
+    outside = not is_within(directory, root)
+    while found[-1] not in {root, "/"} and not (outside and os.path.exists(os.path.join(found[-1], ".git"))):
         found.append(os.path.dirname(found[-1]))
     return found
-
-
-def _outside(directory: str, root: str) -> bool:
-    return directory != root and not directory.startswith(root.rstrip("/") + "/")
-
-
-def _is_repository(directory: str) -> bool:
-    return os.path.exists(os.path.join(directory, ".git"))

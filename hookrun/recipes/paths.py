@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from hookrun.files import is_within
 from hookrun.recipes.recipe import Option, choice_of, one_of
 from hookrun.state import config_directory, home_directory
 from hookrun.text import escape
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = "write|edit|Write|Edit|MultiEdit"
 """The tools that change one file whose path is in their arguments, also by the names that agents give them."""
+PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file."""
 TOOL_DIRECTORIES = ("node_modules/.bin", ".venv/bin")
 """Where a project keeps its own programs."""
 
@@ -92,11 +95,6 @@ def upwards(directory: str, last: str) -> Iterator[str]:
     while directory not in (last, os.sep):
         directory = os.path.dirname(directory)
         yield directory
-
-
-def is_within(path: str, directory: str) -> bool:
-    """Return whether a path is the directory or below it, both absolute and with links resolved."""
-    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 class EditedFile:

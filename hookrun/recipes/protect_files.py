@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
+from hookrun import settings_globs
 from hookrun.globs import glob
+from hookrun.recipes.paths import PATH_ARGUMENTS
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, line_directory, parse, shell_line, unreadable
 from hookrun.shell.prefilter import ENDS
@@ -28,10 +30,7 @@ LOCKED = (
     "Package.resolved Podfile.lock pubspec.lock .terraform.lock.hcl"
 )
 SETTINGS = (
-    "coder.json coder.local.json hookrun.yaml hookrun.yml .claude/settings.json .claude/settings.local.json "
-    ".claude/hooks/* .codex/config.toml .codex/hooks.json .gemini/settings.json .qwen/settings.json .github/hooks/* "
-    ".github/copilot/settings* .copilot/settings.json .copilot/config.json .copilot/hooks/* .cline/hooks/* "
-    ".clinerules/hooks/* .opencode/plugin/* .opencode/plugins/* opencode.json opencode.jsonc .cursor/hooks.json "
+    f"coder.json coder.local.json hookrun.yaml hookrun.yml {' '.join(settings_globs())} "
     ".config/hookrun/* .local/share/hookrun/* .local/state/hookrun/* .cache/hookrun/* .git/hooks/* .husky/* "
     ".pre-commit-config.yaml"
 )
@@ -70,9 +69,6 @@ RECIPE = Recipe(
     """,
 )
 
-PATHS = ("file_path", "path", "notebook_path")
-"""Arguments of tools that name a file."""
-
 READING = frozenset({"read", "grep", "glob"})
 """Tools that do not write."""
 
@@ -96,7 +92,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context)
     reason = files.of_line(context, line) if line is not None else None
     args = context.get("tool_args")
-    for name in PATHS:
+    for name in PATH_ARGUMENTS:
         path = args.get(name) if isinstance(args, dict) else None
         if isinstance(path, str) and reason is None:
             reason = files.of_path(path, line_directory(context), written=context.get("tool_name") not in READING)

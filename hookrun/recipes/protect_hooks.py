@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hookrun import guarded_files
 from hookrun.files import is_within
 from hookrun.globs import glob
+from hookrun.recipes.paths import PATH_ARGUMENTS
 from hookrun.recipes.recipe import Recipe
 from hookrun.shell.find_xargs import has_filter
 from hookrun.shell.named_files import option_targets
@@ -87,9 +88,6 @@ WRITERS_WITH = {
 TALKERS = frozenset({"cat", "echo", "git", "grep", "head", "less", "man", "printf", "rg", "tail", "type", "which"})
 """Programs that run nothing of what their words say."""
 
-PATHS = ("file_path", "path", "notebook_path")
-"""Arguments of tools that name a file."""
-
 MAX_LINE_DEPTH = 3
 """Lines within words that are searched: `sh -c "..."` has one."""
 
@@ -105,7 +103,7 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     watch = Watch(context)
     command = args.get("command")
     reason = watch.of_command(command) if isinstance(command, str) else None
-    for name in PATHS:
+    for name in PATH_ARGUMENTS:
         path = args.get(name)
         if isinstance(path, str) and context.get("tool_name") != "read":
             reason = reason or watch.of_file(path)
@@ -156,11 +154,10 @@ class Watch:
             if _decides(command.words):
                 return "what runs as a hook is the person's to decide"
             changed = command.targets + (command.words if _writes(command.words) else [])
-            reasons = [
-                *(self.of_file(word.rpartition("=")[2]) for word in [*changed, *_into(command.words)]),  # dd of=FILE
-            ]
-            for reason in reasons:
-                if reason is not None:
+            for index, word in enumerate(command.words):  # `curl -o FILE`, with whatever is before it
+                changed = [*changed, *option_targets(os.path.basename(word), command.words[index + 1 :])]
+            for word in changed:
+                if (reason := self.of_file(word.rpartition("=")[2])) is not None:  # `dd of=FILE`
                     return reason
         return self._of_removals(line) if may_run(line, REMOVERS) else None
 
@@ -171,15 +168,11 @@ class Watch:
         for command in parse_line(line, directory=self._directory, variables={"HOME": self._home}).commands:
             for path in _removed(command):
                 full = absolute(path.removesuffix("/*") or "/", command.directory)
-                reason = self._of_directory(full) if full is not None else None
-                if reason is not None:
-                    return reason
-        return None
-
-    def _of_directory(self, full: str) -> str | None:
-        for each in self._held():
-            if is_within(each, full):
-                return f"{full} holds {each}, which an agent does not change"
+                if full is None:
+                    continue
+                for each in self._held():
+                    if is_within(each, full):
+                        return f"{full} holds {each}, which an agent does not change"
         return None
 
     def _held(self) -> Iterable[str]:
@@ -259,12 +252,6 @@ def _writes(words: list[str]) -> bool:
         name in WRITERS or any(word in WRITERS_WITH.get(name, ()) for word in words[index + 1 :])
         for index, name in enumerate(names)
     )
-
-
-def _into(words: list[str]) -> Iterable[str]:
-    """Yield the files that options name to be written: `curl -o FILE`, with whatever is before it."""
-    for index, word in enumerate(words):
-        yield from option_targets(os.path.basename(word), words[index + 1 :])
 
 
 def _removed(command: SimpleCommand) -> list[str]:

@@ -67,10 +67,15 @@ def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
         remove_oldest(where, MAX_FILES)
 
 
+def session_id(context: Mapping[str, object]) -> str:
+    """Return the session of a context, empty if it has none."""
+    session = context.get("session_id")
+    return session if isinstance(session, str) else ""
+
+
 def first_time(context: Mapping[str, object], cause: str) -> bool:
     """Return whether this is the first time in the session, and remember it."""
-    session_id = context.get("session_id")
-    return mark_notice_shown(home_directory(), session_id if isinstance(session_id, str) else None, f"recipe {cause}")
+    return mark_notice_shown(home_directory(), session_id(context) or None, f"recipe {cause}")
 
 
 def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes import paths, recipe_state
-from hookrun.recipes.paths import is_within
 from hookrun.recipes.recipe import Option, Recipe, words
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ PLANNING = (
     "todowrite",
     "update_todo",
 )  # fmt: skip
-"""The planning tools of agents, a line each: Claude Code, Codex, Gemini, Qwen Code, OpenCode, Copilot."""
+"""The names of planning tools, a line for each agent that has its own."""
 
 RECIPE = Recipe(
     NAME,

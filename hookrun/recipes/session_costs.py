@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun import Context
+from hookrun import Context, agent_events
 from hookrun.observe.costs import NAMES, CostTracker, Price, money, tokens_of
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import fail_option, words
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hookrun.observe.costs import Cost
     from hookrun.recipes.recipe import Recipe
 
-BY_EVENT = frozenset({"codex", "gemini"})
-"""Agents that report the usage of each inference by an event; for the others the transcript is read."""
 MAX_IDS = 200
 """Inferences of a transcript that are remembered: it may repeat one with more tokens."""
 PARTS = {2: ("input", "output"), 4: ("input", "output", "cache_read", "cache_creation")}
@@ -57,15 +55,14 @@ class Costs:
         if context.get("event") == "after_inference":
             inference = usage_of_event(context)
             self._store([inference] if inference is not None else [])
-        elif context.get("agent") not in BY_EVENT:
+        elif "after_inference" not in agent_events(str(context.get("agent"))):
             for name in ("transcript_path", "agent_transcript_path"):
                 path = context.get(name)
                 if isinstance(path, str):
                     path = os.path.join(paths.working_directory(context), path)
                     if os.path.isfile(path):
                         self._read(path)
-        session = context.get("session_id")
-        found = CostTracker({}).per_session(session_id=session if isinstance(session, str) else "")
+        found = CostTracker({}).per_session(session_id=recipe_state.session_id(context))
         self.used = found[0] if found else None
 
     def over(self, budget: float, most_tokens: int) -> str | None:
@@ -177,7 +174,7 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
 
 
 def _of_line(line: bytes) -> Iterator[Inference]:
-    """Yield the inference of a line: Claude Code's `message.usage`, or Qwen Code's `usageMetadata`."""
+    """Yield the inference of a line: its `message.usage` or `usageMetadata`."""
     try:
         data = _object(json.loads(line))
     except ValueError:

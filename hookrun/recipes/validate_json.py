@@ -10,8 +10,9 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
+from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes.paths import WRITING_TOOLS, is_within, named_file
+from hookrun.recipes.paths import WRITING_TOOLS, named_file
 from hookrun.text import escape
 
 if TYPE_CHECKING:

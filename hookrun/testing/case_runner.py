@@ -207,7 +207,7 @@ class CaseRunner:
             context = message.calls[0].fields
         contexts.check(context, "the context")
         table = self._table(event, config, hooks)
-        concerned = table.concerned(context)
+        concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
             fired = fire.run_sync()
