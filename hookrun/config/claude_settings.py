@@ -28,7 +28,8 @@ from hookrun.text import closest, quote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
     from hookrun.config.validate import Scope
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})

@@ -9,7 +9,7 @@ from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.document import Document, SourceError, read
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.text import closest, quote

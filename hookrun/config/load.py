@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
 

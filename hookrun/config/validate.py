@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"

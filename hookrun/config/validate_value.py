@@ -27,7 +27,8 @@ from hookrun.config.schema import (
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from hookrun.config.parse import Document, KeyPath
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
 
 
 class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown

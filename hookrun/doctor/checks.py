@@ -11,7 +11,8 @@ from hookrun import state
 from hookrun.agents import AGENTS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import key_text
-from hookrun.config.parse import ParseError, line_and_column
+from hookrun.config.document import line_and_column
+from hookrun.config.parse import ParseError
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json

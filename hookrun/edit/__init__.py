@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config.parse import YAML_SUFFIXES
+from hookrun.config.document import YAML_SUFFIXES
 
 if TYPE_CHECKING:
     from hookrun.edit.json_edit import Json

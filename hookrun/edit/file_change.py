@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.parse import MAX_BYTES, SourceError, decode
+from hookrun.config.document import MAX_BYTES, SourceError, decode
 from hookrun.text import diff, escape
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.parse import Document
+from hookrun.config.document import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import hooks_from_data, split_matcher
 from hookrun.config.validate_value import Location, validate_into

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
+from hookrun.config.document import YAML_SUFFIXES, Document
 from hookrun.config.load import load_config
-from hookrun.config.parse import YAML_SUFFIXES, Document
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.parse import Document, SourceError, read
+from hookrun.config.document import Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
     HOOK_FIELDS,

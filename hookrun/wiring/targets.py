@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hookrun.config.diagnostics import Diagnostic, key_text, type_name
-from hookrun.config.parse import ParseError, line_and_column
+from hookrun.config.document import line_and_column
+from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
 from hookrun.state import NoHomeError, account_home

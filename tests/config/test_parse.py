@@ -10,9 +10,10 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from hookrun.config import parse, parse_yaml
+from hookrun.config import document, parse, parse_yaml
 from hookrun.config.diagnostics import Diagnostic, key_text
-from hookrun.config.parse import MAX_DEPTH, ParseError, SourceError, read
+from hookrun.config.document import SourceError, read
+from hookrun.config.parse import MAX_DEPTH, ParseError
 from hookrun.text import escape
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def test_file_that_is_too_large(tmp_path: Path) -> None:
     """A file beyond the limit is not parsed."""
     path = tmp_path / "a.json"
     with path.open("wb") as file:
-        file.truncate(parse.MAX_BYTES + 1)
+        file.truncate(document.MAX_BYTES + 1)
     with pytest.raises(SourceError, match="more than 16 MiB"):
         read(str(path))
 

@@ -1,0 +1,145 @@
+"""Read a config file, JSON or YAML, with the line and column of every key and value."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from bisect import bisect_right
+
+from hookrun.config.diagnostics import Diagnostic, key_text
+from hookrun.config.parse import KeyPath, ParseError, PositionedData, parse_json
+
+MAX_BYTES = 16 << 20
+"""Limit on the size of a file."""
+
+YAML_SUFFIXES = (".yaml", ".yml")
+BLANK = re.compile(r"[\s\ufeff]*")
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class SourceError(Exception):
+    """A file that cannot be read or parsed; `problem` says where and why."""
+
+    def __init__(self, problem: Diagnostic) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Document:
+    """A parsed file: its `path`, its `data` and the position of each part."""
+
+    __slots__ = ("_lines", "_parsed", "data", "path")
+
+    def __init__(self, path: str, text: str, parsed: PositionedData) -> None:
+        self.path = path
+        self.data = parsed.data
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._parsed = parsed
+
+    @classmethod
+    def from_data(cls, name: str, data: object) -> Document:
+        """Return the document of data in memory, called `name` in messages. Raises TypeError or ValueError."""
+        text = json.dumps(data, indent=1)
+        return cls(name, text, parse_json(text))
+
+    def position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return the 1-based line and column of the value at `key_path`, or of the nearest enclosing value."""
+        return self._place(self._parsed.offset(key_path))
+
+    def key_position(self, key_path: KeyPath) -> tuple[int, int]:
+        """Return the 1-based line and column of the key of the value at `key_path`."""
+        return self._place(self._parsed.offset(key_path, key=True))
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def problem(  # the parts of a message; the rare ones are keywords
+        self,
+        key_path: KeyPath,
+        found: str,
+        expected: str,
+        advice: str,
+        *,
+        at_key: bool = False,
+        nearest: str | None = None,
+        severity: str = "error",
+    ) -> Diagnostic:
+        """Return a diagnostic about the value (or, `at_key`, its key) at `key_path`."""
+        line, column = self.key_position(key_path) if at_key else self.position(key_path)
+        return Diagnostic(self.path, line, column, key_text(key_path), found, expected, advice, nearest, severity)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Return the 1-based line and column of an offset in the text."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def read(path: str) -> Document:
+    """Return the parsed file: YAML by its suffix, JSON otherwise. Raises SourceError."""
+    text = decode(path, _read_bytes(path))
+    blank = BLANK.match(text)
+    if blank and blank.end() == len(text):
+        raise _error(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
+    is_yaml = path.endswith(YAML_SUFFIXES)
+    try:
+        if is_yaml:
+            from hookrun.config.parse_yaml import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
+
+            parsed = parse_yaml(text)
+        else:
+            parsed = parse_json(text)
+    except ParseError as error:
+        line, column = line_and_column(text, error.offset)
+        raise SourceError(Diagnostic(path, line, column, "", error.found, error.expected, error.advice)) from error
+    if is_yaml and parsed.data is None:
+        raise _error(path, "a file without data", "a mapping with hooks", 'write "hooks: []", or remove the file')
+    return Document(path, text, parsed)
+
+
+def _error(path: str, found: str, expected: str, advice: str) -> SourceError:
+    return SourceError(Diagnostic(path, 1, 1, "", found, expected, advice))
+
+
+def _read_bytes(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise _error(path, "no such file", "a file with hooks", "create it, or correct the path") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
+            raise _error(path, found, "a regular file", "name a JSON or YAML file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_BYTES:
+        raise _error(path, f"more than {MAX_BYTES >> 20} MiB", "a smaller file", "split it with hookrun.include")
+    return data
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return _error(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
+
+
+def decode(path: str, data: bytes) -> str:
+    """Return the bytes as text without a byte-order mark. Raises SourceError unless they are UTF-8."""
+    advice = "save the file as UTF-8"
+    if data.startswith(WIDE_MARKS):
+        raise _error(path, "UTF-16 text", "UTF-8 text", advice)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line, column = line_and_column(before, len(before))
+        found = f"the byte 0x{data[error.start]:02x}"
+        raise SourceError(Diagnostic(path, line, column, "", found, "UTF-8 text", advice)) from error
+    return text.removeprefix("\ufeff")
