@@ -106,7 +106,7 @@ def _seconds(duration: str) -> int:
     if DURATION.fullmatch(duration):
         seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
     if not 0 < seconds <= MAX_PAUSE:
-        expected = f"expected up to {MAX_PAUSE // 3600}h, written with s, m or h, such as 30m"
+        expected = f"expected a time up to {MAX_PAUSE // 3600}h such as 30m; write a number with s, m or h"
         raise click.ClickException(f"--for: found {quote(duration)}, {expected}")
     return seconds
 

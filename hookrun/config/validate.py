@@ -335,9 +335,10 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
         return
     if "python" in values:
         found = f"python with the working directory {quote(cwd)}"
-        expected = "an absolute cwd beside python in managed and user declarations"
-        why = "(a project's module would be imported)"
-        at.at("python").report(found, f"{expected} {why}", "add the module's directory as cwd")
+        expected = (
+            "an absolute cwd beside python in managed and user declarations (a project's module would be imported)"
+        )
+        at.at("python").report(found, expected, "add the module's directory as cwd")
     elif cwd not in {"project", "event"}:
         expected = '"project", "event" or an absolute path in managed and user declarations'
         at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
@@ -349,8 +350,8 @@ def warn_suspicious(
     """Warn about values that are valid but rarely intended."""
     timeout = values.get("timeout")
     if "timeout" in entry and isinstance(timeout, float) and timeout >= MILLISECONDS:
-        found = f"{timeout:g} seconds"
-        at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
+        expected, advice = "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}"
+        at.at("timeout").warn(f"{timeout:g} seconds", expected, advice)
     _doubtful_matcher(values, events, at, scope)
     for agent in texts(values, "agents") if "agents" in entry else ():
         if agent not in KNOWN_AGENTS:

@@ -138,7 +138,7 @@ class ParallelGroup:
         """Close what has not started, and abandon the jobs that have not finished."""
         for wanted in self._wanted:
             close_unstarted(wanted)
-        for job in self._jobs.values():
+        for job in reversed(self._jobs.values()):  # the queued before the running, whose next thread would start them
             self._services.workers.abandon(job)
 
     async def _declared_over(self, batch: Batch, end: _End) -> None:

@@ -214,7 +214,7 @@ def require_terminal(purpose: str) -> None:
     """
     refuse_if_run_by_agent(purpose)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NotAllowedError(f"only you can {purpose}, and there is no terminal: run it in one yourself")
+        raise NotAllowedError(f"only a person at a terminal can {purpose}: run it in a terminal yourself")
 
 
 def refuse_if_run_by_agent(purpose: str) -> None:
@@ -222,4 +222,4 @@ def refuse_if_run_by_agent(purpose: str) -> None:
     for name in (*env_markers(), NESTING.decode()):
         if os.environ.get(name):
             cause = f"{name} is in the environment, which an agent or a hook sets"
-            raise NotAllowedError(f"only you can {purpose}, and {cause}: run it in a terminal of your own")
+            raise NotAllowedError(f"only a person can {purpose}, and {cause}: run it in a terminal of your own")

@@ -62,7 +62,8 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets a hook, and no approval."""
     session = at_terminal(project, "init", "--yes", env={"CLAUDECODE": "1"})
     assert session.status == 0
-    assert "nothing is approved: only you can approve hooks, and CLAUDECODE is in the environment" in session.screen
+    told = "nothing is approved: only a person can approve hooks, and CLAUDECODE is in the environment"
+    assert told in session.screen
     assert states(project) == {"block-rm-rf": "new"}
 
 
