@@ -36,7 +36,7 @@ def examples(text: str) -> list[list[str]]:
 
 def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield every command of a group, and of those within it, with the words that name it."""
-    with click.Context(group) as ctx:
+    with click.Context(group, **cli.context_settings) as ctx:
         for name in group.list_commands(ctx):
             command = group.get_command(ctx, name)
             assert command is not None
@@ -48,7 +48,9 @@ def commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[
 def help_of(name: str) -> str:
     """Return the help of a command."""
     return (
-        help_text() if name == "fire" else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}"))
+        help_text()
+        if name == "fire"
+        else EVERY[name].get_help(click.Context(EVERY[name], info_name=f"hookrun {name}", **cli.context_settings))
     )
 
 
@@ -64,9 +66,9 @@ def test_every_command_has_examples_that_can_be_read(name: str) -> None:
         if words[0] == "fire":
             assert parse_arguments(words[1:])
             continue
-        found, command, rest = cli.resolve_command(click.Context(cli), words)
+        found, command, rest = cli.resolve_command(click.Context(cli, **cli.context_settings), words)
         assert command is not None
-        with command.make_context(found, rest, parent=click.Context(cli)) as ctx:
+        with command.make_context(found, rest, parent=click.Context(cli, **cli.context_settings)) as ctx:
             assert ctx.command is command
 
 
