@@ -335,7 +335,7 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
         return
     if "python" in values:
         found = f"python with the working directory {quote(cwd)}"
-        expected = "an absolute cwd beside it (else a project's module would be imported)"
+        expected = "an absolute cwd beside python in managed and user declarations (else a project's is imported)"
         at.at("python").report(found, expected, "add the module's directory as cwd")
     elif cwd not in {"project", "event"}:
         expected = '"project", "event" or an absolute path in managed and user declarations'
