@@ -11,7 +11,7 @@ from time import monotonic
 from hookrun import audit, context as contexts, state
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import UnknownEventError, resolve_event
+from hookrun.events import UnknownEventError, can_refuse, resolve_event
 from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.approvals import UserDecisions
-
-REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""Events at which a refusal keeps something from happening."""
 
 
 class FireError(Exception):
@@ -242,7 +239,7 @@ class EventFire:
         What tells the depth is a variable, and a project could set it so that no guard is asked any more.
         """
         msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
-        if self.invocation.agent is None or self.event not in REFUSABLE:
+        if self.invocation.agent is None or not can_refuse(self.event):
             raise FireError(msg)
         self.chain = chain
         return Verdict("block", msg)
