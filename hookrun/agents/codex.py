@@ -64,7 +64,7 @@ NOTES = (
     "`apply_patch` is fired as one `write`, `edit` or `delete` for each file of the patch.",
     "`PostToolUse` comes for a shell command that fails too, without its exit status.",
     "`PostToolUse` does not come for a patch that cannot be applied.",
-    "With `features.multi_agent_v2`, `PreToolUse` does not come for its tools about agents: `task` never matches there.",
+    "With `features.multi_agent_v2`, no `PreToolUse` comes for its tools about agents: `task` never matches there.",
     "Hooks that nobody has trusted are skipped in silence.",
     "The person is not shown why a prompt was refused.",
     "What is said at subagent and compaction events is by its schemas, not measured.",

@@ -64,7 +64,7 @@ def _ran(project: Project) -> dict[str, object]:
 
 @EACH
 def test_a_guard_on_a_tool_of_a_server_blocks(project: Project, name: str, own: str) -> None:
-    """By `mcp__SERVER__TOOL` and by globs of it, where nothing is known of the servers; no other server's guard runs."""
+    """By `mcp__SERVER__TOOL` and by globs of it, though no servers are known; no other server's guard runs."""
     block = says(action="block", message="no")
     project.user_hooks(
         {"name": "other", "matcher": "mcp__other__*|mcp__my_files__else", "command": block},
@@ -125,8 +125,8 @@ def test_a_project_s_servers_rule_no_reading_out(project: Project) -> None:
         ("cline", "io.github/files", "io_github_files__make_ea40cd60"),
     ],
 )
-@pytest.mark.parametrize("known", [True, False])
-def test_a_server_whose_name_the_agent_changes(tmp_path: Path, name: str, server: str, own: str, known: bool) -> None:  # noqa: FBT001  # a case
+@pytest.mark.parametrize("known", ["known", ""])
+def test_a_server_whose_name_the_agent_changes(tmp_path: Path, name: str, server: str, own: str, known: str) -> None:
     """As measured; its canonical name is the one that Claude Code has for it."""
     canonical = "".join(char if char.isalnum() else "_" for char in server)
     if known:
