@@ -28,8 +28,8 @@ def serving(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
             server = {"type": "local", "tools": ["*"], **command}
             put(home / ".copilot" / "mcp-config.json", {"mcpServers": {"my_files": server}})
         elif agent.name == "opencode":
-            server = {"type": "local", "enabled": True, "command": SERVER}
-            change(home / ".config" / "opencode" / "opencode.json", mcp={"my_files": server})
+            settings = home / ".config" / "opencode" / "opencode.json"
+            change(settings, mcp={"my_files": {"type": "local", "enabled": True, "command": SERVER}})
         else:
             settings = home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
             put(settings, {"mcpServers": {"my_files": command}})
@@ -55,23 +55,10 @@ def test_a_guard_on_a_tool_of_a_server_blocks(serving: Agent) -> None:
     assert [each["action"] for each in ran.audit if each.get("hook") == "guard"] == ["block"], ran
 
 
+LOOKER = {"description": "look", "prompt": "look around", "agent_type": "general-purpose", "name": "looker"}
 SPAWN = {
     "codex": use("multi_agent_v1.spawn_agent", message="look around"),
-    "copilot": Turn(
-        "",
-        (
-            Call(
-                "task",
-                {
-                    "description": "look",
-                    "prompt": "look around",
-                    "agent_type": "general-purpose",
-                    "name": "looker",
-                    "mode": "sync",
-                },
-            ),
-        ),
-    ),
+    "copilot": Turn("", (Call("task", {**LOOKER, "mode": "sync"}),)),
 }
 """How the model starts a subagent. With `features.multi_agent_v2` Codex does not fire `PreToolUse` for it."""
 
