@@ -170,11 +170,11 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
+    if made.warnings:
+        raise ScaffoldError(f"{made.warnings[0].what}; nothing was written")
     if report.dry_run:
         report.show_diff(made.changes)
         return []
-    for problem in made.warnings:
-        report.warn(f"warning: {problem}")
     write_changes(made.changes, report)
     if made.stub:
         report.note(f"{relative_path(made.stub)} is a stub: it fails, as do its tests, until you write the check")
