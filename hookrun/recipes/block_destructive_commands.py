@@ -6,7 +6,7 @@ import os
 import re
 
 from hookrun.globs import glob
-from hookrun.recipes.recipe import Option, Recipe, known_words, option, words_from
+from hookrun.recipes.recipe import Option, Recipe, directories, known_words, option, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
@@ -22,7 +22,12 @@ RECIPE = Recipe(
     "block-destructive-commands",
     "Blocks commands that would destroy a whole tree, a disk or the running system.",
     options=(
-        Option("protect", "", "Further directories that are not to be removed as a whole, absolute or from `~/`."),
+        Option(
+            "protect",
+            "",
+            "Further directories that are not to be removed as a whole, absolute or from `~/`.",
+            directories,
+        ),
         Option(
             "git",
             "",
@@ -128,7 +133,7 @@ class ProtectedPaths:
             self._protected[f"{project}/.git"] = "the project's history"
             self._protected.setdefault(project, "the whole project")
         for path in extra:
-            self._protected[home + path[1:] if path[:2] == "~/" else path.rstrip("/")] = "protected"
+            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "protected"
 
     def is_large(self, path: str) -> bool:
         """Return whether an absolute path is a directory of the system or the home directory."""
@@ -158,7 +163,7 @@ class Guard:
     """Decides which commands are blocked in one project."""
 
     def __init__(self, home: str, project: str) -> None:
-        self._protected = ProtectedPaths(home, project, option(RECIPE, "protect").split())
+        self._protected = ProtectedPaths(home, project, directories(RECIPE, "protect"))
         self._configuration: Configuration | None = None
         self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
 
