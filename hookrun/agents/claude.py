@@ -175,6 +175,12 @@ INSTALL: InstallSpec = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
+    "managed": tuple(
+        f"{directory}/{name}"
+        for directory in ("/etc/claude-code", "/Library/Application Support/ClaudeCode")
+        for name in ("managed-settings.json", "managed-settings.d/*.json")
+    ),
+    "managed_only": {"allowManagedHooksOnly": (True,), "strictPluginOnlyCustomization": (True, "hooks")},
     "dropped_if": _dropped_if,
     "read_by": {"copilot": _is_copilots},
 }

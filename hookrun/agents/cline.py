@@ -106,7 +106,7 @@ NOTES = (
     "`editor` is a `write` where it has neither a text to replace nor a line to insert at: it makes the file.",
     "`stop` before or after a tool ends the run; nobody is shown why.",
     "That `apply_patch` fails on such arguments is by its schema, not measured.",
-    "`UserPromptSubmit` and `PreCompact` did not come in any run.",
+    "`UserPromptSubmit`, `SessionShutdown` and `PreCompact` never came: hooks for them do not run.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
@@ -270,5 +270,6 @@ INSTALL: InstallSpec = {
         "unsafe": "_",
         "servers": (("{home}/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),),
     },
+    "unsent": ("UserPromptSubmit", "SessionShutdown", "PreCompact"),
     "elsewhere": ("~/Documents/Cline/Hooks/{event}", ".clinerules/hooks/{event}"),
 }

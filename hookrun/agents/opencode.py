@@ -97,6 +97,7 @@ NOTES = (
     "It sets a plugin no time limit: the 60 seconds are ours.",
     "Text for the model at `tool.execute.before` is given to it with the tool's result.",
     "Text for the model at `session.created` is given to it with the first prompt.",
+    "`session.deleted` never came: hooks for the end of a session do not run.",
     'A prompt can only be refused by an error: the run ends with "Unexpected server error".',
     "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is seen at the end of each text.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
@@ -245,5 +246,6 @@ INSTALL: InstallSpec = {
         "unsafe": "_",
         "servers": (("{home}/.config/opencode/opencode.json", "mcp"), ("{project}/opencode.json", "mcp")),
     },
+    "unsent": ("session.deleted",),
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

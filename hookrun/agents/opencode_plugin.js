@@ -52,7 +52,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     if (!EVENTS.has(event)) return {}
     const about = { directory, worktree, parent: parents.get(session) ?? null, ...message }
     const { failed, code, out, err } = await run(event, about)
-    if (failed) await tellOnce(`hookrun: ${failed}; no hook has a say any more: run hookrun doctor opencode`)
+    if (failed) await tellOnce(`hookrun: ${failed}; no hook has a say any more: run \`hookrun doctor opencode\``)
     if (failed) return {}
     if (code === 2) return { refuse: err.trim() || "refused by hookrun" }
     if (code !== 0) await tellOnce(`hookrun: it ended with ${code ?? "a signal"} at ${event}: ${err.trim()}`)

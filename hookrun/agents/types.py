@@ -147,6 +147,12 @@ class InstallSpec(TypedDict):
     """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]
     """The files with its settings, highest precedence first; paths as in `elsewhere`."""
+    managed: NotRequired[tuple[str, ...]]
+    """Globs of the administrator's settings, absolute."""
+    managed_only: NotRequired[dict[str, tuple[object, ...]]]
+    """A setting of the administrator's, as a dotted path -> the values with which only managed hooks run."""
+    unsent: NotRequired[tuple[str, ...]]
+    """Its events that never came in any run, although it has them by its documentation or schemas."""
     off: NotRequired[dict[str, object]]
     """A setting, as a dotted path -> the value that disables its hooks."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]

@@ -82,7 +82,7 @@ USER_ERRORS = frozenset(
 OLD_NAMES = {"metrics": "stats"}
 """Former names of commands, which still work and are not listed."""
 
-REMOVED = {"bench": "hookrun stats shows how long hooks took, hookrun fire EVENT --repeat N measures one event."}
+REMOVED = {"bench": "`hookrun stats` shows how long hooks took, `hookrun fire EVENT --repeat N` measures one event."}
 """Former commands, each with what to use instead."""
 
 

@@ -128,7 +128,7 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     """Return the error for a name that none of the hooks has."""
     near = closest(name, [hook.name for hook in hooks])
-    hint = f'did you mean "{near}"?' if near else "hookrun list shows all hooks"
+    hint = f'did you mean "{near}"?' if near else "`hookrun list` shows all hooks"
     return click.ClickException(f'no hook is called "{name}" here; {hint}')
 
 

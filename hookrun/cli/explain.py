@@ -219,6 +219,10 @@ class Explanation:
         if plan.unsupported_events(agent, [self.query.event]):
             yield f"{agent.DISPLAY_NAME} has no such event: hooks of it never run there"
             return
+        if plan.unsent_events(agent, [self.query.event]):
+            version = plan.newest_measured(agent)
+            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): hooks of it do not run there"
+            return
         wanted = plan.events_for(agent, [self.query.event])
         wired = self._installed(agent, wanted)
         remedy = f"run `hookrun install {agent.NAME}`"

@@ -108,7 +108,8 @@ def _review_hooks(report: CommandReport) -> None:
         review(project, undecided)
     elif undecided:
         names = ", ".join(found.hook.name for found in undecided)
-        report.warn(f"not approved yet: {names}: agents skip these hooks until you run `hookrun trust`")
+        approving = report.with_home("hookrun trust")
+        report.warn(f"not approved yet: {names}: agents skip these hooks until you run `{approving}`")
 
 
 class Installation:
@@ -123,6 +124,7 @@ class Installation:
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         declared = declared_events(agent, declarations)
+        self.declared = declared
         self.unknown = plan.unsupported_events(agent, declared)
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
         if not self.events and not plan.wired_events(self.wish):
@@ -173,6 +175,9 @@ class Installation:
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
+        unsent = plan.unsent_events(self.agent, self.declared)
+        if unsent:
+            self.report.note(f"{self.agent.NAME}: never sends {', '.join(unsent)}: hooks for that do not run there")
         if self.unknown:
             self.report.note(
                 f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
@@ -192,7 +197,7 @@ class Installation:
         self.report.ok = False
         self.report.warn(
             f"{name}: skips these hooks in silence until they are trusted: "
-            f"run `hookrun install {name} --trust`, or use /hooks in {name}"
+            f"run {self.wish.command('install', '--trust')}, or use /hooks in {name}"
         )
 
 

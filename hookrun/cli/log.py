@@ -184,7 +184,7 @@ class AuditTail:
     "why",
     "why",
     "why 9db9ad05a220fadd --json",
-    note="The request id is in every verdict, in every hook's context, and in hookrun log.",
+    note="The request id is in every verdict, in every hook's context, and in `hookrun log`.",
 )
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
 @home_option
@@ -206,8 +206,10 @@ def _find(home: str, name: str) -> FireRecords:
     if not found:
         where = audit.path(home)
         if name == "last":
-            raise click.ClickException(f"{where} has no run at all; hookrun doctor checks whether agents call hookrun")
-        raise click.ClickException(f"{where} has no run {quote(name)}; hookrun log lists the latest")
+            raise click.ClickException(
+                f"{where} has no run at all; `hookrun doctor` checks whether agents call hookrun"
+            )
+        raise click.ClickException(f"{where} has no run {quote(name)}; `hookrun log` lists the latest")
     return found[-1]
 
 

@@ -58,7 +58,7 @@ def migrate_command(
     target = _target(path, own_home)
     now = existing(target)
     migrated = migrate(_read(path), _declared(now))
-    changes = _planned(now, migrated, path, own_home)
+    changes = _planned(now, migrated, path, own_home) if write or not as_json else []
     if as_json:
         report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
         print_json(report)

@@ -82,7 +82,9 @@ def init_command(
         program = LANGUAGES[request.language].program
         if shutil.which(program) is None:
             report.warn(f"warning: there is no {program} on PATH: the hook needs it")
-        steps.append(("hookrun install claude", "connects Claude Code; hookrun agents lists the others"))
+        steps.append(
+            (report.with_home("hookrun install claude"), "connects Claude Code; `hookrun agents` lists the others")
+        )
     report.next_steps(steps)
 
 
@@ -184,7 +186,7 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
         report.add_approvals((), made.names)
     else:
         approved = approve_written(made.declaring.root, home, made.names, made.changes, report)
-    return list(_next_steps(made, approved=approved, directory=directory))
+    return list(_next_steps(made, report, approved=approved, directory=directory))
 
 
 def report_changes(changes: list[FileChange], report: CommandReport) -> None:
@@ -200,11 +202,11 @@ def report_changes(changes: list[FileChange], report: CommandReport) -> None:
             print_line(f"{verb} {', '.join(paths)}")
 
 
-def _next_steps(made: HookPlan, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
+def _next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
     if os.path.realpath(directory) != os.path.realpath(made.declaring.root):
         yield f"cd {relative_path(made.declaring.root)}", "the project's root"
     if made.build:
         yield made.build, "builds it: until then it fails as missing"
     yield "hookrun test", "runs its tests"
     if not approved:
-        yield "hookrun trust", "review and approve it; agents skip it until then"
+        yield report.with_home("hookrun trust"), "review and approve it; agents skip it until then"

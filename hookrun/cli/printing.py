@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -162,6 +163,10 @@ class CommandReport:
         """Add which hooks agents run as they are now, and which await the user's approval, to the JSON object."""
         self._lists["approved"] += approved
         self._lists["not_approved"] += not_approved
+
+    def with_home(self, command: str) -> str:
+        """Return a command that the user is to run next, for the home that this one was run for."""
+        return command if self.home is None else f"{command} --home {shlex.quote(self.home)}"
 
     def next_steps(self, steps: Iterable[tuple[str, str]]) -> None:
         """Report what to do next: commands and the purpose of each."""

@@ -132,7 +132,7 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     "add protect-hooks --user",
     "add no-force-push --option lease=yes --dry-run",
     "recipes add no-force-push      (the same command)",
-    short_help="Add recipes: hookrun add.",
+    short_help="Add recipes, as `hookrun add` does.",
 )
 @click.argument("names", metavar="RECIPE...", nargs=-1, required=True)
 @click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
@@ -186,7 +186,7 @@ def update_command(name: str | None, report: CommandReport, *, replace: bool, us
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
-        raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: hookrun add {name}")
+        raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: {recipes.adding(name)}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
     if not declared:
@@ -255,4 +255,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield "hookrun trust", "review and approve it; agents skip it until then"
+        yield report.with_home("hookrun trust"), "review and approve it; agents skip it until then"

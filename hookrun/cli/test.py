@@ -158,7 +158,7 @@ def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str 
         expected = "expected files that end in .hooktest.yaml, .hooktest.yml or .hooktest.json"
         raise click.ClickException(f"found no cases here, {expected}; write one, or name a path")
     if pattern is not None:
-        raise click.ClickException(f"found no case that fits {pattern!r}; hookrun test without -k runs them all")
+        raise click.ClickException(f"found no case that fits {pattern!r}; `hookrun test` without -k runs them all")
     raise click.ClickException(f"found no cases in {', '.join(file.shown for file in files)}; write some")
 
 

@@ -132,7 +132,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
     for digest in given:
         if digest not in by_digest:
             raise click.ClickException(
-                f"no hook has the digest {quote(digest)} now; hookrun trust --digest prints them"
+                f"no hook has the digest {quote(digest)} now; `hookrun trust --digest` prints them"
             )
     for digest in given:
         project.approve(by_digest[digest], _approved_texts(by_digest[digest]))

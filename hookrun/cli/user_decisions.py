@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
 
 import click
@@ -31,7 +32,8 @@ def deny_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.deny(found)
-        print_line(f"denied {name} ({found.hook.location()}): it never runs; hookrun enable lifts the denial")
+        lifting = f"`hookrun enable {shlex.quote(name)}` lifts the denial"
+        print_line(f"denied {name} ({found.hook.location()}): it never runs; {lifting}")
 
 
 @command("disable", "disable format-on-edit", "enable format-on-edit")
@@ -44,7 +46,7 @@ def disable_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.disable(found)
-        print_line(f"disabled {name} ({found.hook.location()}); hookrun enable re-enables it")
+        print_line(f"disabled {name} ({found.hook.location()}); `hookrun enable {shlex.quote(name)}` re-enables it")
 
 
 @command("enable", "enable format-on-edit")
@@ -98,7 +100,8 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
         store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
         store.paused.append({"hook": hook, "begin": now, "until": now + seconds})
     what = f"hook {hook} is" if hook is not None else "all hooks but managed ones are"
-    print_line(f"{what} paused until {clock(now + seconds)}; hookrun resume ends the pause")
+    ending = "hookrun resume" if hook is None else f"hookrun resume {shlex.quote(hook)}"
+    print_line(f"{what} paused until {clock(now + seconds)}; `{ending}` ends the pause")
 
 
 def _seconds(duration: str) -> int:

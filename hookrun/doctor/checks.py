@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import UTC, datetime
+from glob import glob
 from typing import TYPE_CHECKING
 
 from hookrun import state
@@ -91,6 +92,37 @@ def check_missing_events(agent: AgentState) -> Iterable[Finding]:
         found = f"hooks are declared for {', '.join(unsupported)}"
         cause = f"{agent.title} has no such event: these hooks never run there"
         yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
+
+
+def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
+    """Does the agent send the events that have hooks at all?"""
+    for event in plan.unsent_events(agent.agent, agent.declared):
+        found = f"hooks are declared for {event}, which {agent.title} never sends"
+        cause = f"in no run up to {plan.newest_measured(agent.agent)} it came: these hooks do not run there"
+        yield Finding("declared", NOTE, found, cause, "declare them for another event")
+
+
+def check_version(agent: AgentState) -> Iterable[Finding]:
+    """Was this version of the agent measured, or a newer one?"""
+    version = agent.installed.version if agent.installed is not None else None
+    newest = plan.newest_measured(agent.agent)
+    if version is not None and plan.version_number(version) > plan.version_number(newest):
+        found = f"version {version} is newer than {newest}, the newest that was measured"
+        cause = "it may send or obey something else than hookrun expects"
+        yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
+
+
+def check_managed_only(agent: AgentState) -> Iterable[Finding]:
+    """Does the administrator allow managed hooks only?"""
+    for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
+        for key, values in agent.spec.get("managed_only", {}).items():
+            value = _read(path).at(tuple(key.split(".")))
+            if any(each in values for each in (value if isinstance(value, list) else [value])):
+                cause = (
+                    f"{agent.title} then runs none of hookrun's hooks, which are in your own or a project's settings"
+                )
+                remedy = "ask your administrator: only their settings can have hooks"
+                yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
 
 
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
@@ -207,7 +239,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         events = [each.event for each in trusts if not each.is_granted(config)]
         if events:
             missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
-            remedy = f"run `hookrun install {agent.agent.NAME} --scope {scope} --trust`, or {kept.REMEDY}"
+            remedy = f"run {agent.request(scope).command('install', '--trust')}, or {kept.REMEDY}"
             yield Finding("trust", PROBLEM, missing, skips, remedy)
         off = [each.event for each in trusts if each.is_disabled(config)]
         if off:
@@ -266,7 +298,7 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
         for event, count in Counter(each.event for each in found).items():
             if count > 1:
                 where = found[0].path
-                remedy = f"run `hookrun install {name} --scope {scope}`"
+                remedy = f"run {agent.request(scope).command('install')}"
                 yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
@@ -334,7 +366,7 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
 def _install(agent: AgentState) -> str:
     """Return the command that installs hookrun again."""
     scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
-    return f"run `hookrun install {agent.agent.NAME}{'' if scope == 'user' else ' --scope project'}`"
+    return f"run {agent.request(scope).command('install')}"
 
 
 CHECKS: tuple[Check, ...] = (
@@ -343,12 +375,15 @@ CHECKS: tuple[Check, ...] = (
     check_wired,
     check_matchers,
     check_missing_events,
+    check_unsent_events,
+    check_version,
     check_declarations,
     check_approval,
     check_protection,
     check_program,
     check_timeouts,
     check_switched_off,
+    check_managed_only,
     check_hook_trust,
     check_folder_trust,
     check_double_wiring,

@@ -122,7 +122,7 @@ def _digests(text: str) -> list[str]:
     digests = [each.strip() for each in text.split(",") if each.strip()]
     for digest in digests:
         if not digest.startswith("sha256:"):
-            msg = f"fire: --trust has {digest!r}, expected sha256:...; hookrun trust --digest prints them"
+            msg = f"fire: --trust has {digest!r}, expected sha256:...; `hookrun trust --digest` prints them"
             raise FireError(msg)
     return digests
 

@@ -26,7 +26,7 @@ def find(name: str) -> Recipe:
     """Return a recipe by its name. Raises UnknownRecipeError."""
     if name not in names():
         near = closest(name, names())
-        hint = f"did you mean {near}?" if near else "hookrun recipes shows all of them"
+        hint = f"did you mean {near}?" if near else "`hookrun recipes` shows all of them"
         raise UnknownRecipeError(f"found no recipe {quote(name)}; {hint}")
     recipe = import_module(_module(name)).RECIPE
     if not isinstance(recipe, Recipe):

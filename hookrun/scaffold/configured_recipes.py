@@ -31,7 +31,7 @@ DIGEST_LENGTH = 12
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
 CONFLICT, GONE = "changed by you and by hookrun", "no recipe of this hookrun any more"
-MISSING = "not declared any more: hookrun add declares it again"
+MISSING = "not declared any more"
 """The states of a hook or a file of cases."""
 
 
@@ -57,6 +57,10 @@ class ConfiguredRecipes:
     def changes(self) -> list[FileChange]:
         """Every file that changes, the declaration file last: a hook is not declared before its cases exist."""
         return [each for each in (*self._cases, self.declaring.change()) if each.has_effect]
+
+    def adding(self, name: str) -> str:
+        """Return the command that declares a recipe in this file."""
+        return f"`hookrun add {name}{' --user' if self.declaring.layer == 'user' else ''}`"
 
     def names(self, state: str) -> list[str]:
         """Return the names of the hooks in this state."""
@@ -106,7 +110,8 @@ class ConfiguredRecipes:
         hooks = {str(hook["name"]): hook for hook in recipe.hooks}
         declared = self.declared()[name]
         there = {entry.get("name") for _, entry in declared}
-        self.statuses += [RecipeStatus(called, MISSING) for called in hooks if called not in there]
+        missing = f"{MISSING}; {self.adding(name)} declares it again"
+        self.statuses += [RecipeStatus(called, missing) for called in hooks if called not in there]
         for index, entry in declared:
             called = str(entry.get("name"))
             written = str((recipe_metadata(entry) or {}).get("written"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
@@ -124,8 +125,8 @@ def _refuse_broken(file: ConfigFile) -> None:
         raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
-            f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as hookrun "
-            "migrate --json shows them: nothing was written"
+            f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as "
+            f"`hookrun migrate {shlex.quote(file.path)} --json` shows them: nothing was written"
         )
 
 

@@ -99,7 +99,7 @@ class Project:
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
             near = closest(name, [hook.name for hook in self.untrusted_hooks])
-            hint = f"did you mean {quote(near)}?" if near else "hookrun list shows all hooks"
+            hint = f"did you mean {quote(near)}?" if near else "`hookrun list` shows all hooks"
             raise UnknownHookError(f"the project at {self.root} has no hook {quote(name)}; {hint}")
         return [self.inspect(hook) for hook in found]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,6 +66,23 @@ def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
     return sorted(set(declared) - known)
 
 
+def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
+    """Return those of hookrun's events for which the agent has events by its documentation, but never sends one."""
+    unsent = set(agent.INSTALL.get("unsent", ()))
+    return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
+
+
+def newest_measured(agent: Agent) -> str:
+    """Return the newest version of the agent whose behaviour was measured."""
+    versions: list[str] = re.findall(r"\d+(?:\.\d+)+", agent.TESTED_VERSIONS)
+    return max(versions, key=version_number)
+
+
+def version_number(text: str) -> list[int]:
+    """Return the numbers of a version, to compare it with others; what follows a `-` or `+` does not count."""
+    return [int(part) for part in re.split(r"[-+]", text)[0].split(".")]
+
+
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
     """What to install hookrun into, an agent in a scope of a home and project, and the program that runs it."""
@@ -77,6 +96,12 @@ class InstallRequest:
     def place(self) -> str:
         """The scope as the ledger has it: a project's with its root, for files that several projects write to."""
         return f"project {self.spot.project}" if self.scope == "project" else self.scope
+
+    def command(self, verb: str, *options: str) -> str:
+        """Return a command about this scope, and about the home that `--home` named, as a message proposes it."""
+        home = ["--home", self.spot.home] if not self.spot.variables else []
+        scope = ["--scope", self.scope] if self.scope != "user" else []
+        return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options, *home])}`"
 
     @property
     def within(self) -> str | None:

@@ -278,7 +278,7 @@ def test_codex_without_trust(project: Project) -> None:
     hookrun(project, "install", "codex")
     finding = _found(project, "codex", "trust")
     assert finding["found"] == "Codex CLI does not trust the hook for PreToolUse"
-    assert "hookrun install codex --scope user --trust" in finding["remedy"]
+    assert "`hookrun install codex --trust`" in finding["remedy"]
 
 
 def test_codex_with_a_hook_switched_off(project: Project) -> None:

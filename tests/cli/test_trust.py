@@ -118,7 +118,7 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
     """`--yes` takes digests of this project, all or none."""
     known = digests(declared)
     wrong = hookrun(declared, "trust", "--yes", known["guard"], "sha256:" + "0" * 64)
-    assert (wrong.status, "hookrun trust --digest prints them" in wrong.stderr) == (1, True)
+    assert (wrong.status, "`hookrun trust --digest` prints them" in wrong.stderr) == (1, True)
     assert states(declared) == {"guard": "new", "note": "new"}
     done = hookrun(declared, "trust", "--yes", known["guard"])
     assert (done.status, states(declared)) == (1, {"guard": "approved", "note": "new"})

@@ -1,0 +1,452 @@
+"""Every command that a message proposes works as it stands.
+
+The messages are read in the source: a command is between backquotes, or ends its line. Each is one that the command
+line takes, with every option; one without a value is run, one with values by a test that brings its message about.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from hookrun.agents import load
+from hookrun.cli import COMMANDS, OLD_NAMES, cli
+from hookrun.cli.common import agents_named
+from hookrun.fire.command import parse_arguments
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import InstallLocation
+from hookrun.wiring.wired_command import this_program
+from tests.cli.command import Done, hookrun
+from tests.cli.terminal import at_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.conftest import Project
+
+PACKAGE = Path(__file__).resolve().parent.parent.parent / "hookrun"
+
+NAMES = "|".join(sorted([*COMMANDS, *OLD_NAMES], key=len, reverse=True))
+QUOTED = re.compile(rf"`((?:[^`\n]*\| |cd [^`\n]* && )?hookrun (?:{NAMES})(?![\w:.-])[^`\n]*)`")
+BARE = re.compile(rf"(?<![`\w./-])hookrun (?:{NAMES})(?![\w:.-])[^\n]*")
+"""What is to be copied, up to the end of its line: prose behind it would be copied, too."""
+
+NAME = re.compile(r"hookrun (?:recipes )?[a-z]+")
+"""A command without arguments, which a text may name without proposing to run it."""
+
+HELP = ("Examples:\n", "Usage: ")
+"""Texts of help, whose examples are tested with the help."""
+
+VALUES = {
+    "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
+    "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
+    "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
+    "request_id": "9db9ad05a220fadd", "shlex.quote(declaring.root)": "/p", "quoted(self._root)": "/p",
+    "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
+}  # fmt: skip
+"""What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
+
+EMPTY = frozenset({"tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)"})
+"""Expressions with a piece of a command line, which may be empty."""
+
+MARK = "\0"
+
+
+def texts(node: ast.AST) -> list[str]:
+    """Return what an expression of strings can be: each branch of a condition, an expression between two MARKs."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=parts):
+            return ["".join(each) for each in itertools.product(*map(texts, parts))]
+        case ast.FormattedValue(value=value):
+            return texts(value)
+        case ast.IfExp(body=body, orelse=orelse):
+            return [*texts(body), *texts(orelse)]
+        case ast.BinOp(left=left, op=ast.Mult()) if isinstance(left, (ast.Constant, ast.JoinedStr)):
+            return [*texts(left), ""]
+    return [f"{MARK}{ast.unparse(node)}{MARK}"]
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a module with their lines, docstrings left out."""
+    tree = ast.parse(path.read_text())
+    inner: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            inner.add(node.value)  # a docstring, or one of an attribute
+        if isinstance(node, ast.JoinedStr):
+            inner.update(each for value in node.values for each in ast.walk(value))
+    for node in ast.walk(tree):
+        if node not in inner and isinstance(node, (ast.Constant, ast.JoinedStr)):
+            is_text = isinstance(node, ast.JoinedStr) or isinstance(node.value, str)
+            yield from ((node.lineno, text) for text in (texts(node) if is_text else ()))
+
+
+def commands_in(text: str) -> list[str]:
+    """Return the commands in a text: those between backquotes, and those that end a line."""
+    if any(each in text for each in HELP):
+        return []
+    rest = QUOTED.sub("", text)
+    return [*QUOTED.findall(text), *(found.rstrip(" .\"'") for found in BARE.findall(rest))]
+
+
+def proposed() -> dict[str, str]:
+    """Return each command in a message of hookrun's, and where it is."""
+    found: dict[str, str] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for line, text in literals(path):
+            for each in commands_in(text):
+                # "as `hookrun install` writes it" only names the command
+                if f"run `{each}`" in text or not (f"`{each}`" in text and NAME.fullmatch(each)):
+                    found.setdefault(each, f"{path.relative_to(PACKAGE.parent)}:{line}")
+    plugin = PACKAGE / "agents" / "opencode_plugin.js"
+    for each in commands_in(plugin.read_text().replace("\\`", "`")):
+        found.setdefault(each, plugin.name)
+    return found
+
+
+PROPOSED = proposed()
+
+
+def filled(command: str) -> str:
+    """Return a command with values for its expressions and its words in capitals."""
+
+    def value(found: re.Match[str]) -> str:
+        expression = found[1]
+        assert expression in VALUES.keys() | EMPTY, f"{expression}: add a value for it to VALUES"
+        return VALUES.get(expression, "")
+
+    command = re.sub(f"(?:{MARK}|{{)([^{MARK}]*?)(?:{MARK}|}})", value, command)
+    return re.sub(r"\b[A-Z]+\b", lambda found: VALUES.get(found[0], found[0]), command)
+
+
+def check(words: list[str]) -> None:
+    """Raise click.UsageError or FireError where the command line of hookrun does not take these words."""
+    if words == ["fire", "--help"]:
+        return
+    if words[0] == "fire":
+        assert parse_arguments(words[1:])
+        return
+    group: click.Group = cli
+    rest = words
+    parent = click.Context(cli, **cli.context_settings)
+    while True:
+        name, command, rest = group.resolve_command(parent, rest)
+        assert command is not None
+        with command.make_context(name, list(rest), parent=parent) as ctx:
+            agents_named(ctx.params.get("names") or () if name in ("install", "uninstall", "doctor") else ())
+            left = [*ctx._protected_args, *ctx.args]  # click's for what a group has left
+        if not isinstance(command, click.Group) or not left:
+            return
+        group, parent, rest = command, ctx, left
+
+
+@pytest.mark.parametrize("command", [pytest.param(each, id=f"{where} {each}") for each, where in PROPOSED.items()])
+def test_the_command_line_takes_it(command: str) -> None:
+    """Command, options, number and kind of the arguments; prose behind it would be arguments, too."""
+    words = shlex.split(filled(command))
+    check(words[len(words) - words[::-1].index("hookrun") :])
+
+
+def test_the_messages_are_found() -> None:
+    """The reading of the source sees each kind of message."""
+    assert len(PROPOSED) > 25
+    for each in "hookrun validate", "hookrun add protect-hooks --user", "hookrun doctor opencode", "hookrun trust":
+        assert each in PROPOSED
+
+
+@pytest.mark.parametrize(
+    ("message", "wrong"),
+    [
+        ("run `hookrun trus`", False),
+        ("look at it with `hookrun trust --al`", True),
+        ("run `hookrun install`", True),
+        ("run `hookrun install cluade`", True),
+        ("hookrun list shows all hooks", True),
+        ("run `hookrun recipes updat`", True),
+        ("not as `hookrun install` writes it", False),
+        ("do it: hookrun list", False),
+    ],
+)
+def test_a_wrong_command_would_be_seen(message: str, *, wrong: bool) -> None:
+    """Of a command that there is; the name of one that there is not is no command."""
+    found = [each for each in commands_in(message) if len(each.split()) > 2 or f"run `{each}`" in message]
+    if not wrong:
+        for each in found:
+            check(shlex.split(each)[1:])
+        return
+    with pytest.raises(click.ClickException):
+        check(shlex.split(found[0])[1:])
+
+
+# --- run
+
+
+class Shell:
+    """A project, and a shell in which `hookrun` is on PATH."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        directory = project.root.parent / "bin"
+        directory.mkdir()
+        program = directory / "hookrun"
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(project.command())} "$@"\n')
+        program.chmod(0o755)
+        self.path = str(directory)
+
+    def run(self, line: str) -> Done:
+        """Run a command line as it stands."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'PATH="{self.path}:$PATH"; {line}'],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=self.project.root,
+            env=self.project.environment(),
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def shell(project: Project) -> Shell:
+    """Return a project with a shell."""
+    return Shell(project)
+
+
+REPORTS = ("doctor", "explain", "test", "trust", "validate", "why", "fire")
+"""Commands whose exit status 1 is a finding and no error."""
+
+
+def assert_works(done: Done, line: str) -> None:
+    """Assert that a command did what it is for."""
+    assert "Try: hookrun" not in done.stderr, (line, done.stderr)
+    status = (0, 1, 2) if any(f"hookrun {each}" in line for each in REPORTS) else (0,)
+    assert done.status in status, (line, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+FIXED = sorted(each for each in PROPOSED if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each))
+
+
+def test_every_command_without_a_value_runs(shell: Shell) -> None:
+    """In a project with a hook, as they stand."""
+    shell.project.hooks({"name": "guard", "command": "true"})
+    (shell.project.root / "a.hooktest.yaml").write_text("cases: [{name: a, event: pre_tool_use, expect: {}}]\n")
+    (shell.project.root / "ctx.json").write_text("{}")
+    assert len(FIXED) > 8
+    for line in FIXED:
+        assert_works(shell.run(line), line)
+
+
+def _codex(project: Project, *options: str) -> Done:
+    project.hooks({"name": "guard", "command": "true"})
+    return hookrun(project, "install", "codex", *options)
+
+
+def _other_home(project: Project) -> Done:
+    (project.root.parent / "other home").mkdir()
+    return _codex(project, "--home", str(project.root.parent / "other home"))
+
+
+def _doctor(agent: str, *options: str) -> Callable[[Project], Done]:
+    def setup(project: Project) -> Done:
+        project.hooks({"name": "guard", "command": "true"})
+        hookrun(project, "install", agent, *options)
+        if agent == "claude":  # a limit below hookrun's own deadline
+            path = (project.root if options else project.home) / ".claude" / "settings.json"
+            path.write_text(path.read_text().replace('"timeout": 600', '"timeout": 1'))
+        return hookrun(project, "doctor", agent)
+
+    return setup
+
+
+def _not_in_its_settings(project: Project) -> Done:
+    project.hooks({"name": "guard", "command": "true"})
+    return hookrun(project, "doctor", "gemini")
+
+
+def _not_installed(project: Project) -> Done:
+    project.hooks({"name": "guard", "command": "true"})
+    return hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", "claude")
+
+
+def _newer_version(project: Project) -> Done:
+    program = project.root.parent / "bin" / "gemini"
+    program.write_text("#!/bin/sh\necho 99.0.0\n")
+    program.chmod(0o755)
+    project.hooks({"name": "guard", "command": "true"})
+    assert hookrun(project, "install", "gemini").status == 0
+    return hookrun(project, "doctor", "gemini", PATH=f"{program.parent}:{os.environ['PATH']}")
+
+
+def _ended_early(project: Project) -> Done:
+    project.hooks({"name": "guard", "command": "exit 2"}, {"name": "later", "command": "true"})
+    project.fire()
+    return hookrun(project, "why")
+
+
+def _recipe_is_gone(*options: str) -> Callable[[Project], Done]:
+    return lambda project: hookrun(project, "recipes", "update", "no-force-push", *options)
+
+
+def _denied(what: str) -> Callable[[Project], Done]:
+    def setup(project: Project) -> Done:
+        project.hooks({"name": "my guard", "command": "true"})
+        session = at_terminal(project, what, "my guard")
+        return Done(session.status, session.screen.encode(), b"")
+
+    return setup
+
+
+def _paused(project: Project) -> Done:
+    project.hooks({"name": "my guard", "command": "true"})
+    session = at_terminal(project, "pause", "my guard")
+    return Done(session.status, session.screen.encode(), b"")
+
+
+def _claude_form(project: Project) -> Done:
+    group = {"hooks": [{"type": "command", "command": "true"}]}
+    (project.root / "coder.json").write_text(json.dumps({"hooks": {"Stop": [group]}}))
+    return hookrun(project, "new", "guard", "--lang", "sh")
+
+
+def _own_recipe(project: Project) -> Done:
+    return hookrun(project, "add", "no-force-push", "--user")
+
+
+def _new(project: Project) -> Done:
+    return hookrun(project, "new", "guard", "--lang", "sh", "--matcher", "bash")
+
+
+def _new_elsewhere(project: Project) -> Done:
+    (project.root.parent / "other").mkdir()
+    return hookrun(project, "new", "guard", "--lang", "sh", "--home", str(project.root.parent / "other"))
+
+
+def _failing_case(project: Project) -> Done:
+    project.hooks({"name": "guard", "command": "true"})
+    (project.root / "a.hooktest.yaml").write_text(
+        "cases: [{name: a, event: pre_tool_use, tool: bash, expect: {action: block}}]\n"
+    )
+    return hookrun(project, "test")
+
+
+def _untrusted(project: Project) -> Done:
+    project.hooks({"name": "guard", "command": "true"})
+    message = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": "s"}
+    fired = project.fire(message, "--agent", "claude", "--home", str(project.home))
+    return Done(fired.status, fired.stdout.decode().replace("\\n", "\n").encode(), fired.stderr.encode())
+
+
+SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
+    "codex asks for trust": (_codex, "hookrun install codex --trust"),
+    "of a project": (
+        lambda project: _codex(project, "--scope", "project"),
+        "hookrun install codex --scope project --trust",
+    ),
+    "of another home": (_other_home, "hookrun install codex --trust --home '/"),
+    "doctor, without trust": (_doctor("codex"), "hookrun install codex --trust"),
+    "doctor, without trust in a project": (
+        _doctor("codex", "--scope", "project"),
+        "hookrun install codex --scope project --trust",
+    ),
+    "doctor, another limit": (_doctor("claude"), "hookrun install claude"),
+    "doctor, another limit in a project": (
+        _doctor("claude", "--scope", "project"),
+        "hookrun install claude --scope project",
+    ),
+    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --prove"),
+    "doctor, not installed": (_not_in_its_settings, "hookrun install gemini"),
+    "explain, not installed": (_not_installed, "hookrun install claude"),
+    "update of a recipe that is not declared": (_recipe_is_gone(), "hookrun add no-force-push"),
+    "of one's own": (_recipe_is_gone("--user"), "hookrun add no-force-push --user"),
+    "denied": (_denied("deny"), "hookrun enable 'my guard'"),
+    "disabled": (_denied("disable"), "hookrun enable 'my guard'"),
+    "paused": (_paused, "hookrun resume 'my guard'"),
+    "hooks in another form": (_claude_form, "hookrun migrate /"),
+    "a recipe of one's own": (_own_recipe, "hookrun test /"),
+    "a new hook": (_new, "hookrun trust"),
+    "with another home": (_new_elsewhere, "hookrun trust --home /"),
+    "hooks that did not run": (_ended_early, "hookrun explain pre_tool_use --tool bash"),
+    "a test that fails": (_failing_case, "hookrun fire pre_tool_use --explain"),
+    "not approved": (_untrusted, "hookrun trust"),
+}
+"""What brings a message about, and how a command in it begins."""
+
+
+ELSEWHERE = {
+    "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
+    "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
+    "hookrun fire EVENT --repeat N": "words in capitals",
+}
+"""Commands with values that no situation here brings about, and where they are."""
+
+
+def test_each_command_with_a_value_has_a_situation() -> None:
+    """A new message with a value is brought about here, so that its command is run with a real one."""
+    shown = [expected for _, expected in SITUATIONS.values()]
+    for command, where in PROPOSED.items():
+        begin = re.split(rf"{MARK}|{{", command)[0].rpartition("| ")[2]
+        if command in FIXED or any(begin.startswith(each) for each in ELSEWHERE):
+            continue
+        assert any(each.startswith(begin) or begin.startswith(each) for each in shown), (command, where)
+
+
+def test_commands_that_are_put_together_are_taken(project: Project) -> None:
+    """`InstallRequest.command` adds agent, scope and home to a verb and options, which are words in the source."""
+    calls = [
+        [ast.literal_eval(each) for each in node.args]
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "command"
+        and not (isinstance(node.func.value, ast.Name) and node.func.value.id == "click")
+    ]
+    assert len(calls) > 2
+    for (scope, home), (verb, *options) in itertools.product((("user", None), ("project", "/a b")), calls):
+        spot = InstallLocation(home or "/", str(project.root), {} if home else {"HOME": "/"})
+        text = InstallRequest(load("claude"), scope, spot, this_program()).command(verb, *options)
+        check(shlex.split(text.strip("`"))[1:])
+        assert ("--home '/a b'" in text, "--scope project" in text) == (home is not None, scope == "project")
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
+    """Each command in what is printed is run there, as it stands."""
+    bring_about, expected = SITUATIONS[situation]
+    done = bring_about(shell.project)
+    found: list[str] = []
+    for text in (done.stdout, done.stderr):
+        for line in text.splitlines():
+            steps = line.startswith(("next:", "      hookrun"))  # a table: the command, two spaces, its purpose
+            found += [re.split(r"\s{2,}", line[5:].strip())[0]] if steps else commands_in(line.strip())
+            if " | " in line and "hookrun fire" in line:
+                found[-1:] = [line.strip()]
+    assert any(each.partition("| ")[2].startswith(expected) or each.startswith(expected) for each in found), (
+        done.stdout,
+        done.stderr,
+    )
+    for each in found:
+        assert_works(shell.run(each), each)
+
+
+def test_codex_runs_the_hooks_after_what_is_proposed(shell: Shell) -> None:
+    """What is proposed does what it is proposed for, in both scopes."""
+    for scope in ("user", "project"):
+        _codex(shell.project, "--scope", scope)
+        done = shell.run(f"hookrun install codex{' --scope project' * (scope == 'project')} --trust")
+        assert done.status == 0
+        assert "does not trust the hook" not in hookrun(shell.project, "doctor", "codex").stdout
+        hookrun(shell.project, "uninstall", "codex", "--scope", scope)
