@@ -378,6 +378,7 @@ class AgentFire:
                 error, degraded = None, []
             if records:
                 command.write_audit(records)
+            command.close()
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
 
