@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hookrun import __version__
+from hookrun.config.document import read
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.testing.cases import load as load_cases
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -217,11 +217,13 @@ def _examples(recipe: Recipe) -> str:
     path = catalog.cases_path(recipe.name)
     if not os.path.exists(path):
         return ""
-    file = load_cases(path)
-    quiet = [case.index for case in file.cases if case.expect == {"action": ["continue"]}]
-    chosen = {*range(len(file.cases))[:2], *quiet[:1]}
+    document = read(path)
+    data = document.data
+    cases = data["cases"] if isinstance(data, dict) else []
+    quiet = [index for index, case in enumerate(cases) if case["expect"] == {"action": "continue"}]
+    chosen = {*range(len(cases))[:2], *quiet[:1]}
     lines = existing(path).text().splitlines(keepends=True)
-    starts = [0, *(case.line - 1 for case in file.cases), len(lines)]
+    starts = [0, *(document.position(("cases", index))[0] - 1 for index in range(len(cases))), len(lines)]
     pieces = [lines[start:end] for start, end in pairwise(starts)]
     kept = [piece for index, piece in enumerate(pieces, -1) if index in {-1, *chosen}]
     return "".join("".join(_without_last_comments(piece)) for piece in kept)
