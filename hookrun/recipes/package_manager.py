@@ -234,26 +234,43 @@ def _of_npm(words: list[Word], manager: str) -> list[Change]:
     changes = [(words[:1], manager)]
     becomes = NODE[manager][name]
     if name in RUNNING:
-        after = place if name in {"start", "test"} else place if first is None else first
-        if any(text[:1] == "-" for text in texts[after + 1 : cut]):
-            return []  # npm's own there, the program's for the others
+        shortcut = name in {"start", "test"}
+        after = place if shortcut or first is None else first
+        if not _may_run(texts, after, cut, manager if name != "exec" else f"{manager} exec"):
+            return []
         if cut < len(texts):
-            if manager == "yarn" and (name == "exec" or "--" in texts[cut + 1 :]):
-                return []  # yarn removes a `--` of its own
-            becomes = f"run {name}" if name in {"start", "test"} else becomes
+            becomes = f"run {name}" if shortcut else becomes
             changes.append((words[cut : cut + 1], ""))
     if becomes != texts[place] and (becomes, texts[place], manager) not in SHARED_ALIASES:
         changes.append((words[place : place + 1], becomes))
-    for index, word in enumerate(words[1:cut], 1):
+    renamed = _renamed(words[:cut], place, manager, running=name in RUNNING)
+    return [] if renamed is None else changes + renamed
+
+
+def _renamed(words: list[Word], place: int, manager: str, *, running: bool) -> list[Change] | None:
+    """Return the changes of options with values, None if one of them has no name there."""
+    changes: list[Change] = []
+    for index, word in enumerate(words[1:], 1):
         option, equals, value = word.text.partition("=")
         if option not in WITH_VALUE:
             continue
         called = RENAMED_OPTIONS[manager].get(option)
-        if called is None or (index > place and (called != option or name in RUNNING)):
-            return []
+        if called is None or (index > place and (called != option or running)):
+            return None
         if called != option:
             changes.append(([word], called + equals + value))
     return changes
+
+
+def _may_run(texts: list[str], after: int, cut: int, runner: str) -> bool:
+    """Return whether another package manager runs a script as npm does: npm takes the options behind its name itself.
+
+    Yarn removes a `--` of its own.
+    """
+    own = any(text[:1] == "-" for text in texts[after + 1 : cut])
+    return not own and not (
+        cut < len(texts) and (runner == "yarn exec" or (runner == "yarn" and "--" in texts[cut + 1 :]))
+    )
 
 
 def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Change]:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hookrun.shell.error_recovery import substitutions
 from hookrun.shell.words import (
-    BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, LimitExceededError, Piece, Word, join_pieces, split_words,
+    BREAK,
+    EXPANDED,
+    PLAIN,
+    QUOTED,
+    UNKNOWN,
+    LimitExceededError,
+    Piece,
+    Word,
+    join_pieces,
+    split_words,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ PROTECT_HOOKS_HARMFUL = [
     "patch coder.json fix.diff",
     "patch -p0 <<'END'\n--- coder.json\n+++ coder.json\n@@ -1 +1 @@\n-a\n+b\nEND",
     "patch -p1 <<'END'\n--- a/hooks/guard.sh\n+++ b/hooks/guard.sh\n@@ -1 +1 @@\n-a\n+b\nEND",
-    "git apply <<'END'\ndiff --git a/coder.json b/coder.json\n--- a/coder.json\n+++ b/coder.json\n@@ -1 +1 @@\n-a\n+b\nEND",
+    "git apply <<'END'\n--- a/coder.json\n+++ b/coder.json\n@@ -1 +1 @@\n-a\n+b\nEND",
     "cat <<'END' | git apply -\n--- a/coder.json\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\nEND",
     "git -C ~ clean -fdx",
     "git clean -fdx ~/.config/hookrun",
