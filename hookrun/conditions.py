@@ -74,7 +74,7 @@ class ConditionEvaluator:
     def __init__(self, context: Mapping[str, object]) -> None:
         self._context = context
         self._agent = context.get("agent")
-        self._tools = [name for field in TOOL_NAMES if isinstance(name := context.get(field), str)]
+        self._tools = tool_names(context)
         self._tried: dict[str, bool] = {}
         self._texts: dict[str, list[str]] = {}
         self._first_texts: dict[str, list[str]] = {}
@@ -123,6 +123,8 @@ class ConditionEvaluator:
         if (texts := known.get(path)) is None:
             found = _resolve_path(self._context, path, every)
             texts = known[path] = [text for value in found if (text := to_matchable_text(value)) is not None]
+            if every and path == "tool_name":
+                texts += [name for name in self._tools if name.startswith("mcp__")]
         for text in texts:
             for pattern in globs:
                 if glob(pattern, text):
@@ -130,10 +132,15 @@ class ConditionEvaluator:
         return False
 
 
+def tool_names(context: Mapping[str, object]) -> list[str]:
+    """Return the names that a matcher is tried on: the canonical one, the agent's own, and others it may have."""
+    names = [name for field in ("tool_name", "agent_tool_name") if isinstance(name := context.get(field), str)]
+    possible = context.get("possible_tool_names")
+    return names + [name for name in possible if isinstance(name, str)] if isinstance(possible, list) else names
+
+
 LONGEST_INDEX = 9
 """Digits of a list's index in a path; more is a key."""
-
-TOOL_NAMES = ("tool_name", "agent_tool_name")
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:

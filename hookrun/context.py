@@ -44,6 +44,26 @@ FIELDS = {
     "metadata": dict,
 }
 """The fields that are always there, and what each holds if not null: the eleven of the first engine, and ours."""
+MISNAMED = {
+    "args": "tool_args",
+    "arguments": "tool_args",
+    "command": "tool_args.command",
+    "content": "tool_args.content",
+    "cwd": "working_dir",
+    "new_string": "tool_args.new_string",
+    "old_string": "tool_args.old_string",
+    "pattern": "tool_args.pattern",
+    "prompt": "user_prompt",
+    "query": "tool_args.query",
+    "session": "session_id",
+    "tool": "tool_name",
+    "toolArgs": "tool_args",
+    "toolInput": "tool_args",
+    "toolName": "tool_name",
+    "tool_input": "tool_args",
+    "url": "tool_args.url",
+}
+"""What a context is often given instead -> where matchers, conditions and hooks look for it."""
 EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(FIELDS), "request_id": None}
 """A context of which nothing is known, in the order in which hooks see it."""
 
@@ -196,15 +216,20 @@ _SECOND: list[object] = [0, ""]
 
 def suspicious_fields(data: Mapping[str, object], event: str) -> list[str]:
     """Return what looks like a mistake in a context that can be read, in the words of a warning."""
+    from hookrun.events import ALIASES, canonical
+
     found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
         found.append(
             "the context looks like an agent's own message: its tool_input and the like are not read as they are"
         )
+    else:
+        found += [
+            f"the context has {name}, which no matcher, condition or hook looks at: give it as {instead}"
+            for name, instead in MISNAMED.items()
+            if name in data and data.get(instead.partition(".")[0]) is None and event in ALIASES
+        ]
     given = data.get("event")
-    if isinstance(given, str) and given != event:
-        from hookrun.events import canonical
-
-        if canonical(given) != event:
-            found.append(f"the context is one of {given}, it was fired as {event}")
+    if isinstance(given, str) and given != event and canonical(given) != event:
+        found.append(f"the context is one of {given}, it was fired as {event}")
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 HIDDEN = "[redacted]"
 
@@ -155,15 +155,17 @@ def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
             yield SecretMatch(f"a credential, by its place ({match[1].strip()})", value)
 
 
-def looks_like_credential(name: bytes) -> bool:
+def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
     """Return whether the name of an environment variable suggests that it holds a credential."""
     upper = name.upper()
-    return upper.endswith(VARIABLE_ENDS) or any(word in upper for word in VARIABLE_WORDS)
+    return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
 def scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     """Return the environment variables whose names do not suggest a credential."""
-    return {name: value for name, value in variables.items() if not looks_like_credential(name)}
+    names = b"\n".join(variables).upper()
+    words = [word for word in VARIABLE_WORDS if word in names]  # as a rule few: most names are looked at once only
+    return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Iterator[re.Match[str]]:

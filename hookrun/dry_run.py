@@ -8,7 +8,7 @@ from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.agents import AGENTS, load
-from hookrun.conditions import TOOL_NAMES, ConditionEvaluator, resolve_path
+from hookrun.conditions import ConditionEvaluator, resolve_path, tool_names
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
@@ -193,7 +193,7 @@ def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
         return f"{context.get('event')} has no tool: a matcher never matches there"
-    for tool in (name for field in TOOL_NAMES if isinstance(name := context.get(field), str)):
+    for tool in tool_names(context):
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
             return f"upper and lower case count: write {format_value(tool)}"
     agents = _agents_using_name(matcher, context.get("tool_name"))

@@ -257,6 +257,8 @@ class HookChain:
         failure = answer if isinstance(answer, Failure) else None
         run = HookResult(hook, verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
+        if run.notes:
+            run.lost = [note for note in run.notes if note.startswith((verdicts.WRONG_FIELD, verdicts.BROKEN_SCRIPT))]
         return run
 
     def _changes(self, run: HookResult, before: dict[str, object]) -> list[verdicts.Change]:
@@ -284,10 +286,10 @@ class HookChain:
             from hookrun.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
-            run.failure = Failure(
-                "bad_verdict", f"what it answers cannot be given to others: {describe_exception(error)}"
-            )
-            run.verdict = verdicts.apply_policies(run.hook, run.failure)
+            why = f"what it answers cannot be given to others: {describe_exception(error)}"
+            if not verdicts.keep_refusal(run, why):
+                run.failure = Failure("bad_verdict", why)
+                run.verdict = verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
     def _merge_changes(

@@ -95,6 +95,14 @@ WITH_TOOL = frozenset(
 WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"})
 """The events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
 
+REFUSABLE = frozenset(
+    {
+        *("pre_tool_use", "permission_request", "user_prompt_submit", "tool_call_requested", "pre_compact"),
+        *("before_request", "before_inference", "pre_checkpoint", "pre_reflection_store", "pre_search_query"),
+    }
+)
+"""The events at which a refusal keeps something from happening."""
+
 
 class UnknownEventError(LookupError):
     """No event has the given name. `closest` is the canonical name that was probably meant, None if none is close."""
@@ -128,6 +136,11 @@ def resolve_event(name: str, own: Iterable[str] = (), native: Mapping[str, str] 
     if event is None:
         raise UnknownEventError(name, {**EVENTS, **{each: each for each in own}, **(native or {})})
     return event
+
+
+def can_refuse(event: str) -> bool:
+    """Return whether a hook of this event can keep something from happening; a host program's own event may."""
+    return event in REFUSABLE or event not in ALIASES
 
 
 def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:

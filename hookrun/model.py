@@ -22,6 +22,9 @@ PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "bloc
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 """The actions that end the chain: nothing after them runs but `always` hooks."""
 
+BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
+"""The actions that refuse: they count whatever comes after them (a crash, a hang) and whatever is beside them."""
+
 FAILURES = {
     "bad_verdict": "it ended well but its answer cannot be read as a verdict",
     "exit_code": "it ended with an exit status other than 0 and 2",
@@ -60,11 +63,25 @@ class Failure:
         return f"Failure({self.kind!r}, {self.detail!r})"
 
 
+class InvalidVerdictError(ValueError):
+    """No verdict has this action. A hook that raises it may have wanted to refuse: see `refusals`."""
+
+    def __init__(self, action: object) -> None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(action.lower(), PRECEDENCE, n=1) if isinstance(action, str) else ()
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(PRECEDENCE)}"
+        shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
+        super().__init__(f"the action of a verdict is {shown}: {hint}")
+
+
 class Verdict:
     """What one hook, or all of them together, answered. The fields are those of the JSON a hook prints.
 
     >>> Verdict("ask", "This reaches production.", additional_context="The staging host is free.").to_dict()
     {'action': 'ask', 'message': 'This reaches production.', 'additional_context': 'The staging host is free.'}
+
+    Raises InvalidVerdictError (a ValueError) for an action that does not exist.
     """
 
     __slots__ = (
@@ -88,6 +105,8 @@ class Verdict:
         system_message: str | None = None,
         modified_context: dict[str, object] | None = None,
     ) -> None:
+        if not isinstance(action, str) or action not in PRECEDENCE:
+            raise InvalidVerdictError(action)
         self.action = action
         self.message = message
         self.modified_args = modified_args

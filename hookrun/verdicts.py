@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
-from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
+from hookrun.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
 
-BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-"""The actions that count whatever came after them: a crash, a hang, a kill."""
+WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
+"""What notes on a refusal begin with that the user is told, too."""
 
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
 """What is said of a refusal that gives no reason."""
@@ -42,9 +42,7 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
     """Return what one run of a hook answered, by its exit status and stdout, and warnings about the answer."""
     notes: list[str] = []
     try:
-        answer = parse(outcome.stdout, notes, can_modify=can_modify)
-        if answer is not None and outcome.truncated:
-            answer = None
+        answer = None if outcome.truncated else parse(outcome.stdout, notes, can_modify=can_modify)
         bad = None
     except BadVerdictError as error:
         answer, bad = None, error
@@ -55,7 +53,7 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
             return Failure("bad_verdict", f"{bad}{stderr_tail(outcome)}"), notes
         return answer or Verdict(), notes
     if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
-        return _veto(hook, outcome, answer), notes
+        return _veto(hook, outcome, answer, notes), notes
     if answer is not None and answer.action in BINDING_ACTIONS:
         notes.append(f"its {answer.action} counts although {_exit_description(outcome)}")
         return answer, notes
@@ -81,16 +79,19 @@ def from_return_value(
     try:
         data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
         verdict = from_object(data, notes, can_modify=can_modify)
-        _check_keys(verdict)
     except BadVerdictError as error:
         return outcome.failure or Failure("bad_verdict", str(error)), notes
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # what a program makes up, JSON may not know
+        from hookrun.refusals import bare
         from hookrun.text import describe_exception
 
         why = f"what it returned cannot be read as a verdict ({describe_exception(error)})"
-        return outcome.failure or Failure("bad_verdict", why), notes
+        if (rest := bare(answer)) is None:
+            return outcome.failure or Failure("bad_verdict", why), notes
+        verdict = from_object(rest, notes, can_modify=can_modify)
+        notes.append(f"{WRONG_FIELD}: only its action and its texts count: {why}")
     if outcome.failure is None:
         return verdict, notes
     if verdict.action in BINDING_ACTIONS:
@@ -99,17 +100,11 @@ def from_return_value(
     return outcome.failure, notes
 
 
-def _check_keys(verdict: Verdict) -> None:
-    """JSON cannot have others, Python can. Raises BadVerdictError."""
-    for name in VERDICT_OBJECTS:
-        if not all(isinstance(key, str) for key in getattr(verdict, name) or ()):
-            raise BadVerdictError(f"{name} has a key that is no string")
-
-
-def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
+def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
     """Exit status 2: as the answer says, but never weaker than a block."""
     said = _reason(outcome.stderr)
     if answer is None:
+        notes += note_broken_script(hook, outcome)
         said = said or _reason(outcome.stdout)
         answer = Verdict("block")
     elif PRECEDENCE[answer.action] < PRECEDENCE["block"]:
@@ -118,6 +113,17 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     if not answer.message:
         answer.message = said or f"blocked by {hook.name} (exit 2, no reason given)"
     return answer
+
+
+def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
+    """Return a note where exit status 2 is a shell's own: no failure, for a broken guard refuses by any policy."""
+    if outcome.stderr and not outcome.stdout.strip():
+        from hookrun.refusals import is_broken_script
+
+        said = decode(outcome.stderr)
+        if is_broken_script(hook.target, said):
+            return [f"{BROKEN_SCRIPT}: a shell ended the hook's script with an error: {said[-MAX_STDERR_TAIL:]}"]
+    return []
 
 
 def exit_failure(outcome: Outcome) -> Failure:
@@ -169,12 +175,16 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
             _refuse_two_answers(text)
         if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
             dumps(data)
-    except UnicodeDecodeError as error:
-        msg = f"stdout is not UTF-8 (byte {error.start})"
-        raise BadVerdictError(msg) from None
     except (ValueError, RecursionError) as error:
-        msg = f"stdout is not one JSON object: {_excerpt(stdout)} ({error})"
-        raise BadVerdictError(msg) from None
+        from hookrun.refusals import refusing_object
+
+        utf8 = isinstance(error, UnicodeDecodeError)
+        why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {_excerpt(stdout)}"
+        msg = str(error) if isinstance(error, BadVerdictError) else f"{why} ({error})"
+        data = refusing_object(stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE))
+        if data is None:
+            raise BadVerdictError(msg) from None
+        notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
         msg = f"stdout is {type_name(data)}, expected one JSON object: {_excerpt(stdout)}"
         raise BadVerdictError(msg)
@@ -205,21 +215,53 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
         raise BadVerdictError(msg)
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
-        if (text := data.get(name)) is not None:
-            if not isinstance(text, str):
-                msg = f"{name} is {type_name(text)}, expected a string"
-                raise BadVerdictError(msg)
-            setattr(verdict, name, text)
+        if (value := data.get(name)) is not None:
+            fits = isinstance(value, str)
+            setattr(verdict, name, value if fits else _unfit(verdict, name, value, "a string", notes))
     for name in VERDICT_OBJECTS:
         if (value := data.get(name)) is not None:
-            if not isinstance(value, dict):
-                msg = f"{name} is {type_name(value)}, expected an object"
-                raise BadVerdictError(msg)
-            setattr(verdict, name, value)
+            fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
+            setattr(verdict, name, value if fits else _unfit(verdict, name, value, "an object", notes))
     _check_change(verdict, notes, can_modify=can_modify)
     if unknown := sorted(data.keys() - KNOWN_KEYS):
         notes.append(f"unknown keys in its answer: {', '.join(unknown)}")
     return verdict
+
+
+def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: list[str]) -> str | None:
+    """Return what a wrong field of a refusal becomes: text, or nothing. Raises BadVerdictError for other verdicts."""
+    found = "an object with a key that is no string" if isinstance(value, dict) else type_name(value)
+    msg = f"{name} is {found}, expected {expected}"
+    if verdict.action not in BINDING_ACTIONS:
+        raise BadVerdictError(msg)
+    notes.append(f"{WRONG_FIELD}: {msg}")
+    if name in VERDICT_TEXTS:
+        from hookrun.refusals import as_text
+
+        return as_text(value)
+    if verdict.action == "ask" and name != "modified_context":
+        _block_instead(verdict, notes)
+    return None
+
+
+def _block_instead(verdict: Verdict, notes: list[str]) -> None:
+    """Nobody can approve arguments that are not known."""
+    verdict.action = "block"
+    verdict.modified_args = verdict.args_patch = None
+    notes.append(f"{WRONG_FIELD}: it asks about a call whose arguments are wrong: the call is blocked instead")
+
+
+def keep_refusal(run: HookResult, why: str) -> bool:
+    """Drop what a run's refusal says beside its texts, with a note; False if it refuses nothing."""
+    verdict = run.verdict
+    if verdict.action not in BINDING_ACTIONS:
+        return False
+    run.lost = [f"{WRONG_FIELD}: {why}"]
+    if verdict.modified_args is not None or verdict.args_patch is not None:
+        _block_instead(verdict, run.lost)
+    verdict.modified_context = None
+    run.notes += run.lost
+    return True
 
 
 def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> None:
@@ -231,13 +273,16 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
         return
     if verdict.action == "modify" and not given:
         msg = "modify without modified_args or args_patch: expected one of them"
-        raise BadVerdictError(msg)
-    if verdict.modified_args is not None and verdict.args_patch is not None:
+    elif verdict.modified_args is not None and verdict.args_patch is not None:
         msg = "both modified_args and args_patch: expected one of them"
-        raise BadVerdictError(msg)
-    if given and not can_modify:
+    elif given and not can_modify:
         msg = "it changes the arguments of an event that has none to change"
+    else:
+        return
+    if verdict.action != "ask":
         raise BadVerdictError(msg)
+    notes.append(f"{WRONG_FIELD}: {msg}")
+    _block_instead(verdict, notes)
 
 
 def _excerpt(output: bytes, limit: int = 80) -> str:

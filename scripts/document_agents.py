@@ -69,6 +69,18 @@ A part of a verdict that an event cannot say is said as something else. That is 
 """
 
 
+TOOLS = """
+## Tools
+
+A tool that is not here keeps its name; tools of MCP servers are `mcp__<server>__<tool>`. Copilot CLI (`server-tool`,
+`server/tool`), OpenCode (`server_tool`) and Cline CLI (`server__tool`) have other names for these: the servers in your
+own settings of the agent say which part is the server. Where they do not know it, `tool_name` is the agent's own name,
+and a matcher is tried on every reading (`possible_tool_names` in the context). Cline cuts names beyond 64 characters:
+match such a tool by `mcp__<server>__*`.
+
+"""
+
+
 BEFORE = """
 ## Before a tool call
 
@@ -90,7 +102,7 @@ def page() -> str:
         table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
         "\n## Events\n\nIn italics: made from this event, for the agent has none of its own.\n\n",
         _events(modules),
-        "\n## Tools\n\nA tool that is not here keeps its name; MCP tools are `mcp__<server>__<tool>`.\n\n",
+        TOOLS,
         _tools(modules),
         BEFORE,
         _before_a_tool(modules),

@@ -34,7 +34,7 @@ project's.
 
 An option is set by the `env` of the declaration: `HOOKRUN_OPTION_` and its name in capitals. A list is words
 separated by spaces. Without it the default counts. One that cannot be understood makes the hook fail (`exit_code`), and
-its `on_failure` says what follows.
+its `on_failure` says what follows. Options in an agent's environment do not count: a project can set that.
 
 ```json
 "env": {"HOOKRUN_OPTION_PROTECT": "~/work /data"}

@@ -34,6 +34,7 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("verdicts", "context"),
+    ("refusals",),
     ("model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text"),
 )

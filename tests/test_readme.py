@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests import tour
+from tests.cli.command import hookrun
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -21,6 +22,24 @@ def test_the_tour_is_what_happens(project: Project) -> None:
     assert len(rest) > 10
     tour.take(project, first, terminal=True)
     tour.take(project, rest)
+
+
+LINES = [
+    ("rm -r -f /", "block"),
+    ("rm -fR ~", "block"),
+    ('git commit -m "do not rm -rf"', "continue"),
+    ("git push -f", "block"),
+    ("git push origin +main", "block"),
+    ("git push origin new-feature", "continue"),
+]
+
+
+def test_the_first_hooks_are_right(project: Project) -> None:
+    """What the five minutes declare blocks each spelling of what it is against, and no text that only mentions it."""
+    (names,) = re.findall(r"^\$ hookrun add (.*)$", README, re.MULTILINE)
+    assert hookrun(project, "add", *names.split()).status == 0
+    fired = {line: project.fire({"tool_name": "bash", "tool_args": {"command": line}}).action for line, _ in LINES}
+    assert fired == dict(LINES)
 
 
 def test_the_commands_for_a_fresh_machine_are_where_ci_takes_them_from() -> None:

@@ -60,8 +60,9 @@ CHANGES_FILES = frozenset({"write", "edit", "delete"})
 """The tools after whose success `file_changed` is fired if the agent has no such event."""
 
 RESERVED_FIELDS = frozenset(
-    {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name"}
-)
+    {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name",
+     "possible_tool_names"}
+)  # fmt: skip
 """The fields of a context that hookrun sets itself and never takes from a message."""
 
 TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_response", "tool_result_output",
@@ -127,6 +128,14 @@ class Message:
         return given if isinstance(given, str) else None
 
 
+def knows_tool(agent: Agent, message: Message) -> bool:
+    """Return whether a message has no tool, or one that is canonical by its name alone."""
+    tool = message.tool
+    if tool is None or not message.calls or tool in agent.TOOLS or tool.startswith("mcp__"):
+        return True
+    return message.calls[0].fields.get("tool_name") != tool
+
+
 def native_event(agent: Agent, given: str) -> str:
     """Return the agent's name for an event installed under any name; an unknown name is returned as given."""
     if given in agent.EVENTS:
@@ -166,12 +175,17 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
     if isinstance(args, dict):
         own_args = agent.NAMES.to_native(own_tool, agent.NAMES.arguments(own_tool, args))
         fields["tool_args"] = agent.NAMES.arguments(own_tool, own_args)
-    return Message(
+    message = Message(
         native,
         [CanonicalCall(event, fields)],
         tool=own_tool,
         own=native_args_of_single_call(agent.NAMES, own_tool, own_args),
     )
+    if not knows_tool(agent, message):
+        from hookrun.agents.mcp_names import name_mcp_tool
+
+        name_mcp_tool(agent, message)
+    return message
 
 
 def no_native_args(_wanted: list[Arguments | None]) -> Arguments | None:

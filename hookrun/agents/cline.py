@@ -265,5 +265,10 @@ INSTALL: InstallSpec = {
     "user": "hooks/{event}",
     "project": ".cline/hooks/{event}",
     "form": "script",
+    "mcp": {
+        "joins": ("__",),
+        "unsafe": "_",
+        "servers": (("{home}/.cline/data/settings/cline_mcp_settings.json", "mcpServers"),),
+    },
     "elsewhere": ("~/Documents/Cline/Hooks/{event}", ".clinerules/hooks/{event}"),
 }

@@ -49,8 +49,8 @@ EVENTS = {
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
 
-TOOLS = {"Bash": "bash"}
-NAMES = NameMap(TOOLS)
+TOOLS = {"Bash": "bash", "spawn_agent": "task"}
+NAMES = NameMap(TOOLS, {"spawn_agent": {"message": "prompt"}})
 PATCH = "apply_patch"
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
@@ -64,6 +64,7 @@ NOTES = (
     "`apply_patch` is fired as one `write`, `edit` or `delete` for each file of the patch.",
     "`PostToolUse` comes for a shell command that fails too, without its exit status.",
     "`PostToolUse` does not come for a patch that cannot be applied.",
+    "With `features.multi_agent_v2`, no `PreToolUse` comes for its tools about agents: `task` never matches there.",
     "Hooks that nobody has trusted are skipped in silence.",
     "The person is not shown why a prompt was refused.",
     "What is said at subagent and compaction events is by its schemas, not measured.",

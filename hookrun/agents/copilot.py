@@ -74,6 +74,7 @@ TOOLS = {
     "WebFetch": "web_fetch",
     "task": "task",
     "Task": "task",
+    "Agent": "task",
 }
 """A tool -> hookrun's name. The second dialect has Claude's names of tools, but not of their arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
@@ -234,6 +235,11 @@ INSTALL: InstallSpec = {
         "{directory}/hooks/hookrun.json",
     ),
     "off": {"disableAllHooks": True},
+    "mcp": {
+        "joins": ("-", "/"),
+        "unsafe": "-",
+        "servers": (("{home}/.copilot/mcp-config.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
+    },
     "own_hooks": ("{home}/.copilot/hooks", "{project}/.github/hooks"),
     "folder_trust": {
         "file": "config.json",

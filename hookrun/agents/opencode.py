@@ -240,5 +240,10 @@ INSTALL: InstallSpec = {
     "form": "plugin",
     "plugin": plugin,
     "parse_plugin": parse_plugin,
+    "mcp": {
+        "joins": ("_",),
+        "unsafe": "_",
+        "servers": (("{home}/.config/opencode/opencode.json", "mcp"), ("{project}/opencode.json", "mcp")),
+    },
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

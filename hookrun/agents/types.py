@@ -103,6 +103,17 @@ class FolderTrust(TypedDict):
     """How to give it."""
 
 
+class McpForm(TypedDict):
+    """How an agent that has no `mcp__SERVER__TOOL` names the tools of MCP servers, and where it has its servers."""
+
+    joins: tuple[str, ...]
+    """What stands between the name of a server and that of its tool."""
+    unsafe: str
+    """What stands for a character of a server's name that is no ASCII letter, digit, `_` or `-`."""
+    servers: tuple[tuple[str, str], ...]
+    """Files below `{home}` or `{project}`, and the key of the object with the servers in each."""
+
+
 class InstallSpec(TypedDict):
     """Where an agent reads its hooks, and how to write one there: the constant INSTALL of its module."""
 
@@ -142,6 +153,8 @@ class InstallSpec(TypedDict):
     """Agents that run the hooks in these files, too -> whether a message is theirs."""
     own_hooks: NotRequired[tuple[str, ...]]
     """For an agent that runs another's hooks, too: the directories of `{home}` or `{project}` with its own hooks."""
+    mcp: NotRequired[McpForm]
+    """How it names the tools of MCP servers, if not as hookrun does."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
     """Yields why it ignores a whole file, given its data and whether it has a BOM: where, and what it expects there."""
     hook_trust: NotRequired[str]

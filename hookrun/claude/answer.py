@@ -18,7 +18,7 @@ from hookrun.claude.tables import (
     rules,
 )
 from hookrun.fastjson import dumps, loads, type_name
-from hookrun.model import Failure, HookResult, Verdict
+from hookrun.model import BINDING_ACTIONS, Failure, HookResult, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class OutputInterpreter:
     def _ended(self, outcome: Outcome) -> None:
         """Note that the exit status is ignored beside an answer; of a killed hook, only a block counts."""
         code = outcome.exit_code or 0
-        if code < 0 and self.verdict.action not in verdicts.BINDING_ACTIONS:
+        if code < 0 and self.verdict.action not in BINDING_ACTIONS:
             self.answer.result = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
@@ -176,6 +176,8 @@ class OutputInterpreter:
             self._take(said)
         elif said:
             self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
+        for note in verdicts.note_broken_script(self.hook, self.outcome):
+            self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
             self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))

@@ -61,7 +61,10 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
     """Return whether a matcher matches in a context of its event."""
     if event == WATCHED:
         return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
-    return matcher in MATCHES_ALL or event in WITHOUT_MATCHER or fits(matcher, event, matcher_subject(event, context))
+    if matcher in MATCHES_ALL or event in WITHOUT_MATCHER:
+        return True
+    names = tables.native_tools(context) if event in TOOL_EVENTS else []
+    return any(fits(matcher, event, each) for each in names or [matcher_subject(event, context)])
 
 
 def fits(matcher: str, event: str, value: str) -> bool:

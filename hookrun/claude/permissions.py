@@ -95,9 +95,9 @@ def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: 
     if event not in TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse_rule(rule)
-    actual = tables.native_tool(context) or ""
-    if rule and not _is_for(tool, actual):
-        return f"if: {format_value(rule)} is not about the tool {format_value(actual)}"
+    actual = tables.native_tools(context) or [""]
+    if rule and not any(_is_for(tool, each) for each in actual):
+        return f"if: {format_value(rule)} is not about the tool {format_value(actual[0])}"
     if words is None or words in MATCHES_ALL:
         return None
     if tool in WITHOUT_WORDS:

@@ -80,6 +80,13 @@ def native_tool(context: Mapping[str, object]) -> str | None:
     return TOOLS.get(name, name) if isinstance(name, str) else None
 
 
+def native_tools(context: Mapping[str, object]) -> list[str]:
+    """Return every name that Claude Code may have for the context's tool."""
+    possible = context.get("possible_tool_names")
+    names = [native_tool(context), *(possible if isinstance(possible, list) else ())]
+    return [name for name in names if isinstance(name, str)]
+
+
 def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
     """Return the arguments of the context's tool by Claude's names, with an absolute path."""
     args = context.get("tool_args")

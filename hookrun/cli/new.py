@@ -146,10 +146,11 @@ def new_command(
     report: CommandReport,
     as_yaml: bool,
 ) -> None:
-    """Create the hook NAME in hooks/ from a template for its event, with its tests, and declare it.
+    """Create the hook NAME in hooks/, with its tests, and declare it.
 
-    The script reads the context, answers with a verdict, and fails on what it cannot judge; its tests pass as they are.
-    No file is overwritten. On a terminal the hook is approved too.
+    The script is a stub: it reads the context, and fails, as its tests do, until you write the check. The names of
+    templates (protect-env, no-conflict-markers, house-rules, finish-the-job, read-the-rules, tell-me) give a finished
+    hook. No file is overwritten. On a terminal the hook is approved too.
     """
     conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
     request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
@@ -169,12 +170,15 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
+    if made.warnings:
+        raise ScaffoldError(f"{made.warnings[0].what}; nothing was written")
     if report.dry_run:
         report.show_diff(made.changes)
         return []
-    for problem in made.warnings:
-        report.warn(f"warning: {problem}")
-    write_changes(made.changes, report)
+    apply_all(made.changes)
+    report_changes(made.changes, report)
+    if made.stub:
+        report.note(f"{relative_path(made.stub)} is a stub: it fails, as do its tests, until you write the check")
     approved = False
     if made.build:
         report.add_approvals((), made.names)
@@ -183,9 +187,8 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
     return list(_next_steps(made, approved=approved, directory=directory))
 
 
-def write_changes(changes: list[FileChange], report: CommandReport) -> None:
-    """Write the files, all or none, and report them. Raises ScaffoldError, FileError."""
-    apply_all(changes)
+def report_changes(changes: list[FileChange], report: CommandReport) -> None:
+    """Report the files that were written and removed."""
     report.add_files(changes)
     if report.as_json:
         return

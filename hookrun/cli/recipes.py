@@ -19,11 +19,12 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.new import write_changes
+from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line
 from hookrun.cli.trust import approve_written
+from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, REMOVED, UPDATED, ConfiguredRecipes, recipe_metadata
 from hookrun.scaffold.declaration_file import project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -221,15 +222,18 @@ def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
 
 
 def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
-    """Report each hook's new state; write and approve the changes, or show them."""
+    """Write and approve the changes, or show them, and report each hook's new state."""
+    if not report.dry_run:
+        apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
-        report.add_hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
+        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
+        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
     if report.dry_run:
         report.show_diff(recipes.changes)
     elif recipes.changes:
-        write_changes(recipes.changes, report)
+        report_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
     report.ok = not any(each.state == CONFLICT for each in recipes.statuses)

@@ -1,7 +1,11 @@
-"""`hookrun validate`: report every error in every config file, and programs of hooks that do not exist."""
+"""`hookrun validate`: report every error in every config file, and what cannot work as it is declared."""
 
 from __future__ import annotations
 
+import ast
+import sys
+from dataclasses import replace
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 import click
@@ -9,10 +13,16 @@ import click
 from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
 from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.lint import unread_files
 from hookrun.process.prepare import HookEnvironment, check_program_exists
-from hookrun.text import quote
+from hookrun.recipes import catalog
+from hookrun.recipes.recipe import PREFIX
+from hookrun.scaffold.configured_recipes import recipe_metadata
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
 
@@ -21,15 +31,24 @@ if TYPE_CHECKING:
     "validate",
     "validate",
     "validate ci/hooks.yaml --json",
+    "validate --strict",
     "validate .claude/settings.json --probe",
-    note="Exit status: 0 no errors (there may be warnings), 1 errors.",
+    note="Exit status: 0 no errors (there may be warnings, but not with --strict), 1 errors.",
 )
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
+@click.option("--strict", is_flag=True, help="Take every warning for an error, as in CI.")
 @config_options
 @click.pass_context
 def validate_command(
-    ctx: click.Context, file: str | None, config: str | None, home: str | None, *, as_json: bool, probe: bool
+    ctx: click.Context,
+    file: str | None,
+    config: str | None,
+    home: str | None,
+    *,
+    as_json: bool,
+    probe: bool,
+    strict: bool,
 ) -> None:
     """Check every config file in force here, or FILE, and report each error with its line and what to do.
 
@@ -38,7 +57,15 @@ def validate_command(
     if file is not None and config is not None:
         raise click.UsageError(f"FILE {quote(file)} and --config {quote(config)} are two files; leave one out")
     examined = read_config(file if file is not None else config, home)
-    problems = [*examined.problems, *_missing_programs(examined.declarations), *_claude_problems(examined, probe=probe)]
+    problems = [
+        *examined.problems,
+        *unread_files(examined.found, examined.declarations.files),
+        *_missing_programs(examined.declarations),
+        *_wrong_options(examined),
+        *_claude_problems(examined, probe=probe),
+    ]
+    if strict:
+        problems = [replace(problem, severity="error") for problem in problems]
     files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
@@ -90,13 +117,83 @@ def _missing_programs(declarations: Declarations) -> list[Diagnostic]:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
         environment = around.variables(hook, b"")
-        failure = check_program_exists(hook.look, environment, around.directory(hook, environment))
-        if failure is not None:
+        directory = around.directory(hook, environment)
+        failure = check_program_exists(hook.look, environment, directory)
+        missing = failure.detail if failure is not None else None
+        if hook.kind == "python" and hook.interpreter is None:
+            missing = _missing_function(str(hook.target), directory)
+        if missing is not None:
             advice = "create it, or correct the declaration"
-            expected = "what a hook runs to be there"
-            where = (hook.source, hook.line, 1, hook.name)
-            warnings.append(Diagnostic(*where, f"that {failure.detail}", expected, advice, severity="warning"))
+            warnings.append(_warning(hook, f"that {missing}", "what a hook runs to be there", advice))
     return warnings
+
+
+def _missing_function(target: str, directory: str) -> str | None:
+    """Return what is missing of `package.module:function`, as seen without importing anything; None if nothing is."""
+    name, _, function = target.partition(":")
+    places: list[str] | None = [directory, *sys.path]
+    origin, full = None, ""
+    for part in name.split("."):
+        full = f"{full}.{part}".lstrip(".")
+        try:
+            spec = PathFinder.find_spec(part, places)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None and full == part:
+            spec = next((found for each in sys.meta_path if (found := each.find_spec(part, None)) is not None), None)
+        if spec is None or places is None:
+            return f"there is no module {name} in {directory} or on Python's own path"
+        origin = spec.origin
+        inside = getattr(sys.modules.get(full), "__path__", spec.submodule_search_locations)
+        places = list(inside) if inside is not None else None
+    if origin is None or not origin.endswith(".py"):
+        return None
+    try:
+        with open(origin, "rb") as file:
+            tree = ast.parse(file.read(LARGEST))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        return f"the module {name} cannot be read ({type(error).__name__}: {error})"
+    names = {name for node in ast.walk(tree) for name in _bound(node)}
+    wanted = function.partition(".")[0]
+    return None if names & {wanted, "*", "__getattr__"} else f"the module {name} has no {wanted}"
+
+
+LARGEST = 4 << 20
+"""Limit on the bytes of a module that is read."""
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """Return the names that a piece of a module gives something to."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+
+
+def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
+    """Yield a warning for each option of a recipe that it does not have, or with a value that it cannot use."""
+    for hook in examined.declarations.hooks:
+        mark = recipe_metadata(hook.to_dict())
+        names = [name for name in hook.env or () if name.startswith(PREFIX)]
+        if mark is None or not names:
+            continue
+        try:
+            recipe = catalog.find(str(mark["recipe"]))
+        except catalog.UnknownRecipeError:
+            continue
+        known = {each.variable: each.name for each in recipe.options}
+        for name in names:
+            if name not in known:
+                near = closest(name, known)
+                meant = f"did you mean {near}?" if near else "remove it"
+                yield _warning(hook, f"the option {name}", f"an option of {recipe.name}: {', '.join(known)}", meant)
+            elif (expected := recipe.wrong_value(known[name], (hook.env or {})[name])) is not None:
+                yield _warning(hook, f"an unusable value of {name}", expected, "correct it in the hook's `env`")
+
+
+def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
+    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")
 
 
 def _is_decidable(hook: Hook, declarations: Declarations) -> bool:

@@ -6,10 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude import permissions
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
+from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.text import closest, quote
@@ -20,63 +21,8 @@ if TYPE_CHECKING:
     from hookrun.config.validate_value import Location
     from hookrun.model import Hook
 
-BUILT_IN = frozenset(
-    [
-        "Agent",
-        "Artifact",
-        "AskUserQuestion",
-        "Bash",
-        "ClaudeDesign",
-        "CronCreate",
-        "CronDelete",
-        "CronList",
-        "Edit",
-        "EndConversation",
-        "EnterPlanMode",
-        "EnterWorktree",
-        "ExitPlanMode",
-        "ExitWorktree",
-        "Glob",
-        "Grep",
-        "ListAgents",
-        "ListMcpResourcesTool",
-        "LSP",
-        "Monitor",
-        "NotebookEdit",
-        "OfferChromeSetup",
-        "PowerShell",
-        "Projects",
-        "propose_skills",
-        "PushNotification",
-        "Read",
-        "ReadMcpResourceDirTool",
-        "ReadMcpResourceTool",
-        "ReadNotifications",
-        "RemoteTrigger",
-        "ReportFindings",
-        "ScheduleWakeup",
-        "SendFeedback",
-        "SendMessage",
-        "SendUserFile",
-        "SendUserMessage",
-        "SetGoal",
-        "ShareOnboardingGuide",
-        "ShowOnboardingRolePicker",
-        "Skill",
-        "SubagentHandback",
-        "TaskCreate",
-        "TaskGet",
-        "TaskList",
-        "TaskStop",
-        "TaskUpdate",
-        "TodoWrite",
-        "ToolSearch",
-        "WaitForMcpServers",
-        "WebFetch",
-        "WebSearch",
-        "Workflow",
-        "Write",
-    ]
+BUILT_IN = MORE_TOOLS["claude"] | frozenset(
+    ("Agent", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "PowerShell", "Read", "WebFetch", "WebSearch", "Write")
 )
 """Known tools of Claude Code. The list is incomplete: only near misses are reported."""
 
@@ -127,6 +73,10 @@ def _doubt_tool(name: str, at: Location) -> None:
         at.warn(quote(name), expected, f"write {GONE[name]}")
     elif name.startswith(MCP):
         at.warn(quote(name), "the whole name of a tool (a server's name matches nothing)", f'write "{name}__.*"')
+    elif owner := next((each for each in OTHER_CALLERS.values() if name in each[1]), None):
+        title, tools = owner
+        expected = f"Claude Code's name of the tool: this is {title}'s name only"
+        at.warn(quote(name), expected, f"write `{TOOLS[tools[name]]}`")
     elif near := closest(name, BUILT_IN):
         expected = "a tool's name as Claude Code has it, letter by letter (this never matches)"
         at.warn(quote(name), expected, "correct it", nearest=near)

@@ -10,10 +10,21 @@ from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, U
 from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
+from hookrun.config.schema import (
+    HOOK_FIELDS,
+    MILLISECONDS,
+    TRUSTED_LAYERS,
+    WORD,
+    Bool,
+    Choice,
+    Field,
+    ListOf,
+    Number,
+    Str,
+    names,
+)
 from hookrun.config.validate import (
     HEADER_VARIABLE,
-    MILLISECONDS,
     OF_THE_BODY,
     ValidatedHook,
     default_name,

@@ -24,12 +24,13 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 class ConfigFiles:
     """The files that exist: `files` are (layer, path, identity) in the order of layers, the nearest of a project first.
 
-    `repository` is the root of the git repository around `cwd`, or None. `claude` starts with the directory of the
-    user's Claude Code settings, followed by existing settings files of the project, the nearest first.
-    `claude_managed` is the directory of the administrator's settings.
+    `repository` is the root of the git repository around `cwd`, or None, and `searched` are the directories in which a
+    project's files are looked for. `claude` starts with the directory of the user's Claude Code settings, followed by
+    existing settings files of the project, the nearest first. `claude_managed` is the directory of the administrator's
+    settings.
     """
 
-    __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository")
+    __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
 
     def __init__(self, cwd: str | None, home: str, *, claude: str | None = None) -> None:
         self.cwd = cwd
@@ -37,6 +38,7 @@ class ConfigFiles:
         self.claude: list[str] = [claude or f"{home}/{CLAUDE_DIRECTORY}"]
         self.claude_managed = CLAUDE_MANAGED
         self.repository: str | None = None
+        self.searched: list[str] = []
         self.files: list[tuple[str, str, Identity]] = []
 
     def add(self, layer: str, path: str) -> None:
@@ -80,6 +82,7 @@ def find(
     if cwd is not None:
         directories = _up_to_repository(found, cwd)
         if config is None:
+            found.searched = directories
             for directory in directories:
                 base = "" if directory == "/" else directory
                 for name in PROJECT_FILES:

@@ -70,8 +70,11 @@ class LoadedConfig:
         return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
-def load_config(found: ConfigFiles) -> LoadedConfig:
-    """Return the configuration of the found files with all diagnostics. Nothing is raised."""
+def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
+    """Return the configuration of the found files with all diagnostics. Nothing is raised.
+
+    Without `warns` no hook is searched for what is valid but cannot work as meant.
+    """
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
@@ -91,7 +94,7 @@ def load_config(found: ConfigFiles) -> LoadedConfig:
     if root is not None and _includes_claude(examined):
         _take_claudes(claude_files.project_files(root, looked_for), examined)
     claude_files.mark_native(examined.files, found)
-    _combine(examined)
+    _combine(examined, warns=warns)
     return examined
 
 
@@ -202,7 +205,7 @@ def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | No
     return None
 
 
-def _combine(examined: LoadedConfig) -> None:
+def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     """Validate the hooks of all files, now that all events are known, and sort them."""
     declarations = examined.declarations
     own: dict[str, int] = {}
@@ -215,7 +218,9 @@ def _combine(examined: LoadedConfig) -> None:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
-            _check_entries(file, examined, {name for name, layer in own.items() if layer <= LAYERS.index(file.layer)})
+            events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
+            scope = Scope(file.layer, events, file.defaults, reserved=explicit_names(file.entries), warns=warns)
+            _check_entries(file, examined, scope)
         except Exception as error:  # as in `load`
             problem = internal_problem(file.path, error)
             examined.problems.append(problem)
@@ -229,12 +234,11 @@ def _texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _check_entries(file: ConfigFile, examined: LoadedConfig, events: set[str]) -> None:
-    """Validate the entries of a file. `events` are the program's own that this layer and those above it declare."""
+def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope) -> None:
+    """Validate the entries of a file. The scope's events are those that this layer and those above it declare."""
     if file.document is None:
         return
     declarations = examined.declarations
-    scope = Scope(file.layer, frozenset(events), file.defaults, reserved=explicit_names(file.entries))
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]

@@ -164,6 +164,9 @@ SYNONYMS = {
 }
 """Common wrong names -> the field."""
 
+MILLISECONDS = 1000
+"""A timeout from here on was probably meant in milliseconds."""
+
 CONTEXT_FIELDS = (
     "session_id",
     "event",

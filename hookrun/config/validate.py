@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from hookrun.agents import AGENTS, OTHERS
 from hookrun.config import command_words
 from hookrun.config.schema import (
-    CONTEXT_FIELDS,
     DEFAULTS_FIELDS,
     EVENT,
     HOOK_FIELDS,
@@ -25,7 +23,7 @@ from hookrun.config.schema import (
     names,
 )
 from hookrun.config.validate_value import Location, validate_into
-from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.model import Hook
 from hookrun.text import closest, quote
 
@@ -73,7 +71,10 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     if not events:
         checked.problems += checked.for_file
         return checked
-    warn_suspicious(effective, events, entry, at, scope)
+    if scope.warns:
+        from hookrun.config.lint import warn_suspicious  # a run does without: no warning changes what a hook does
+
+        warn_suspicious(effective, events, entry, at, scope.events)
     errors = [problem for problem in checked.problems if problem.severity == "error"]
     if errors and not _on_failure_is_known(entry):
         effective["on_failure"] = "block"
@@ -91,7 +92,7 @@ def hooks_from_data(
 ) -> tuple[list[Hook], list[Diagnostic]]:
     """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
     own = defaults if isinstance(defaults, dict) else {}
-    scope = Scope("project", frozenset(events), own, reserved=explicit_names(entries))
+    scope = Scope("project", frozenset(events), own, reserved=explicit_names(entries), warns=False)
     checked = [validate_hook(document, (*path, index), entry, scope) for index, entry in enumerate(entries)]
     hooks = [each.hook for each in checked if each.hook is not None]
     for hook in hooks:
@@ -249,13 +250,7 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
     return defaults
 
 
-KNOWN_AGENTS = (*AGENTS, *OTHERS)
-"""Agents that a hook can be limited to without a warning; Cursor runs hooks of Claude's settings."""
-
 FIELDS = names(HOOK_FIELDS)
-MILLISECONDS = 1000
-"""A timeout from here on was probably meant in milliseconds."""
-
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 """Headers, in lower case, that say where a request's body ends: the HTTP client sets them."""
 
@@ -342,43 +337,6 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
         at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
 
 
-def warn_suspicious(
-    values: dict[str, object], events: list[str], entry: dict[str, object], at: Location, scope: Scope
-) -> None:
-    """Warn about values that are valid but rarely intended."""
-    timeout = values.get("timeout")
-    if "timeout" in entry and isinstance(timeout, float) and timeout >= MILLISECONDS:
-        expected, advice = "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}"
-        at.at("timeout").warn(f"{timeout:g} seconds", expected, advice)
-    _doubtful_matcher(values, events, at, scope)
-    for agent in texts(values, "agents") if "agents" in entry else ():
-        if agent not in KNOWN_AGENTS:
-            found = f"the unknown agent {quote(agent)}"
-            near = closest(agent, KNOWN_AGENTS)
-            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=near)
-    for name in ("when", "unless"):
-        conditions = values.get(name)
-        for path in conditions if isinstance(conditions, dict) else ():
-            first = str(path).partition(".")[0]
-            near = None if first in CONTEXT_FIELDS else closest(first, CONTEXT_FIELDS)
-            if near is not None:
-                found = f"the unknown context field {quote(first)}"
-                at.at(name, path).warn(found, "a path into the context", "correct it if it is mistyped", nearest=near)
-    if "," in str(values.get("name", "")):
-        at.at("name").warn('a "," in the name', "a name that HOOKRUN_SKIP can list", "use another character")
-
-
-def _doubtful_matcher(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> None:
-    alternatives = texts(values, "matcher")
-    if alternatives and not any(event in WITH_TOOL or event in scope.events for event in events):
-        found = f"a matcher on {', '.join(events)}"
-        at.at("matcher").warn(found, "a matcher only on events with a tool (here it never matches)", "remove it")
-    for each in alternatives:
-        if each != each.strip():
-            found = f"spaces around {quote(each)}"
-            at.at("matcher").warn(found, "the tool's name as it is (spaces never match)", "remove the spaces")
-
-
 def likely_field(key: str) -> str | None:
     """Return the field that an unknown key was probably meant to be, or None."""
     return SYNONYMS.get(key) or closest(key, FIELDS)
@@ -404,7 +362,7 @@ class Scope:
     """The context in which a file's hooks are validated: its layer, its defaults, the host program's own events.
 
     `named` are the explicit names seen so far, `reserved` the names that a generated one must avoid, and `numbers`
-    the last suffix of each generated name.
+    the last suffix of each generated name. Without `warns` only errors are looked for.
     """
 
     layer: str
@@ -413,6 +371,7 @@ class Scope:
     named: set[str] = field(default_factory=set)
     reserved: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
+    warns: bool = True
 
 
 def default_name(kind: str, target: str | list[str]) -> str:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import os
 
 from hookrun import agents, audit, context as contexts
-from hookrun.agents.base import UnreadableMessageError, detect_agent, native_event, placeholder_message
+from hookrun.agents.base import (
+    UnreadableMessageError,
+    detect_agent,
+    knows_tool,
+    native_event,
+    placeholder_message,
+)
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.state import NoHomeError, account_home
@@ -126,6 +132,7 @@ class AgentFire:
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
+        self._name_tool(command)
         self.skipped = self._handled_by_other_wiring(command)
         if self.skipped is not None:
             return
@@ -155,6 +162,13 @@ class AgentFire:
         if name != self.agent.NAME:
             self._answer_instead(name)
         return self.agent.read(payload, self.event)
+
+    def _name_tool(self, command: FireInvocation) -> None:
+        """Name a tool of which the agent's own name does not say what it is."""
+        if not knows_tool(self.agent, self.message):
+            from hookrun.agents.mcp_names import name_mcp_tool
+
+            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
 
     def _load(self, command: FireInvocation) -> None:
         if self.options.probe is not None:
@@ -364,6 +378,7 @@ class AgentFire:
                 error, degraded = None, []
             if records:
                 command.write_audit(records)
+            command.close()
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
 

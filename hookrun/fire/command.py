@@ -246,6 +246,7 @@ class ProgramFire:
         """Keep a record of it all. Nothing that goes wrong here changes the answer."""
         try:
             self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
+            self.invocation.close()
         except Exception as error:
             print_error(f"the audit could not be written: {self.invocation.internal_error(error)}")
         for warning in self.invocation.warnings:

@@ -11,7 +11,7 @@ from time import monotonic
 from hookrun import audit, context as contexts, state
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import UnknownEventError, resolve_event
+from hookrun.events import UnknownEventError, can_refuse, resolve_event
 from hookrun.model import Interrupted, Verdict
 
 TYPE_CHECKING = False
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.process.spawn import Watcher
     from hookrun.trust.approvals import UserDecisions
-
-REFUSABLE = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""Events at which a refusal keeps something from happening."""
 
 
 class FireError(Exception):
@@ -59,6 +57,7 @@ class FireInvocation:
         self.compiled: CompiledConfig | None = None
         self.interrupted = 0
         self.waited = 0.0
+        self.watcher: Watcher | None = None
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load what is declared for a directory, None where it is gone; `config` stands in for the project's files."""
@@ -117,6 +116,11 @@ class FireInvocation:
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
 
+    def close(self) -> None:
+        """Reap what is left of running hooks. The last thing to do: it has had the time to end."""
+        if self.watcher is not None:
+            self.watcher.close()
+
 
 def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
     """Nobody wants to see it."""
@@ -152,12 +156,13 @@ class EventFire:
         from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
         from hookrun.process.runner import ProcessRunner
-        from hookrun.process.spawn import catch_signals, release_signals, set_cloexec_on_inherited
+        from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
         command = self.invocation
         if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
         set_cloexec_on_inherited()
+        command.watcher = WATCHER
         around = HookEnvironment(
             self.context,
             project=command.project_root(),
@@ -206,6 +211,7 @@ class EventFire:
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
+            WATCHER.release()
             release_signals()
         if trust is not None:
             try:
@@ -242,7 +248,7 @@ class EventFire:
         What tells the depth is a variable, and a project could set it so that no guard is asked any more.
         """
         msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
-        if self.invocation.agent is None or self.event not in REFUSABLE:
+        if self.invocation.agent is None or not can_refuse(self.event):
             raise FireError(msg)
         self.chain = chain
         return Verdict("block", msg)

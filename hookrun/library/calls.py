@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from hookrun.library.handler_context import deep_copy
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
+from hookrun.refusals import bare, from_exception
 from hookrun.text import describe_exception
-from hookrun.verdicts import NO_OBJECTION
+from hookrun.verdicts import NO_OBJECTION, WRONG_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
@@ -170,9 +171,12 @@ class HandlerCall:
         # A change is an answer; what is done to a copy has no effect, and the author of the handler should know.
         if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
-                f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
-                for name, keys in changed.items()
-                if not _says(outcome.answer, name, keys)
+                *outcome.notes,
+                *(
+                    f"it changed ctx.{name} in place, which has no effect: return a Verdict that changes it"
+                    for name, keys in changed.items()
+                    if not _says(outcome.answer, name, keys)
+                ),
             ]
 
     def _advice(self) -> str:
@@ -186,9 +190,12 @@ class HandlerCall:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # an object may do what it likes, also when it is only looked at
-            what = f"{type(value).__name__} that cannot be read as an answer"
-            self.outcome.answer = None
-            self.outcome.failure = Failure("bad_verdict", f"it returned a {what} ({describe_exception(error)})")
+            why = f"it returned a {type(value).__name__} that cannot be read as an answer ({describe_exception(error)})"
+            self.outcome.answer = bare(value)
+            if self.outcome.answer is None:
+                self.outcome.failure = Failure("bad_verdict", why)
+            else:
+                self.outcome.notes = [f"{WRONG_FIELD}: only its action and its texts count: {why}"]
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
@@ -200,8 +207,8 @@ class HandlerCall:
             outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):
             outcome.answer = value.verdict()
-        elif value is Skip:
-            outcome.answer = Skip().verdict()
+        elif value is Skip or value is Abort:
+            outcome.answer = value().verdict()
         else:
             text = repr(value)
             text = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
@@ -209,11 +216,10 @@ class HandlerCall:
 
     def _raised(self, error: BaseException) -> None:
         """Record what the function raised. KeyboardInterrupt is raised again: it ends the program."""
-        if isinstance(error, (Skip, Abort)):
-            self.outcome.answer = error.verdict()
-        elif isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt):
             raise error
-        else:
+        self.outcome.answer = from_exception(error, self._context.event)
+        if self.outcome.answer is None:
             self.outcome.failure = Failure("exception", f"it raised {describe_exception(error)}", error)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook
 
-    Key = tuple[object, object, object]
+    Key = tuple[object, object, object, str]
 
 LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024
@@ -117,7 +117,8 @@ class HookTable:
 
     def candidates_for(self, data: Mapping[str, object]) -> frozenset[int]:
         """Return the indexes of the hooks whose matcher and agents match, before their other conditions."""
-        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"))
+        possible = str(data.get("possible_tool_names", ""))
+        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), possible)
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, Verdict
+from hookrun.refusals import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an err
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(reason or "skipped")
-        self.reason = None if reason is None else str(reason)
+        self.reason = None if reason is None else as_text(reason)
 
     def verdict(self) -> Verdict:
         """Return the verdict that it stands for."""
@@ -40,7 +41,7 @@ class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an er
 
     def __init__(self, reason: str = "aborted", *, name: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = str(reason)
+        self.reason = as_text(reason)
         self.name = name
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process.child import CHUNK, CLOSED, NEVER, NO_PIDFD, NOT_YET, CannotStart, Process, Task, close
+from hookrun.process.spawn import ENDED, NOT_STARTED, WATCHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class Loop:
                 raise
             finally:
                 if process not in self._live:
+                    WATCHER.note(task.marker, ENDED)
                     close(process.lock_fd)
                     self._free_slot()
             if outcome.failure is not None:
@@ -160,7 +162,9 @@ class Loop:
         elif task.lock is not None and not self._locked(process, task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
+            WATCHER.note(task.marker, NOT_STARTED)
             process.spawn()
+            WATCHER.note(task.marker, process.pid)
             self._watch_process(process)
 
     # What a loop that shares its limit with others does in another way:
@@ -363,6 +367,7 @@ class Loop:
                 self._unwatch(fd)
         # Where a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
         # system gives its process id to no other process.
+        WATCHER.note(process.task.marker, ENDED)
         process.finish()
         self._live.remove(process)
         self._free_slot()

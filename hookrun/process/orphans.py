@@ -1,8 +1,12 @@
-"""Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker."""
+"""Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker.
+
+Run as a script, it does so for the hooks that a process left behind which was killed (see spawn.Watcher).
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from time import sleep
 
 TYPE_CHECKING = False
@@ -14,6 +18,8 @@ BETWEEN_ROUNDS = 0.005
 """Seconds: a killed process can be seen for a moment longer."""
 
 KILL = 9
+PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.3)
+"""Seconds between searches for a hook that was about to start: its environment is not readable during the exec."""
 SEARCHES = 5
 """Searches for a process that may have been started."""
 UNKNOWN_PID = -1
@@ -95,6 +101,25 @@ def kill_by_marker(marker: bytes) -> None:
             continue
 
 
+def main(lines: list[str]) -> None:
+    """Kill the hooks in a list of `MARKER PID`: the last line about a hook counts, and -1 means that it has ended."""
+    pids: dict[str, int] = {}
+    for line in lines:
+        marker, _, pid = line.rpartition(" ")
+        pids[marker] = int(pid)
+    families = [ProcessFamily(pid or UNKNOWN_PID, marker.encode()) for marker, pid in pids.items() if pid >= 0]
+    find(families)  # before anything is killed: descendants are found by their parents
+    for family in families:
+        if family.pid > 0:
+            try:
+                os.killpg(family.pid, KILL)
+            except OSError:
+                continue
+    for pause in PAUSES if families else ():
+        kill(families)
+        sleep(pause)
+
+
 def _processes() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
@@ -108,3 +133,7 @@ def _read(path: str) -> bytes:
             return file.read()
     except OSError:
         return b""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -16,6 +16,7 @@ from hookrun.model import Failure, Outcome
 from hookrun.process.child import NEVER, Task
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
 from hookrun.process.pool_loop import CallerLoop, PoolLoop, Slots
+from hookrun.process.spawn import WATCHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +71,7 @@ class Pool:
         self._limit = limit
         self._closed = False
         self._reset()
+        weakref.finalize(self, WATCHER.close)  # forgotten: the next hook of another pool starts another watcher
 
     def _reset(self) -> None:
         self._pid = os.getpid()
@@ -177,6 +179,7 @@ class Pool:
             thread.close()
         with self._changed:
             self._changed.wait_for(lambda: not self._callers, CLOSE_WAIT)
+        WATCHER.close()
 
     def _check(self) -> None:
         if self._pid != os.getpid():  # a fork: the thread and what it ran are the parent's

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure
+from hookrun.process import spawn
 from hookrun.process.loop import Loop
 
 if TYPE_CHECKING:
@@ -144,8 +145,10 @@ def _after_fork() -> None:
     for loop in list(_LOOPS):
         loop.after_fork()
     _LOOPS.clear()
+    spawn.WATCHER.forget()
 
 
+spawn.WATCHER.closed = spawn.inheritable
 os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)
 
 

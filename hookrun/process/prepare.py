@@ -44,8 +44,8 @@ class HookEnvironment:
     """What the hooks of one fire share: project, working directory, variables, and how a program is started.
 
     A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
-    `project_env_policy` is the user's limit on what a project's hooks inherit. `home` replaces HOME where that of this
-    process is not trusted.
+    `project_env_policy` is the user's limit on what a project's hooks inherit. With an agent the environment
+    of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* that is inherited.
     """
 
     def __init__(
@@ -86,20 +86,29 @@ class HookEnvironment:
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return the environment of one run of a hook: inherited, declared and hookrun's own variables."""
-        return {**inherited(self.env_policy(hook)), **self.own_variables(hook, marker)}
+        return {**self._inherited(self.env_policy(hook)), **self.own_variables(hook, marker)}
+
+    def _inherited(self, policy: str) -> Mapping[bytes, bytes]:
+        """Return what a policy leaves of our environment; for an agent nothing that hookrun or a recipe reads.
+
+        A project can set an agent's environment: options of the user's guards are not its to choose.
+        """
+        found = inherited(policy)
+        if self._home is None:
+            return found
+        return {name: value for name, value in found.items() if not name.startswith(b"HOOKRUN_")}
 
     def own_variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return what a run of a hook has in its environment beside what it inherits."""
-        everything = inherited("inherit")
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for name, value in (hook.env or {}).items():
             own[os.fsencode(name)] = os.fsencode(value)
         own.update(self._hookrun_vars)
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
-        own[NESTING] = everything.get(NESTING, b"") + marker
+        own[NESTING] = inherited("inherit").get(NESTING, b"") + marker
         for name in hook.allowed_env:  # granted by name: for the headers of a URL
-            if (granted := everything.get(os.fsencode(name))) is not None:
+            if (granted := self._inherited("inherit").get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
         if hook.dialect == "claude":
             own[CLAUDE_PROJECT.encode()] = os.fsencode(self.project)

@@ -25,16 +25,53 @@ def run(target: str, directory: str) -> int:
     function = _find(target)
     if function is None:
         return NOT_FOUND
-    answer = function(context)
-    if hasattr(answer, "__await__"):
-        import asyncio
+    try:
+        answer = function(context)
+        if hasattr(answer, "__await__"):
+            import asyncio
 
-        answer = asyncio.run(_awaited(answer))  # type: ignore[no-untyped-call]
+            answer = asyncio.run(_awaited(answer))  # type: ignore[no-untyped-call]
+    except Exception as error:
+        answer = _meant(error, str(context.get("event")))  # type: ignore[no-untyped-call]
+        if answer is None:
+            raise
     if answer is not None:
-        data = answer.to_dict() if hasattr(answer, "to_dict") else answer
+        text = _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer)  # type: ignore[no-untyped-call]
         with open(answer_to, "w", encoding="utf-8") as stdout:
-            stdout.write(json.dumps(data))
+            stdout.write(text)
     return 0
+
+
+def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a verdict, or None
+    """Return the verdict that an exception stands for: only hookrun's own do, which a module has then imported."""
+    if "hookrun" not in sys.modules:
+        return None
+    from hookrun.refusals import from_exception
+
+    return from_exception(error, event)
+
+
+def _as_json(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever the function returned
+    """Return the answer as JSON; of a refusal, a field that has no JSON form is its text."""
+    try:
+        return json.dumps(data)
+    except (TypeError, ValueError, RecursionError):
+        if not isinstance(data, dict) or data.get("action") not in ("block", "skip", "ask", "stop"):
+            raise
+        fields = {}
+        for name, value in data.items():
+            try:
+                fields[str(name)] = json.loads(json.dumps(value))
+            except (TypeError, ValueError, RecursionError):
+                fields[str(name)] = _as_text(value)  # type: ignore[no-untyped-call]
+        return json.dumps(fields)
+
+
+def _as_text(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a text
+    try:
+        return str(value)
+    except Exception:  # a program's own object
+        return type(value).__name__
 
 
 async def _awaited(answer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever can be awaited

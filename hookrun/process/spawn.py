@@ -1,11 +1,14 @@
 """Start processes: programs by posix_spawn, Python functions by fork. Catch and restore the signals that end them.
 
+`WATCHER` ends the hooks of a process that is killed.
+
 Signals go through `_signal`, the C module under `signal`: the enumerations of the latter cost 3.5 ms a tool call.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
+import _thread
 import gc
 import os
 import sys
@@ -32,6 +35,36 @@ _before: dict[int, object] = {}
 
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
+
+WATCH = """\
+cd /
+while read -r line; do
+  case $line in
+    =) set -- ;;
+    *) set -- "$@" "$line" ;;
+  esac
+done
+[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
+"""
+"""The watcher's script: collect lines until the pipe ends, then let orphans.py kill the hooks that they name."""
+NOT_STARTED, ENDED = 0, -1
+"""In a line of the watcher, instead of the process id of a hook."""
+MAX_LINES = 64
+"""Lines after which the watcher gets the whole list anew, so that it does not grow."""
+
+WATCH = """\
+cd /
+while read -r line; do
+  case $line in
+    =) set -- ;;
+    *) set -- "$@" "$line" ;;
+  esac
+done
+[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
+"""
+"""The watcher's script: it collects the lines that name running hooks, and passes them on when the pipe ends."""
+MAX_LINES = 64
+"""Lines after which the watcher gets the whole list anew, so that it does not grow."""
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
@@ -107,6 +140,106 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     return start
 
 
+class Watcher:
+    """Have the running hooks killed if this process is killed (SIGKILL), by a shell that sees the end of a pipe.
+
+    The shell is started before the first hook and gets the marker of each before it starts: no hook is ever unwatched.
+    A fork instead of the shell costs ten times as much, and can deadlock in a program with threads. `closed` returns
+    the descriptors that the shell must not inherit.
+    """
+
+    def __init__(self) -> None:
+        self.closed: Callable[[], Sequence[int]] = tuple
+        self._fd = -1
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, in a forked child: the shell and the hooks are the parent's."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+        self._pid = 0
+        self._lock = _thread.RLock()  # a garbage collection may close a pool while it is held
+        self._hooks: dict[bytes, int] = {}
+        self._starting = b""
+        self._lines = 0
+
+    def note(self, marker: bytes, pid: int) -> None:
+        """Take note of a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
+        with self._lock:
+            if pid == ENDED:
+                if self._hooks.pop(marker, None) is None:
+                    return
+            else:
+                self._hooks[marker] = pid
+            if pid == NOT_STARTED:
+                self._starting = marker
+            if self._fd < 0:
+                self._start()
+                return
+            self._lines += 1
+            line = b"%b %d\n" % (marker, pid)
+            if not self._hooks or self._lines > MAX_LINES:
+                self._lines = len(self._hooks)
+                line = b"\n".join((b"=", *self._list(), b""))
+            try:
+                os.write(self._fd, line)
+            except OSError:  # it was killed, or does not read: the next one gets the whole list
+                self._end()
+                self._start()
+
+    def note_fork(self) -> None:
+        """Take note of this process, the forked child that is the hook: the parent may be killed before it can."""
+        self.note(self._starting, os.getpid())
+        self.forget()
+
+    def release(self) -> None:
+        """Let the shell end by itself, as no hook runs. `close` reaps it."""
+        with self._lock:
+            if self._fd >= 0:
+                os.close(self._fd)
+            self._fd = -1
+
+    def close(self) -> None:
+        """End and reap the shell if no hook runs."""
+        with self._lock:
+            if not self._hooks:
+                self._end()
+
+    def _list(self) -> list[bytes]:
+        return [b"%b %d" % each for each in self._hooks.items()]
+
+    def _start(self) -> None:
+        self._end()
+        read_end = write_end = -1
+        try:
+            read_end, write_end = os.pipe()
+            os.set_blocking(write_end, False)
+            orphans = os.fsencode(os.path.dirname(__file__) + "/orphans.py")
+            argv = ("/bin/sh", "-c", WATCH, sys.executable, *map(os.fsdecode, self._list()))
+            self._pid = posix_spawn(argv, {b"ORPHANS": orphans}, [read_end] * 3, self.closed())
+            self._fd, write_end = write_end, -1
+        except (OSError, NotImplementedError):  # the hooks run all the same
+            pass
+        finally:
+            for fd in (read_end, write_end):
+                if fd >= 0:
+                    os.close(fd)
+
+    def _end(self) -> None:
+        self.release()
+        pid, self._pid = self._pid, 0
+        try:
+            if pid and not os.waitpid(pid, os.WNOHANG)[0]:
+                os.kill(pid, _signal.SIGKILL)
+                os.waitpid(pid, 0)
+        except OSError:  # the program has reaped it
+            pass
+
+
+WATCHER = Watcher()
+
+
 def set_cloexec_on_inherited() -> None:
     """Close on exec the descriptors that the caller left open: a process that a hook leaves behind would hold them."""
     for fd in inheritable():
@@ -141,6 +274,7 @@ def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
     """Set up the session, signals, descriptors and environment that a spawned program would have."""
+    WATCHER.note_fork()
     gc.enable()
     os.setsid()
     restore_signals()

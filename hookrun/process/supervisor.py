@@ -6,7 +6,7 @@ import os
 
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process.loop import Loop
-from hookrun.process.spawn import catch_signals, restore_signals
+from hookrun.process.spawn import WATCHER, catch_signals, restore_signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +33,14 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
         except Interrupted as interrupted:
             outcome = interrupted.outcomes[0] or Outcome()
             outcome.failure = Failure("signal", f"signal {interrupted.signal} to its supervisor ended it")
+        WATCHER.close()
         on_end(outcome)
     finally:
         os._exit(0)
 
 
 def _leave() -> None:
+    WATCHER.forget()
     os.setsid()
     restore_signals()
     nothing = os.open(os.devnull, os.O_RDWR)

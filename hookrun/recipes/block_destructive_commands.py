@@ -8,7 +8,7 @@ import re
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.downloads import DOWNLOADERS, Downloads
-from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of, option, words_from
+from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
@@ -26,7 +26,12 @@ RECIPE = Recipe(
     "block-destructive-commands",
     "Blocks commands that would destroy a whole tree, a disk or the running system.",
     options=(
-        Option("protect", "", "Further directories that are not to be removed as a whole, absolute or from `~/`."),
+        Option(
+            "protect",
+            "",
+            "Further directories that are not to be removed as a whole, absolute or from `~/`.",
+            directories,
+        ),
         Option(
             "git",
             "",
@@ -179,7 +184,7 @@ class ProtectedPaths:
             self._protected[f"{project}/.git"] = "the project's history"
             self._protected.setdefault(project, "the whole project")
         for path in extra:
-            self._protected[home + path[1:] if path[:2] == "~/" else path.rstrip("/")] = "protected"
+            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "protected"
 
     def is_large(self, path: str) -> bool:
         """Return whether an absolute path is a directory of the system or the home directory."""
@@ -220,7 +225,7 @@ class Guard:
     """Decides which commands are blocked, and which are asked about, in one project."""
 
     def __init__(self, home: str, project: str) -> None:
-        self._protected = ProtectedPaths(home, project, option(RECIPE, "protect").split())
+        self._protected = ProtectedPaths(home, project, directories(RECIPE, "protect"))
         self._project = project
         self._git = words_from(WORDS)(RECIPE, "git")
         self._ask = words_from((*WORDS, "download"))(RECIPE, "ask")

@@ -140,6 +140,14 @@ def words(recipe: Recipe, name: str) -> list[str]:
     return option(recipe, name).split()
 
 
+def directories(recipe: Recipe, name: str) -> list[str]:
+    """Return an option that is a list of directories, absolute or from `~/`: any other would never be seen."""
+    given = words(recipe, name)
+    if any(not each.startswith(("/", "~/")) or "*" in each for each in given):
+        fail_option(recipe, name, "directories that are absolute or begin with `~/`, such as ~/work")
+    return given
+
+
 def known_words(recipe: Recipe, name: str, known: Iterable[str]) -> list[str]:
     """Return an option that is a list of words, all of them known ones."""
     known = list(known)

@@ -66,9 +66,9 @@ class Purpose:
 
 
 PURPOSES = {
-    "command": Purpose("block-rm-rf", "Refuses rm -rf.", "bash", "block", {"command": "ls -l"}),
-    "file": Purpose("protect-env", "Keeps files with secrets from the agent.", "write|edit|delete", "block",
-                    {"file_path": "src/main.c"}),
+    "command": Purpose("check-command", "Checks shell commands.", "bash", "block", {"command": "ls -l"}),
+    "file": Purpose("protect-env", "Keeps file tools off .env files; shell commands are not looked at.",
+                    "write|edit|delete", "block", {"file_path": "src/main.c"}),
     "edited": Purpose("no-conflict-markers", "Tells the model of conflict markers that it left in a file.",
                       "write|edit", args={"file_path": "notes.txt"}),
     "prompt": Purpose("house-rules", "Gives the model a rule of the house with every prompt."),
@@ -76,7 +76,11 @@ PURPOSES = {
     "session": Purpose("read-the-rules", "Tells the model where the project's rules are."),
     "notice": Purpose("tell-me", "Tells the person what happens."),
 }  # fmt: skip
-"""Section of the templates -> its purpose."""
+"""Section of the templates -> its purpose. Of commands there is no template: what reads shell is a recipe."""
+
+STUB = "stub"
+"""The section of a script that fails, as do its tests, until the user has written it."""
+STUB_DESCRIPTION = "To be written: fails until then."
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -100,7 +104,8 @@ class HookTemplateRequest:
 class HookPlan:
     """The files to write (`changes`), the names of the hooks they declare, and warnings about them.
 
-    `declaring` is the file with the declaration; `build` is the command that makes the program, if one is needed.
+    `declaring` is the file with the declaration; `build` is the command that makes the program, if one is needed;
+    `stub` is the path of a script that is still to be written.
     """
 
     declaring: DeclarationFile
@@ -108,6 +113,7 @@ class HookPlan:
     changes: list[FileChange]
     warnings: list[Diagnostic] = field(default_factory=list)
     build: str = ""
+    stub: str = ""
 
 
 def canonical_event(name: str, own: list[str]) -> str:
@@ -128,7 +134,14 @@ def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPl
     root = declaring.root
     event = canonical_event(request.event, declaring.events)
     purpose = purpose_of(event, request.matcher)
+    # A template does what its own name says: under another name it would be a guard against something else.
+    is_stub = request.name is not None and not _is_named_after(request.name, PURPOSES[purpose])
+    if is_stub and purpose == "file" and request.matcher is None:
+        purpose = "command"  # what most guards look at
+    is_stub = is_stub or purpose == "command"
     entry = _entry(request, event, purpose, declaring)
+    if is_stub:
+        entry["description"] = STUB_DESCRIPTION
     name = str(entry["name"])
     language = LANGUAGES[request.language]
     script = os.path.join(root, HOOKS_DIRECTORY, name + language.suffix)
@@ -141,13 +154,19 @@ def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPl
     warnings = declaring.add(entry)
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
+    source = render_script(request.language, STUB if is_stub else purpose, values)
     changes = [
-        FileChange(script, existing(script), render_script(request.language, purpose, values).encode(), mode=0o755),
-        FileChange(tests, existing(tests), render_cases(purpose, entry, config).encode()),
+        FileChange(script, existing(script), source.encode(), mode=0o755),
+        FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
         declaring.change(),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
-    return HookPlan(declaring, [name], changes, warnings, build)
+    return HookPlan(declaring, [name], changes, warnings, build, script if is_stub else "")
+
+
+def _is_named_after(name: str, template: Purpose) -> bool:
+    """Return whether a hook's name is a template's, or that with a number."""
+    return re.fullmatch(re.escape(template.name) + r"(-\d+)?", name) is not None
 
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:
@@ -186,7 +205,7 @@ def purpose_of(event: str, matcher: str | None) -> str:
     """Return the key in PURPOSES for a canonical event and a matcher."""
     tools = set(matcher.split("|")) if matcher is not None else set()
     if event in GUARDING:  # a guard fails on a call that it does not know: it is for these tools and no other
-        if tools <= {"bash"}:
+        if tools == {"bash"}:
             return "command"
         return "file" if tools <= FILE_TOOLS else "notice"
     if event in EDITED:
@@ -221,7 +240,7 @@ def _sections(name: str) -> dict[str, str]:
     return {title: body if body.endswith("\n") else f"{body}\n" for title, _, body in parts}
 
 
-def render_cases(purpose: str, entry: Mapping[str, object], config: str) -> str:
+def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_stub: bool = False) -> str:
     """Return the file of cases for a new declaration; `config` is the path from there to the declaration file."""
     event, name = str(entry["event"]), str(entry["name"])
     tools = _tools(purpose, entry) if event in WITH_TOOL else []
@@ -229,6 +248,9 @@ def render_cases(purpose: str, entry: Mapping[str, object], config: str) -> str:
     when = entry.get("when")
     if isinstance(when, dict):
         body = _of_conditions(purpose, when)
+    elif is_stub:
+        section = f"{STUB} {purpose}" if purpose in ("command", "file") else STUB
+        body = _sections("cases")[section]
     else:
         body = _with_values(_sections("cases")[purpose], {"event": event})
         body += "".join(_of_tool(purpose, tool) for tool in tools[1:])

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.conditions import TOOL_NAMES
+from hookrun.conditions import tool_names
 from hookrun.globs import glob
 from hookrun.verdicts import json_equal
 
@@ -305,7 +305,7 @@ class Coverage:
             return
         of.actions.add(run.action)
         of.reached.add(RAN)
-        tools = [name for each in TOOL_NAMES if isinstance(name := result.context.get(each), str)]
+        tools = tool_names(result.context)
         for pattern in run.hook.matcher or ():
             if any(glob(pattern, tool) for tool in tools):
                 of.reached.add(_matcher(pattern))

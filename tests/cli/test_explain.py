@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import Done, hookrun
+from tests.cli.command import Done, hookrun, hookrun_process
 from tests.conftest import ROOT
 from tests.fire.agents import says
 
@@ -259,14 +259,17 @@ def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
 
 
 def test_a_background_hook_was_started(project: Project) -> None:
-    """`--run` does not say that no hook ran: it says which was started, and how to learn how it ends."""
+    """`--run` does not say that no hook ran: it says which was started, and how to learn how it ends.
+
+    In a process of its own: its supervisor is a child of whoever started it, until that ends.
+    """
     project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
-    done = hookrun(project, "explain", "stop", "--run")
+    done = hookrun_process(project, "explain", "stop", "--run")
     assert first(done) == "stop: continue; started in the background: later"
     assert "  1. later (" in done.stdout
     assert "      was started in the background, and has no influence\n" in done.stdout
     assert "how it ends: hookrun why " in done.stdout
-    told = hookrun(project, "explain", "stop", "--run", "--json").json["run"]
+    told = hookrun_process(project, "explain", "stop", "--run", "--json").json["run"]
     assert isinstance(told, dict)
     assert told["fires"][0]["hooks"][0]["background"] is True
 

@@ -37,14 +37,15 @@ def test_four_commands_lead_from_nothing_to_a_hook_that_claude_obeys(project: Pr
         )
     ]
     assert [each.status for each in screens] == [0, 0, 0, 0], [each.screen for each in screens]
-    for each, text in zip(screens, ("approved block-rm-rf", "2 passed", "wired", "the probe refused"), strict=True):
+    for each, text in zip(screens, ("approved protect-env", "5 passed", "wired", "the probe refused"), strict=True):
         assert text in each.screen
     line = wired_line(project, "claude", "PreToolUse")
-    refused = run_line(project, line, before_tool(project, "claude", "rm -rf /"))
+    message = {**before_tool(project, "claude"), "tool_name": "Write"}
+    refused = run_line(project, line, {**message, "tool_input": {"file_path": "config/.env", "content": "A=1"}})
     said = json.loads(refused.stdout)["hookSpecificOutput"]
     assert said["permissionDecision"] == "deny"
-    assert "rm -rf is not run here" in said["permissionDecisionReason"]
-    passed = run_line(project, line, before_tool(project, "claude", "ls"))
+    assert "holds secrets" in said["permissionDecisionReason"]
+    passed = run_line(project, line, {**message, "tool_input": {"file_path": ".env.example", "content": "A="}})
     assert (passed.returncode, passed.stdout) == (0, b"")
 
 
@@ -52,9 +53,9 @@ def test_without_a_terminal_nothing_is_approved(project: Project) -> None:
     """The hook is there, agents do not run it, and what is said names the command that changes that."""
     done = hookrun(project, "init")
     assert (done.status, done.stderr) == (0, "")
-    assert "wrote hooks/block-rm-rf.sh, hooks/block-rm-rf.hooktest.yaml, coder.json\n" in done.stdout
+    assert "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, coder.json\n" in done.stdout
     assert "hookrun trust" in done.stdout
-    assert states(project) == {"block-rm-rf": "new"}
+    assert states(project) == {"protect-env": "new"}
     assert hookrun(project, "test").status == 0
 
 
@@ -64,7 +65,7 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     assert session.status == 0
     told = "nothing is approved: only a person can approve hooks, and CLAUDECODE is in the environment"
     assert told in session.screen
-    assert states(project) == {"block-rm-rf": "new"}
+    assert states(project) == {"protect-env": "new"}
 
 
 def test_init_asks_for_what_no_flag_says(project: Project) -> None:
@@ -82,12 +83,12 @@ def test_init_asks_for_what_no_flag_says(project: Project) -> None:
 
 def test_what_is_there_is_never_overwritten(project: Project) -> None:
     """A script or cases of that name, or a hook: the command names it and writes nothing at all."""
-    project.script("hooks/block-rm-rf.sh", "mine")
+    project.script("hooks/protect-env.sh", "mine")
     before = tree(project.root)
-    for arguments in (("init",), ("new", "block-rm-rf", "--lang", "sh")):
+    for arguments in (("init",), ("new", "protect-env", "--lang", "sh")):
         done = hookrun(project, *arguments)
         assert (done.status, done.stdout) == (1, "")
-        assert f"{project.root}/hooks/block-rm-rf.sh: found a file, expected none" in done.stderr
+        assert f"{project.root}/hooks/protect-env.sh: found a file, expected none" in done.stderr
     project.script("hooks/other.hooktest.yaml", "mine")
     assert "other.hooktest.yaml: found a file" in hookrun(project, "new", "other", "--lang", "sh").stderr
     (project.root / "hooks" / "other.hooktest.yaml").unlink()
@@ -96,7 +97,7 @@ def test_what_is_there_is_never_overwritten(project: Project) -> None:
     before = tree(project.root)
     done = hookrun(project, "new", "taken", "--lang", "sh")
     assert 'found a hook "taken" already' in done.stderr
-    (project.root / "hooks" / "block-rm-rf.sh").unlink()
+    (project.root / "hooks" / "protect-env.sh").unlink()
     (project.root / "hooks").rmdir()
     (project.root / "hooks").write_text("a file")
     before = tree(project.root)
@@ -115,7 +116,7 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     assert path.read_text().startswith(head)
     assert path.read_text().endswith("\n ]" + tail)
     assert hookrun(project, "init", "--lang", "python").status == 0
-    assert list(states(project)) == ["one", "block-rm-rf", "block-rm-rf-2"]
+    assert list(states(project)) == ["one", "protect-env", "protect-env-2"]
     assert hookrun(project, "validate").status == 0
 
 
@@ -124,7 +125,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(project: Project) -> None
     before = tree(project.root)
     done = hookrun(project, "init", "--lang", "node", "--yaml", "--dry-run")
     assert done.status == 0
-    for text in ("+++ ", "hooks/block-rm-rf.mjs", "+#!/usr/bin/env node", "block-rm-rf.hooktest.yaml", "+hooks:"):
+    for text in ("+++ ", "hooks/protect-env.mjs", "+#!/usr/bin/env node", "protect-env.hooktest.yaml", "+hooks:"):
         assert text in done.stdout
     assert tree(project.root) == before
 
@@ -138,7 +139,9 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     assert done.status == 0, done.stderr
     (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
     assert (entry["event"], entry["when"]) == ("pre_tool_use", {"tool_args.command": "*git push*"})
-    assert "2 cases: 2 passed" in hookrun(project, "test").stdout
+    assert "hooks/ask.sh is a stub: it fails, as do its tests, until you write the check" in done.stdout
+    tested = hookrun(project, "test")
+    assert (tested.status, "2 cases: 1 passed, 1 failed" in tested.stdout) == (1, True), tested.stdout
     done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
     assert (done.status, "leave --yaml out" in done.stderr) == (1, True)
     assert hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop").status == 0
@@ -190,7 +193,7 @@ def test_from_below_the_root_what_is_run_next_is_said(project: Project) -> None:
     project.root, root = below, project.root
     done = hookrun(project, "init")
     assert f"cd {root}" in done.stdout
-    assert (root / "hooks" / "block-rm-rf.sh").exists()
+    assert (root / "hooks" / "protect-env.sh").exists()
 
 
 @pytest.mark.parametrize("words", [("new", "x", "--lang", "sh"), ("init", "--yes")])

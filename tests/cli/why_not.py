@@ -214,6 +214,27 @@ WAYS: dict[str, Way] = {
         'matcher: "BASH" does not match the tool "bash" (upper and lower case count: write "bash")',
         "Write the tool's name as hookrun, or the agent, has it.",
     ),
+    "a matcher that no tool has": Way(
+        "The matcher is a regular expression, a permission rule or misspelt, so that no tool of any agent has it",
+        declared(matcher="mcp__.*"),
+        ("validate",),
+        'found "mcp__.*", expected a glob on the tool\'s name',
+        "Write what the message names; `hookrun validate --strict` in CI makes it an error.",
+    ),
+    "an argument that no tool has": Way(
+        "A condition names an argument that the matcher's tools do not have",
+        declared(matcher="bash", when={"tool_args.comand": "git push*"}),
+        ("validate",),
+        'found the unknown argument "comand", expected an argument of bash: command; did you mean "command"?',
+        "Write hookrun's name of the argument.",
+    ),
+    "a file by another name": Way(
+        "The hooks are in a file whose name is not read",
+        lambda project: (project.root / "hookrun.json").write_text('{"hooks": []}'),
+        ("validate",),
+        'found the name "hookrun.json", expected one of coder.json, hookrun.yaml',
+        "Rename the file.",
+    ),
     "another agent's name of the tool": Way(
         "The matcher has the name that another agent gives to the tool",
         _wired("claude", matcher="run_shell_command"),

@@ -417,7 +417,7 @@ def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
     """The protocol is for the type checker; this is for whoever adds one."""
     from hookrun.agents.types import Agent as Protocol
 
-    wanted = [name for name in vars(Protocol) if name.isupper()]
+    wanted = [name for name in (*Protocol.__annotations__, *vars(Protocol)) if name.isupper()]
     assert len(wanted) == 17
     for name in table.AGENTS:
         module = table.load(name)

@@ -79,7 +79,7 @@ NONSENSE = [
     a_coroutine_function, object(), NoRepr(), Ends(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
     {}, {"message": "no action"}, {"action": "deny"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
     {1: 2}, circular(), {"action": "modify", "modified_args": deep()}, {"action": circular()},
-    Verdict("deny"), Verdict(5), Verdict(None), Verdict("block", 5), Verdict("block", message=["a"]),  # type: ignore[arg-type]
+    Verdict("allow", 5), Verdict("modify", message=["a"]),  # type: ignore[arg-type]
     Verdict("modify"), Verdict("modify", modified_args=[1]), Verdict("modify", modified_args="x"),  # type: ignore[arg-type]
     Verdict("modify", modified_args={}, args_patch={}), Verdict(modified_context=[1]),  # type: ignore[arg-type]
     Verdict("modify", modified_args={1: 2}), Verdict("modify", args_patch={None: 2}),  # type: ignore[dict-item]

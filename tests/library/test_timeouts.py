@@ -195,12 +195,12 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     def blocks(ctx: Context) -> None:
         go.wait(LONG)
 
-    engine.register("stop", blocks, thread=True, timeout=0.05)
+    engine.register("stop", blocks, thread=True, timeout=0.5)
     engine.register("stop", answers(None), name="o")
     result = within(lambda: fire(engine, "stop"))
     go.set()
     assert (order(result), kinds(result)) == (["blocks", "o"], {"blocks": "timeout", "o": None})
-    assert failure(result).detail == "it had not answered after 0.05 s; its thread was left alone"
+    assert failure(result).detail == "it had not answered after 0.5 s; its thread was left alone"
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -65,3 +65,8 @@ def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) ->
         pytest.skip(f"{driver.name}: {reason}")
     with Agent(driver, Place(directory)) as settled:
         yield settled
+
+
+def settle(name: str, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
+    """Yield the agent of this name as the fixtures do, for tests that need it in another way."""
+    yield from _settled(DRIVERS[name], request, directory)

@@ -20,14 +20,13 @@ DONE = say("all-is-done")
 def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> None:
     """Written, tested and wired at a terminal: what it refuses does not happen, and the model hears why."""
     place = agent.place
-    kept = place.project / "kept"
-    kept.mkdir()
+    kept = place.project / ".env"
     env = place.environment(PATH=f"{Path(sys.prefix) / 'bin'}:{path()}", TERM="dumb")
     commands = (f"hookrun init --lang {language} --yes", "hookrun test", "hookrun install claude")
     screen = tour.at_terminal(" && ".join(commands), place.project, env)
-    assert "approved block-rm-rf" in screen, screen
-    assert "2 cases: 2 passed" in screen
-    ran = agent.run(agent.driver.shell("rm -rf kept"), agent.driver.shell("echo hi > made.txt"), DONE)
-    assert kept.is_dir(), ran
-    assert "rm -rf is not run here" in ran.heard, ran
+    assert "approved protect-env" in screen, screen
+    assert "5 cases: 5 passed" in screen
+    ran = agent.run(*agent.driver.write(kept, "A=1"), agent.driver.shell("echo hi > made.txt"), DONE)
+    assert not kept.exists(), ran
+    assert "holds secrets" in ran.heard, ran
     assert "made.txt" in ran.files, ran

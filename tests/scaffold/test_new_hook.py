@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 EVENTS = (
     ("pre_tool_use", None),
-    ("permission_request", "bash"),
+    ("permission_request", "write"),
     ("pre_tool_use", "write|edit|delete"),
     ("post_tool_use", None),
     ("file_changed", None),
@@ -76,7 +77,7 @@ def test_a_guard_is_for_the_tools_that_it_knows() -> None:
 
 def test_every_template_is_needed() -> None:
     """The events of these tests need each of the templates."""
-    assert {purpose_of(event, matcher) for event, matcher in EVENTS} == set(PURPOSES)
+    assert {purpose_of(event, matcher) for event, matcher in EVENTS} == set(PURPOSES) - {"command"}
 
 
 @pytest.mark.parametrize("language", languages())
@@ -84,7 +85,7 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
     """Written, built where it has to be, valid, and every case holds, its conditions' cases too."""
     for event, matcher in EVENTS:
         write(project, HookTemplateRequest(language, event, matcher))
-    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes"))
+    write(project, HookTemplateRequest(language, when={"tool_args.file_path": "src/*"}, name="protect-env-99"))
     valid = hookrun(project, "validate")
     assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS) + 1} hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "test")
@@ -94,6 +95,56 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
     assert cases > len(EVENTS) * 1.5
 
 
+@pytest.mark.parametrize("language", languages())
+def test_a_hook_of_another_name_is_a_stub(project: Project, language: str) -> None:
+    """A template would make of `no-sudo` a guard against something else: each fails, as its tests do, until written."""
+    for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
+        write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}"))
+    write(project, HookTemplateRequest(language, name="no-sudo"))
+    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes"))
+    assert hookrun(project, "validate").stdout.endswith("0 errors, 0 warnings\n")
+    done = json.loads(hookrun(project, "test", "--json").stdout)
+    failed = {case["file"] for case in done["cases"] if not case["passed"]}
+    assert failed == {path.relative_to(project.root).as_posix() for path in project.root.glob("hooks/*.hooktest.yaml")}
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "ls"}})
+    assert (fired.action, fired.hook("stub-0")["failure"]) == ("block", "exit_code")
+    assert "not written yet" in str(fired.verdict["message"])
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str) -> None:
+    """What is written where the stub fails, and what stands in the place of the first case."""
+    name = write(project, HookTemplateRequest(language, name="no-sudo"))
+    script = project.root / "hooks" / f"{name}{LANGUAGES[language].suffix}"
+    text, before = WRITTEN[language], script.read_text()
+    start = before.index(NOT_WRITTEN[language])
+    end = before.index("\n", before.index("not written yet", start)) + 1
+    script.write_text(before[:start] + text + before[end:].removeprefix("exit 1\n"))
+    if LANGUAGES[language].build:
+        subprocess.run(["go", "build", "-o", script.with_suffix(""), script], check=True)
+    cases = script.with_name(f"{name}.hooktest.yaml")
+    cases.write_text(cases.read_text().replace('command: "true"', 'command: "sudo ls"'))
+    done = hookrun(project, "test")
+    assert "2 cases: 2 passed" in done.stdout, done.stdout
+
+
+NOT_WRITTEN = {"sh": "echo", "python": "raise", "node": "throw", "ruby": "raise", "go": "return nil, errors"}
+WRITTEN = {
+    "sh": 'command=$(field tool_args.command) || exit 1\ncase $command in "sudo "*) exit 2 ;; esac\n',
+    "python": 'return {"action": "block"} if context["tool_args"]["command"].startswith("sudo ") else None\n',
+    "node": 'return context.tool_args.command.startsWith("sudo ") ? { action: "block" } : null;\n',
+    "ruby": '{ action: "block" } if context["tool_args"].fetch("command").start_with?("sudo ")\n',
+    "go": """if command, ok := c.ToolArgs["command"].(string); !ok {
+\t\treturn nil, errors.New("no command")
+\t} else if len(command) > 5 && command[:5] == "sudo " {
+\t\treturn &verdict{Action: "block"}, nil
+\t}
+\treturn nil, nil
+""",
+}
+"""Language -> the line at which a stub fails, and a check that could stand there."""
+
+
 def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a script with this on stdin."""
     return subprocess.run(
@@ -101,7 +152,7 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("purpose", ["command", "file"])
+@pytest.mark.parametrize("purpose", ["stub", "file"])
 @pytest.mark.parametrize("language", languages())
 def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str) -> None:
     """No JSON, half of it, or no such argument: status 1 and a word on stderr, never silence."""
@@ -128,12 +179,10 @@ def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
             os.path.realpath(found) if name != "python3" else os.path.realpath("/proc/self/exe")
         )
     path = tmp_path / "guard.sh"
-    path.write_text(
-        render_script("sh", "command", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
-    )
+    path.write_text(render_script("sh", "file", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}))
     path.chmod(0o755)
-    asked = '{"tool_args": {"command": "cd \\u00fc && rm -rf x"}}'
-    for stdin, status in ((asked, 2), ('{"tool_args": {"command": "ls"}}', 0), ("nonsense", 1), ("{}", 1)):
+    asked = '{"tool_args": {"file_path": "\\u00fc/.env"}}'
+    for stdin, status in ((asked, 2), ('{"tool_args": {"file_path": "x"}}', 0), ("nonsense", 1), ("{}", 1)):
         done = run(path, stdin, PATH=str(tmp_path))
         assert done.returncode == status, (stdin, done)
 

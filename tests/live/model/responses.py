@@ -65,7 +65,9 @@ def _message(text: str) -> Json:
 
 
 def _call(call: Call) -> Json:
-    said = {"id": f"fc_{call.id}", "call_id": call.id, "name": call.name, "status": "completed"}
+    space, _, name = call.name.rpartition(".")  # a tool of a namespace, as Codex offers those about agents
+    said = {"id": f"fc_{call.id}", "call_id": call.id, "name": name, "status": "completed"}
+    said |= {"namespace": space} if space else {}
     if isinstance(call.arguments, str):
         return {"type": "custom_tool_call", "input": call.arguments, **said}
     return {"type": "function_call", "arguments": json.dumps(call.arguments), **said}

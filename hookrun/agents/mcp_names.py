@@ -1,0 +1,104 @@
+"""Name the tools of MCP servers `mcp__SERVER__TOOL` for agents whose own names do not tell a server from its tool.
+
+`files_make_it` may be a tool of `files` or of `files_make`. The servers in the user's settings decide. Where they do
+not know the tool, a matcher is tried on every reading: a guard may see a tool that it is not about, but misses none.
+A project's settings name a tool, but rule out no reading: they are not the user's.
+"""
+
+from __future__ import annotations
+
+from hookrun.fastjson import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent, McpForm
+
+LONGEST = 512
+"""Characters of a name that are looked at where it has to be guessed."""
+
+HEXADECIMAL = frozenset("0123456789abcdef")
+DIGEST = 8
+"""Digits of the digest that some agents add to a name that they had to change."""
+
+
+def name_mcp_tool(agent: Agent, message: Message, *, home: str = "", project: str = "") -> None:
+    """Name the tool of a message canonically, and add the other names it may have as `possible_tool_names`.
+
+    Without a `home` and a `project` every reading is possible.
+    """
+    form, tool = agent.INSTALL.get("mcp"), message.tool
+    if form is None or tool is None:
+        return
+    of_user = _known(tool, form, "{home}", home)
+    of_project = _known(tool, form, "{project}", project)
+    names = [*of_user, *of_project] if of_user else [*of_project, *_readings(tool, form)]
+    for call in message.calls if names else ():
+        if of_user or of_project:
+            call.fields["tool_name"] = names[0]
+        call.fields["possible_tool_names"] = list(dict.fromkeys(names))
+
+
+def mcp_tool(server: str, tool: str) -> str:
+    """Return hookrun's name of a server's tool.
+
+    >>> mcp_tool("my files", "make")
+    'mcp__my_files__make'
+    """
+    return f"mcp__{_safe(server, '_')}__{_safe(tool, '_')}"
+
+
+def _safe(name: str, instead: str) -> str:
+    return "".join(char if (char.isascii() and char.isalnum()) or char in "_-" else instead for char in name)
+
+
+def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
+    """Return the names of the tool by the servers in a directory's settings, that of the longest server first."""
+    servers = [
+        server
+        for path, key in form["servers"]
+        if directory and path.startswith(place)
+        for server in _servers(path.replace(place, directory, 1), key)
+    ]
+    names = []
+    for server in sorted(servers, key=len, reverse=True):
+        theirs = _safe(server, form["unsafe"])
+        for join in form["joins"]:
+            rest = tool.removeprefix(theirs + join)
+            if rest not in (tool, ""):
+                names += [mcp_tool(server, each) for each in _without_digest(rest)]
+    return names
+
+
+def _servers(path: str, key: str) -> list[str]:
+    """Return the names of the servers in a file of settings; none where it cannot be read, as with comments in it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = loads(file.read())
+    except (OSError, ValueError):
+        return []
+    servers = found.get(key) if isinstance(found, dict) else None
+    return list(servers) if isinstance(servers, dict) else []
+
+
+def _readings(tool: str, form: McpForm) -> Iterator[str]:
+    """Yield a name for each place at which a server's name may end."""
+    tool = tool[:LONGEST]
+    for join in form["joins"]:
+        at = tool.find(join, 1)
+        while at > 0:
+            server = tool[:at]
+            for rest in _without_digest(tool[at + len(join) :]):
+                yield mcp_tool(server, rest)
+                yield mcp_tool(server.replace(form["unsafe"], "_"), rest.replace(form["unsafe"], "_"))
+            at = tool.find(join, at + 1)
+
+
+def _without_digest(name: str) -> list[str]:
+    """Return a tool's name without the digest that it may end with, and as it is."""
+    cut = name[: -DIGEST - 1]
+    if cut and name[-DIGEST - 1] == "_" and HEXADECIMAL.issuperset(name[-DIGEST:]):
+        return [cut, name]
+    return [name] if name else []

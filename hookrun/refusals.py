@@ -1,0 +1,164 @@
+"""Keep a refusal a refusal, whatever else is wrong with it: malformed JSON, wrong fields, an exception on the way.
+
+Off the hot path: a well-formed answer needs nothing of this.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from hookrun.events import can_refuse
+from hookrun.fastjson import dumps
+from hookrun.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_TEXTS, InvalidVerdictError, Verdict
+from hookrun.text import describe_exception
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNREADABLE = "(unreadable)"
+"""Stands for an object or a list in malformed JSON: no field of a verdict can hold it."""
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^"{}\[\]:,\s]+', re.DOTALL)
+"""A string (the last one may have no end), a sign, or anything else up to the next of these."""
+
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
+
+
+def pairs(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield (depth, key, value) of each pair in the one object that a text is, however malformed that is.
+
+    Yield a depth of 0 where it is none: something stands before or after it.
+    """
+    depth = 0
+    last: str | None = None
+    key: str | None = None
+    for token in TOKEN.finditer(text):
+        word = token[0]
+        if depth == 0 and (word != "{" or token.start()):
+            yield 0, "", word
+            return
+        if word in ":,":
+            key, last = (last, None) if word == ":" else (None, None)
+            continue
+        if word in "}]":
+            depth -= 1
+            continue
+        last = UNREADABLE if word in "{[" else _unquoted(word)
+        if key is not None:
+            yield depth, key, last
+            key = last = None
+        depth += word in "{["
+
+
+def _unquoted(word: str) -> str:
+    if not word.startswith('"'):
+        return word
+    try:
+        return str(json.loads(word, strict=False))
+    except ValueError:
+        return word.strip('"')
+
+
+def refusing_object(text: str) -> dict[str, object] | None:
+    """Return the fields of a verdict in malformed JSON if it refuses, else None.
+
+    Of a field that is there twice the first counts, of actions the strongest.
+    """
+    fields: dict[str, object] = {}
+    actions = []
+    for depth, key, value in pairs(text):
+        if depth == 0:
+            return None
+        if depth == 1 and key == "action":
+            actions.append(value)
+        elif depth == 1 and value != "null":
+            fields.setdefault(key, value)
+    strongest = max((each for each in actions if each in BINDING_ACTIONS), key=PRECEDENCE.__getitem__, default=None)
+    return None if strongest is None else {"action": strongest, **fields}
+
+
+def bare(answer: object) -> dict[str, object] | None:
+    """Return the action and the texts of an object that refuses but cannot be read as a whole, None of any other."""
+    action = _field(answer, "action")
+    if not isinstance(action, str) or action not in BINDING_ACTIONS:
+        return None
+    # Arguments, as text, are wrong for sure: of an `ask` they are not to be forgotten.
+    given = {name: _field(answer, name) for name in (*VERDICT_TEXTS, "modified_args", "args_patch")}
+    return {"action": action, **{name: as_text(value) for name, value in given.items() if value is not None}}
+
+
+def _field(answer: object, name: str) -> object:
+    try:
+        return answer.get(name) if isinstance(answer, dict) else getattr(answer, name, None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a program's own object
+        return None
+
+
+def as_text(value: object) -> str:
+    """Return any value as text; raises nothing but KeyboardInterrupt."""
+    try:
+        return str(value) if isinstance(value, str) else dumps(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # no JSON
+        try:
+            return str(value) or type(value).__name__
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a program's own object
+            return f"({type(value).__name__})"
+
+
+def from_exception(error: BaseException, event: str) -> Verdict | None:
+    """Return what a function meant that ended with this exception: None where it is a failure.
+
+    Skip and Abort are answers. A function that could not make its verdict may have wanted to refuse: it does, on an
+    event that can be refused.
+    """
+    if any(each.__module__ == "hookrun.library.result" for each in type(error).__mro__):
+        try:
+            answer: Verdict = error.verdict()  # type: ignore[attr-defined]  # a room above ours has Skip and Abort
+        except Exception:  # a class of the program's own
+            return Verdict("block", describe_exception(error))
+        return answer
+    if not can_refuse(event) or not _made_a_verdict(error):
+        return None
+    return Verdict("block", f"the hook is broken: it raised {describe_exception(error)} instead of a verdict")
+
+
+def _made_a_verdict(error: BaseException) -> bool:
+    """Return whether an exception, or one that it was raised for, comes from making a Verdict, Skip or Abort."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        try:
+            if (
+                isinstance(found, InvalidVerdictError)
+                or (isinstance(found, TypeError) and str(found).startswith(("Verdict.", "Abort.", "Skip.")))
+                or (isinstance(found, AttributeError) and "type object 'Verdict'" in str(found))
+            ):
+                return True
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the exception's author wrote its __str__ too
+            return False
+        found = found.__cause__ or found.__context__
+    return False
+
+
+def is_broken_script(target: object, stderr: str) -> bool:
+    """Return whether stderr ends with a shell's own complaint about the hook's script: `NAME: [line ]NUMBER: ...`.
+
+    NAME must be a shell or a word of the hook's command; of another file the hook itself may speak.
+    """
+    lines = stderr.strip().splitlines()
+    name, _, rest = (lines[-1] if lines else "").partition(": ")
+    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
+    words = target.split() if isinstance(target, str) else map(str, target) if isinstance(target, (list, tuple)) else ()
+    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
+    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts

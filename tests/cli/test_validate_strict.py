@@ -1,0 +1,200 @@
+"""What cannot work as it is declared: `validate` warns, `--strict` makes that an error, `new` does not write it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+
+def warnings(project: Project, *arguments: str) -> list[str]:
+    """Return the warnings of `hookrun validate`, which finds no error."""
+    done = hookrun(project, "validate", "--json", *arguments)
+    problems = done.json["problems"]
+    assert done.status == 0, done.stdout
+    assert isinstance(problems, list)
+    assert all(each["severity"] == "warning" for each in problems)
+    return [each["text"] for each in problems]
+
+
+def test_strict_makes_warnings_errors(project: Project) -> None:
+    """For CI: the same finding, with exit status 1."""
+    project.hooks({"matcher": "Bahs", "command": "true"})
+    loose = hookrun(project, "validate")
+    assert (loose.status, loose.stdout.count(": warning: ")) == (0, 1)
+    strict = hookrun(project, "validate", "--strict")
+    assert (strict.status, strict.stdout.count(": error: ")) == (1, 1)
+    assert strict.stdout.endswith("checked 1 hook in 1 file: 1 error, 0 warnings\n")
+    assert hookrun(project, "validate", "--strict", "--json").json["ok"] is False
+    project.hooks({"matcher": "bash", "command": "true"})
+    assert hookrun(project, "validate", "--strict").status == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["hookrun.json", ".hookrun.yaml", "coder.yaml", "coder.yml", "hookrun.toml", "Coder.json", "coder.jsonc"]
+)
+def test_a_file_beside_the_names_that_are_read(project: Project, name: str) -> None:
+    """Its hooks would never run."""
+    (project.root / name).write_text('{"hooks": [{"event": "stop", "command": "true"}]}')
+    (found,) = warnings(project)
+    assert f"{project.root}/{name}:1:1: found the name" in found
+    assert "expected one of coder.json, hookrun.yaml" in found
+    assert hookrun(project, "validate", "--strict").status == 1
+
+
+def test_a_file_beside_the_names_in_a_directory_above(project: Project) -> None:
+    """Every directory in which declarations are looked for is looked at, and the user's own."""
+    (project.root / "sub").mkdir()
+    (project.root / "hookrun.json").write_text("{}")
+    own = project.home / ".config" / "hookrun"
+    own.mkdir(parents=True)
+    (own / "hookrun.json").write_text("{}")
+    done = hookrun(project, "validate", cwd=project.root / "sub")
+    assert done.stdout.count(": warning: found the name") == 2
+    assert "expected one of hooks.json, hooks.yaml, hooks.yml" in done.stdout
+
+
+def test_files_of_others_are_left_alone(project: Project) -> None:
+    """A file that is included, or that is another program's, is no mistake."""
+    project.hooks({"command": "true"}, include=[".hookrun.json"])
+    (project.root / ".hookrun.json").write_text('{"hooks": [{"event": "stop", "command": "true"}]}')
+    (project.root / "coder.yaml").write_text("model: big\n")
+    (project.root / "hooks.json").write_text('{"hooks": {}}')
+    (project.root / "coder.toml").mkdir()
+    assert warnings(project) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("nomodule:f", "there is no module nomodule"),
+        ("guards.other:check", "there is no module guards.other"),
+        ("guards.real:chek", "the module guards.real has no chek"),
+        ("guards.wrong:check", "the module guards.wrong cannot be read (SyntaxError"),
+        ("json.nosuch:f", "there is no module json.nosuch"),
+        ("guards.real:check", None),
+        ("guards.real:Guard.check", None),
+        ("guards.real:taken", None),
+        ("guards.real:made", None),
+        ("guards.all:anything", None),
+        ("plain.inner:f", None),
+        ("json:dumps", None),
+        ("sys:exit", None),
+        ("hookrun.recipes.no_force_push:check", None),
+    ],
+)
+def test_the_function_of_a_python_hook(project: Project, target: str, says: str | None) -> None:
+    """It is looked for without being imported: a project's code does not run."""
+    ran = "open('ran', 'w').close()\n"
+    guards = project.root / "guards"
+    guards.mkdir()
+    (guards / "__init__.py").write_text(ran)
+    (guards / "real.py").write_text(
+        f"{ran}from json import dumps as taken\ndef check(ctx): ...\nclass Guard:\n    check = 1\nmade = check\n"
+    )
+    (guards / "wrong.py").write_text("def check(:\n")
+    (guards / "all.py").write_text("from json import *\n")
+    (project.root / "plain").mkdir()
+    (project.root / "plain" / "inner.py").write_text(f"{ran}async def f(ctx): ...\n")
+    project.hooks({"python": target})
+    found = warnings(project)
+    assert not (project.root / "ran").exists()
+    assert len(found) == (says is not None)
+    assert says is None or says in found[0]
+
+
+def test_a_python_hook_of_another_interpreter_is_not_judged(project: Project) -> None:
+    """Its modules are not ours to see."""
+    project.hooks({"python": "nomodule:f", "interpreter": "/bin/sh"})
+    assert warnings(project) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"HOOKRUN_OPTION_PROTECT": "work"}, "expected directories that are absolute or begin with `~/`"),
+        ({"HOOKRUN_OPTION_PROTECT": "~/work $HOME/x"}, "expected directories that are absolute or begin with `~/`"),
+        ({"HOOKRUN_OPTION_PROTCT": "/work"}, "found the option HOOKRUN_OPTION_PROTCT"),
+        ({"HOOKRUN_OPTION_PROTECT": "/work ~/src"}, None),
+    ],
+)
+def test_the_options_of_a_recipe(project: Project, env: dict[str, str], says: str | None) -> None:
+    """An option that is declared and does nothing."""
+    assert hookrun(project, "add", "block-destructive-commands").status == 0
+    path = project.root / "coder.json"
+    data = json.loads(path.read_text())
+    data["hooks"][0]["env"] = env
+    path.write_text(json.dumps(data))
+    found = warnings(project)
+    assert len(found) == (says is not None)
+    assert says is None or says in found[0]
+
+
+@pytest.mark.parametrize("value", ["work", "./work", "~/a work", "$HOME/work", "~/work/*"])
+def test_add_refuses_an_option_that_protects_nothing(project: Project, value: str) -> None:
+    """The message says what would."""
+    done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
+    assert (done.status, done.stdout) == (1, "")
+    assert "expected directories that are absolute or begin with `~/`, such as ~/work" in done.stderr
+    assert not (project.root / "coder.json").exists()
+
+
+@pytest.mark.parametrize(
+    "given", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
+)
+def test_every_way_to_write_a_protected_directory(project: Project, given: str) -> None:
+    """Each is the directory that it names."""
+    path = str(project.home / "work") if given.startswith("~") else "/srv/data"
+    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={given}").status == 0
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
+    assert fired.action == "block"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--matcher", "Bahs"),
+        ("--matcher", "Shell"),
+        ("--matcher", "mcp__.*"),
+        ("--matcher", "bash", "--when", "tool_args.comand=*rm*"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, ...], more: tuple[str, ...]) -> None:
+    """Nothing is written, and the message says what would match."""
+    for command in [("new", "guard")] + [("init", "--yes")] * ("--when" not in options):
+        done = hookrun(project, *command, "--lang", "sh", *options, *more)
+        assert (done.status, done.stdout) == (1, "")
+        assert "; nothing was written" in done.stderr
+        assert [path.name for path in project.root.iterdir()] == [".git"]
+
+
+@pytest.mark.parametrize(
+    ("context", "says"),
+    [
+        ({"tool": "bash", "command": "rm -rf /"}, ["give it as tool_name", "give it as tool_args.command"]),
+        ({"toolName": "bash", "toolArgs": {"command": "x"}}, ["give it as tool_name", "give it as tool_args"]),
+        ({"tool_name": "bash", "args": {"command": "x"}}, ["give it as tool_args"]),
+        ({"tool_name": "bash", "tool_args": {"command": "x"}, "command": "x", "tool": "y"}, []),
+        ({"tool_name": "bash", "tool_args": {}}, []),
+    ],
+)
+def test_a_context_that_no_hook_can_read(project: Project, context: dict[str, object], says: list[str]) -> None:
+    """`fire` says what it was given and where hooks look for it; a program's own fields are its own."""
+    project.hooks({"matcher": "bash", "command": "exit 2"})
+    fired = project.fire(context)
+    for each in says:
+        assert each in fired.stderr
+    assert fired.stderr.count("give it as") == len(says)
+
+
+def test_a_program_may_have_fields_of_any_name(project: Project) -> None:
+    """At an event of its own, `command` is what the program means by it."""
+    project.hooks({"event": "deployed", "command": "true"}, events=["deployed"])
+    assert project.fire({"command": "x", "tool": "y"}, event="deployed").stderr == ""

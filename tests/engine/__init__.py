@@ -1,0 +1,1 @@
+"""Tests of how hooks' answers are judged, through real processes and programs."""

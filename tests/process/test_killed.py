@@ -1,0 +1,293 @@
+"""SIGKILL of hookrun, or of a program that uses it, leaves no hook running, nor anything that a hook has started."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.process import spawn
+from hookrun.process.spawn import ENDED, MAX_LINES, NOT_STARTED, Watcher
+from tests.conftest import Project
+from tests.library.running import program
+from tests.process.bench import processes_in
+from tests.process.test_processes import CONTEXT, Signpost, running, signpost, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+
+FAR = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' & "
+NEAR = "(trap '' TERM HUP; sleep 300) & "
+NO_ENVIRONMENT = "env -i /bin/sh -c 'sleep 300' & "
+STAYS = f"{FAR}{NEAR}{NO_ENVIRONMENT}sleep 300"
+"""A hook with a grandchild in a session of its own, one that ignores signals, and one that has no marker."""
+PYTHON_STAYS = """
+import subprocess, time
+
+def run(context):
+    subprocess.Popen(["setsid", "sleep", "300"])
+    time.sleep(300)
+"""
+KILLS = 100
+AT_ONCE = 10
+
+__all__ = ["signpost"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """Return a project in which nothing runs any more at the end."""
+    made = Project(tmp_path)
+    yield made
+    for pid in processes_in(made.root):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def gone(directory: Path) -> bool:
+    """Return whether no process works in the directory."""
+    return not processes_in(directory)
+
+
+def hooks_of(project: Project, name: str) -> list[int]:
+    """Return the processes of one hook."""
+    marks = (f"HOOKRUN_HOOK={name}\0", f"HOOKRUN_CONFIG_DIR={project.root}\0")
+    found = []
+    for pid in processes_in(project.root):
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_text()
+        except OSError:
+            continue
+        if all(mark in environment for mark in marks):
+            found.append(pid)
+    return found
+
+
+def test_a_hundred_kills_at_random_moments_leave_nothing(project: Project) -> None:
+    """Whenever hookrun is killed, while it starts, starts hooks, waits for them: soon none of them is left."""
+    project.hooks(
+        {"name": "quick", "command": "true"},
+        {"name": "shell", "command": STAYS, "timeout": 600, "parallel": True},
+        {"name": "python", "python": "stays:run", "timeout": 600, "parallel": True},
+    )
+    (project.root / "stays.py").write_text(PYTHON_STAYS)
+    command = project.command("fire", "pre_tool_use")
+    for _ in range(KILLS // AT_ONCE):
+        fires = [
+            subprocess.Popen(
+                command,
+                cwd=project.root,
+                env=project.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for _ in range(AT_ONCE)
+        ]
+        begun = time.monotonic()
+        for fire in fires:
+            assert fire.stdin is not None
+            fire.stdin.write(CONTEXT)
+            fire.stdin.close()
+        moments = sorted(random.uniform(0, 1.5) for _ in fires)  # noqa: S311  # nothing secret
+        for fire, moment in zip(fires, moments, strict=True):
+            time.sleep(max(0.0, begun + moment - time.monotonic()))
+            fire.kill()
+            fire.wait()
+        until(lambda: gone(project.root))
+
+
+def test_the_agent_that_kills_the_whole_group_of_hookrun_leaves_nothing_either(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """What ends the hooks is in no group that an agent would kill."""
+    begun = signpost("begun")
+    project.hooks({"command": f"{FAR}{NEAR}echo > begun; sleep 300", "timeout": 600})
+    with running(project, "setsid") as fire:
+        begun.wait()
+        os.killpg(fire.process.pid, signal.SIGKILL)
+        fire.process.wait()
+        until(lambda: gone(project.root))
+
+
+def test_what_a_hook_that_has_ended_left_running_is_not_killed(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """A hook that ended by itself may leave children: only what still runs when hookrun is killed is its to end."""
+    begun = signpost("begun")
+    project.hooks(
+        {"name": "leaves", "command": "setsid sleep 301 >/dev/null 2>&1 & exit 0"},
+        {"name": "stays", "command": f"{FAR}echo > begun; sleep 300", "timeout": 600},
+    )
+    with running(project) as fire:
+        begun.wait()
+        fire.process.kill()
+        fire.process.wait()
+        until(lambda: len(processes_in(project.root)) <= 1)
+        (left,) = processes_in(project.root)
+        assert b"301" in Path(f"/proc/{left}/cmdline").read_bytes()
+
+
+def test_a_background_hook_lives_on_and_is_killed_with_its_own_supervisor(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """SIGKILL of hookrun leaves it to its supervisor; SIGKILL of the supervisor ends it."""
+    begun, also = signpost("begun"), signpost("also")
+    project.hooks(
+        {"name": "behind", "command": f"{FAR}echo $PPID > also; sleep 300", "timeout": 600, "background": True},
+        {"name": "stays", "command": "echo > begun; sleep 302", "timeout": 600},
+    )
+    with running(project) as fire:
+        begun.wait()
+        supervisor = int(also.wait())
+        fire.process.kill()
+        fire.process.wait()
+        until(lambda: not hooks_of(project, "stays"))
+        assert hooks_of(project, "behind")
+        os.kill(supervisor, signal.SIGKILL)
+        until(lambda: gone(project.root))
+
+
+def test_hookrun_waits_for_the_watcher_it_started(project: Project) -> None:
+    """No process is left to whoever adopts orphans: it may be a container's first process, which reaps nothing."""
+    project.hooks({"command": "exit 2"}, {"name": "second", "command": "true", "always": True})
+    trace = project.root / "trace"
+    done = subprocess.run(
+        ["strace", "-f", "-o", trace, "-e", "trace=execve,exit_group,wait4", *project.command("fire", "pre_tool_use")],
+        cwd=project.root,
+        env=project.environment(),
+        input=CONTEXT,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    lines = trace.read_text().splitlines()
+    started = {line.split()[0] for line in lines if "execve(" in line}
+    reaped = {line.split("wait4(")[1].split(",")[0] for line in lines if "wait4(" in line}
+    assert len(started) == 4
+    assert len(started - reaped) == 1  # hookrun itself
+
+
+HOST = """
+import sys, threading
+from hookrun import Engine
+
+engine = Engine.load(sys.argv[1], home=sys.argv[2])
+fields = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
+assert engine.fire_sync("stop", **fields).action == "continue"
+for _ in range(3):
+    threading.Thread(target=lambda: engine.fire_sync("pre_tool_use", **fields)).start()
+print("started", flush=True)
+"""
+
+
+def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
+    project: Project, signpost: Callable[[str], Signpost]
+) -> None:
+    """Hooks in its threads, of several fires at once, end with it."""
+    begun = signpost("begun")
+    project.user_hooks(
+        {"name": "quick", "event": "stop", "command": "true"},
+        {"name": "stays", "command": f"{FAR}{NEAR}echo in >> begun; sleep 300", "timeout": 600},
+    )
+    host = program(project, HOST)
+    seen = b""
+    while seen.count(b"in") < 3:
+        seen += begun.wait()
+    host.kill()
+    host.communicate()
+    until(lambda: gone(project.root))
+
+
+class Hook:
+    """A process that a watcher has to end."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(["sleep", "300"], start_new_session=True)
+
+    def ended_by(self, watcher: Watcher) -> bool:
+        """Let the pipe of the watcher end, and return whether that killed the process."""
+        watcher.release()
+        os.waitid(os.P_PID, watcher._pid, os.WEXITED | os.WNOWAIT)
+        try:
+            return self.process.wait(0.01) == -signal.SIGKILL
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            watcher._hooks.clear()
+            watcher.close()
+            self.process.kill()
+            self.process.wait()
+
+
+def test_the_list_of_a_watcher_is_shortened_and_stays_right() -> None:
+    """After many hooks that have come and gone beside it, the one that runs is still known; an ended one is not."""
+    for stays in (True, False):
+        watcher, hook = Watcher(), Hook()
+        watcher.note(b"a.1;", hook.process.pid)
+        for number in range(3 * MAX_LINES):
+            watcher.note(b"b.%d;" % number, NOT_STARTED)
+            watcher.note(b"b.%d;" % number, ENDED)
+        if not stays:
+            watcher.note(b"a.1;", ENDED)
+        assert hook.ended_by(watcher) is stays
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Signals) -> None:
+    """The next one knows all that runs; the old one kills nothing."""
+    watcher, hook = Watcher(), Hook()
+    watcher.note(b"a.1;", hook.process.pid)
+    first = watcher._pid
+    os.kill(first, number)
+    for each in range(40_000):
+        watcher.note(b"b.%d;" % each, NOT_STARTED)
+        watcher.note(b"b.%d;" % each, ENDED)
+        if watcher._pid != first:
+            break
+    assert watcher._pid != first
+    assert hook.process.poll() is None
+    assert hook.ended_by(watcher)
+
+
+def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system without resources for it starts no watcher; nothing else fails."""
+
+    def fails(*_: object) -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(spawn, "posix_spawn", fails)
+    watcher = Watcher()
+    before = len(os.listdir("/proc/self/fd"))
+    watcher.note(b"a.1;", NOT_STARTED)
+    watcher.note(b"a.1;", os.getpid())
+    watcher.note(b"a.1;", ENDED)
+    watcher.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_closed_pool_leaves_no_watcher(project: Project) -> None:
+    """The watcher of a program ends with the last engine that is closed while nothing runs."""
+    script = HOST.split("for _ in", maxsplit=1)[0] + (
+        "import asyncio, os\n"
+        "def children():\n"
+        "    with open(f'/proc/self/task/{os.getpid()}/children') as file:\n"
+        "        return file.read().split()\n"
+        "assert len(children()) == 1, children()\n"
+        "asyncio.run(engine.close())\n"
+        "assert children() == [], children()\n"
+    )
+    project.user_hooks({"name": "quick", "event": "stop", "command": "true"})
+    host = program(project, script)
+    _, stderr = host.communicate(timeout=60)
+    assert host.returncode == 0, stderr
