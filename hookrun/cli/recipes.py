@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import (
+    FAILED,
     command,
     epilog,
     home_option,
@@ -239,7 +240,34 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
 
 
-for each_command in (list_recipes_command, show_recipe_command, add_command, update_command, remove_command):
+@command(
+    "test",
+    "recipes test",
+    "recipes test protect-files no-force-push",
+    note="Exit status: 0 all tests passed, 1 otherwise.",
+    short_help="Run the tests that recipes come with.",
+)
+@click.argument("names", metavar="[RECIPE]...", nargs=-1)
+@json_option
+def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Run the tests that the recipes named, or all, come with, each in a directory of its own.
+
+    They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
+    """
+    from hookrun.cli.test import report_run  # rarely asked for, with all that runs hooks
+    from hookrun.testing.cases import load
+    from hookrun.testing.sandbox import config_from_data
+
+    recipes = [catalog.find(name) for name in dict.fromkeys(names or catalog.names())]
+    given = config_from_data({"hooks": [dict(hook) for recipe in recipes for hook in recipe.hooks]})
+    files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in recipes]
+    click.get_current_context().exit(0 if report_run(files, given, as_json=as_json) else FAILED)
+
+
+for each_command in (
+    *(list_recipes_command, show_recipe_command, add_command, update_command, remove_command),
+    test_recipes_command,
+):
     recipes_command.add_command(each_command)
 
 
