@@ -321,6 +321,12 @@ def _claude_form(project: Project) -> Done:
     return hookrun(project, "new", "guard", "--lang", "sh")
 
 
+def _cases_of_a_recipe(project: Project) -> Done:
+    done = hookrun(project, "add", "no-force-push")
+    cases = project.root / "hooks" / "no-force-push.hooktest.yaml"
+    return Done(done.status, cases.read_bytes(), b"")
+
+
 def _own_recipe(project: Project) -> Done:
     return hookrun(project, "add", "no-force-push", "--user")
 
@@ -375,6 +381,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "disabled": (_denied("disable"), "hookrun enable 'my guard'"),
     "paused": (_paused, "hookrun resume 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun migrate /"),
+    "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_own_recipe, "hookrun test /"),
     "a new hook": (_new, "hookrun trust"),
     "with another home": (_new_elsewhere, "hookrun trust --home /"),
