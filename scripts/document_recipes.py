@@ -40,7 +40,7 @@ its `on_failure` says what follows. Options in an agent's environment do not cou
 "env": {"HOOKRUN_OPTION_PROTECT": "~/work /data"}
 ```
 
-Each recipe comes with the cases that it is tested with, in `hookrun/recipes/cases`.
+Each recipe comes with the cases that it is tested with: `hookrun recipes test NAME` runs them.
 
 """
 

@@ -196,7 +196,8 @@ def build_response(
     if form is None:
         return AgentResponse({}, reply, names, kept)
     names += form.caveats(reply, message)
-    lost = [name for name in names if not name.endswith("-> later")]
+    shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
+    lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
     for shown, able_to in ((reply, "user_message"), (kept, "user_message later")):
         if lost and able_to in able and (text := notice(lost)):
             shown.user_message = join_paragraphs(shown.user_message, text)

@@ -117,6 +117,7 @@ BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("explain", "name"), ("log", "name")), HOOK),
     **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
     **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
+    ("recipes test", "names"): RECIPE,
     **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
     ("trust", "what"): DIRECTORY,
 }

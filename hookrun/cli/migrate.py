@@ -143,7 +143,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
-            migrated.notes.append(f"{declarations}: {path} is removed from include: these hooks would run twice")
+            migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
         others = [
             each for each in _other_settings(declarations, path) if load_file(each, "project", claudes=True).handlers
@@ -155,7 +155,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
                 "remove include_claude, and list the other files under include"
             )
         text = text.remove(("hookrun", "include_claude"))
-        migrated.notes.append(f"{declarations}: include_claude is removed: these hooks would run twice")
+        migrated.notes.append(f"{declarations}: include_claude is left out, or these hooks would run twice")
     return text
 
 

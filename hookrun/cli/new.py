@@ -175,7 +175,8 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
     if report.dry_run:
         report.show_diff(made.changes)
         return []
-    write_changes(made.changes, report)
+    apply_all(made.changes)
+    report_changes(made.changes, report)
     if made.stub:
         report.note(f"{relative_path(made.stub)} is a stub: it fails, as do its tests, until you write the check")
     approved = False
@@ -186,9 +187,8 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
     return list(_next_steps(made, approved=approved, directory=directory))
 
 
-def write_changes(changes: list[FileChange], report: CommandReport) -> None:
-    """Write the files, all or none, and report them. Raises ScaffoldError, FileError."""
-    apply_all(changes)
+def report_changes(changes: list[FileChange], report: CommandReport) -> None:
+    """Report the files that were written and removed."""
     report.add_files(changes)
     if report.as_json:
         return

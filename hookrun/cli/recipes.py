@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import (
+    FAILED,
     command,
     epilog,
     home_option,
@@ -19,11 +20,12 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.new import write_changes
+from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line
 from hookrun.cli.trust import approve_written
+from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, REMOVED, UPDATED, ConfiguredRecipes, recipe_metadata
 from hookrun.scaffold.declaration_file import project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -221,21 +223,51 @@ def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
 
 
 def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
-    """Report each hook's new state; write and approve the changes, or show them."""
+    """Write and approve the changes, or show them, and report each hook's new state."""
+    if not report.dry_run:
+        apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
-        report.add_hook(each.name, each.state, each.difference, conflict=each.state == CONFLICT)
+        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
+        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
     if report.dry_run:
         report.show_diff(recipes.changes)
     elif recipes.changes:
-        write_changes(recipes.changes, report)
+        report_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
     report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
 
 
-for each_command in (list_recipes_command, show_recipe_command, add_command, update_command, remove_command):
+@command(
+    "test",
+    "recipes test",
+    "recipes test protect-files no-force-push",
+    note="Exit status: 0 all tests passed, 1 otherwise.",
+    short_help="Run the tests that recipes come with.",
+)
+@click.argument("names", metavar="[RECIPE]...", nargs=-1)
+@json_option
+def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Run the tests that the recipes named, or all, come with, each in a directory of its own.
+
+    They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
+    """
+    from hookrun.cli.test import report_run  # rarely asked for, with all that runs hooks
+    from hookrun.testing.cases import load
+    from hookrun.testing.sandbox import config_from_data
+
+    recipes = [catalog.find(name) for name in dict.fromkeys(names or catalog.names())]
+    given = config_from_data({"hooks": [dict(hook) for recipe in recipes for hook in recipe.hooks]})
+    files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in recipes]
+    click.get_current_context().exit(0 if report_run(files, given, as_json=as_json) else FAILED)
+
+
+for each_command in (
+    *(list_recipes_command, show_recipe_command, add_command, update_command, remove_command),
+    test_recipes_command,
+):
     recipes_command.add_command(each_command)
 
 

@@ -18,7 +18,8 @@ from hookrun.testing.report import TestReporter, as_json as results_as_json, as_
 from hookrun.testing.results import Coverage, TestRun
 
 if TYPE_CHECKING:
-    from hookrun.testing.cases import CaseFile
+    from hookrun.testing.cases import Case, CaseFile
+    from hookrun.testing.sandbox import CaseConfig
 
 FEW_COLLECTIONS = 50_000
 """Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""
@@ -139,15 +140,39 @@ def _run(options: TestOptions, report: TestReporter) -> TestRun:
     """Read and run the tests. Raises click.ClickException where there are none."""
     files = load_all(options.paths)
     cases = select_cases(files, options.pattern)
+    tested = _run_shown(report, files, cases, at_once=options.at_once)
+    _nothing_is_no_success(tested, files, options.pattern)
+    return tested
+
+
+def _run_shown(
+    report: TestReporter,
+    files: list[CaseFile],
+    cases: list[Case],
+    *,
+    at_once: int | None = None,
+    given: CaseConfig | None = None,
+) -> TestRun:
+    """Run these cases, with their progress shown."""
     gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
     gc.set_threshold(FEW_COLLECTIONS)
     report.begin(len(cases))
     try:
-        tested = run_cases(files, cases, at_once=options.at_once, directory=working_directory(), on_ran=report.ran)
+        where = working_directory()
+        return run_cases(files, cases, at_once=at_once, given=given, directory=where, on_ran=report.ran)
     finally:
         report.end()
-    _nothing_is_no_success(tested, files, options.pattern)
-    return tested
+
+
+def report_run(files: list[CaseFile], given: CaseConfig, *, as_json: bool) -> bool:
+    """Run every case of these files with a configuration, report, and return whether all passed."""
+    report = TestReporter()
+    tested = _run_shown(report, files, select_cases(files, None), given=given)
+    if as_json:
+        print_json(results_as_json(tested, None, ok=tested.ok))
+    else:
+        report.all(tested, None, None)
+    return tested.ok
 
 
 def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:

@@ -128,7 +128,7 @@ def apply_all(changes: Iterable[FileChange]) -> None:
     """Write every file, or none. Raises FileError when one cannot be written."""
     begun: list[tuple[FileChange, list[str]]] = []
     try:
-        for each in changes:
+        for each in sorted(changes, key=lambda each: each.after is None):  # what is removed cannot always be put back
             begun.append((each, missing_directories(each.path)))
             apply(each)
     except BaseException as error:
@@ -218,6 +218,4 @@ def make_directories(directories: list[str]) -> None:
 
 def _unwritable(path: str, error: OSError) -> FileError:
     where = error.filename if isinstance(error.filename, str) else path
-    return FileError(
-        f"{where}: cannot be written ({error.strerror}); nothing else was changed; mend that, run it again"
-    )
+    return FileError(f"{where}: cannot be written ({error.strerror}); correct that, and run the command again")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 
+from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes.recipe import Option, Recipe, directories, known_words, option, words_from
+from hookrun.recipes.downloads import DOWNLOADERS, Downloads
+from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
@@ -15,8 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hookrun.recipes.git_repository import Configuration
+    from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
+
+WORDS = ("clean", "reset", "restore", "stash", "branch")
 
 RECIPE = Recipe(
     "block-destructive-commands",
@@ -33,14 +37,32 @@ RECIPE = Recipe(
             "",
             "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
             "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
-            words_from(("clean", "reset", "restore", "stash", "branch")),
+            words_from(WORDS),
+        ),
+        Option(
+            "outside_project",
+            "ask",
+            "What is done where a tree outside the project and outside temporary directories is removed: `ask` you, or "
+            "`block`.",
+            choice_of("ask", "block"),
+        ),
+        Option(
+            "ask",
+            "clean reset download",
+            "What you are asked about: any of the words of `git`, and `download` (what is downloaded and run at once).",
+            words_from((*WORDS, "download")),
         ),
     ),
     catches="""
         - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, your
           home directory and the best known ones in it, the project's root with its `.git`, whatever is above one of
           these, and `*` in one of them.
-        - `mkfs`, `wipefs`, `dd`, `shred`, `cp`, `tee` and redirections onto a disk's device.
+        - `git clean` and `tar --remove-files` there, and aliases of git that come to one of these.
+        - `mkfs`, `wipefs`, `parted`, `sgdisk`, `fdisk` and their like, `dd`, `shred`, `cp`, `tee` and redirections onto
+          a disk's device.
+        - You are asked before a tree outside the project is removed (`rm -rf ../x`), before `git reset --hard` and `git
+          clean -f`, and before what is downloaded is run (`curl ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh
+          x.sh`). An agent that cannot ask is blocked.
         - `chmod -R`, `chown -R` and `chgrp -R` on `/` and the system's directories; `chmod -R` on the home directory.
         - Fork bombs.
         - All of it also behind `cd`, `sudo`, `env`, `timeout`, `xargs` and the like, in `bash -c`, `eval`, `ssh`,
@@ -56,7 +78,7 @@ RECIPE = Recipe(
         - A link that leads to one of the directories.
         - What stands in arrays or is read by a loop, and what other programs run that it does not know, such as
           `expect`, `nix-shell --run` or an editor.
-        - Trees that are in no list: `rm -rf ~/work` passes, unless `protect` names it.
+        - Trees in the project and in temporary directories: `rm -rf src` passes, unless `protect` names it.
         - Programs by a name of their own: an alias or a function of your shell's settings.
     """,
 )
@@ -78,6 +100,29 @@ HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*",
 FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
 """Prefixes of programs that make a disk's content unreadable."""
 
+LOOKING = {
+    "cfdisk": (),
+    "fdisk": ("-l", "--list", "-s"),
+    "gdisk": ("-l",),
+    "parted": ("print",),
+    "sfdisk": ("-J", "-V", "-d", "-l", "-s", "--dump", "--json", "--list", "--verify"),
+    "sgdisk": ("-i", "-p", "-v", "--info", "--print", "--verify"),
+}
+"""Programs that change the partitions of a disk -> words with which they only show them."""
+
+PARTITIONS = frozenset({
+    "disk_set", "mklabel", "mkpart", "mktable", "name", "rescue", "resizepart", "rm", "set", "toggle",
+})  # fmt: skip
+"""Words of parted that change the partitions."""
+
+ERASING = (
+    "--security-erase", "--trim-sector", "--write-sector", "-w", "erase", "format", "luksErase", "luksFormat",
+    "reencrypt", "sanitize", "write-zeroes",
+)  # fmt: skip
+"""Beginnings of words with which other programs erase a disk."""
+
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
+
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
 DANGER = re.compile(
@@ -96,24 +141,29 @@ ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a line that would destroy something protected, None for any other."""
+    """Return the block for a line that would destroy something protected, the question before one that may be meant."""
     line = shell_line(context)
     if line is None or not _may_matter(line):
         return None
+    from hookrun.recipes.git_repository import Configuration, calls
+
     parsed = parse(context, line)
     guard = Guard(os.environ.get("HOME", "/"), project_directory())
-    for command in parsed.commands:
-        reason = guard.reason(command)
+    question = None
+    for command, git in calls(context, parsed, Configuration()):
+        reason = guard.reason(command, git)
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
+        question = question or guard.question(command, git)
     reason = unreadable(parsed, DANGER.search)
-    return block(reason) if reason is not None else None
+    if reason is not None:
+        return block(reason)
+    return {"action": "ask", "message": f"{question}."} if question is not None else None
 
 
 def _may_matter(line: str) -> bool:
-    names = [name for name in RULES if name != "git" or option(RECIPE, "git").strip()]
     return (
-        may_run(line, names)
+        may_run(line, (*RULES, *REMOVERS, *DOWNLOADERS, "git", "hub"))
         or "/dev/" in line.translate({ord(sign): None for sign in "'\"\\"})
         or any(name in line.lower() for name in FORMATTING)
         or ("(" in line and "|" in line)
@@ -125,6 +175,7 @@ class ProtectedPaths:
 
     def __init__(self, home: str, project: str, extra: list[str]) -> None:
         self._home = home
+        self._project = project
         self._protected = {**dict.fromkeys(SYSTEM, "a directory of the system"), "/": "everything there is"}
         if home != "/":
             self._protected.update((f"{home}/{name}", "a directory of the person's") for name in HOME)
@@ -138,6 +189,17 @@ class ProtectedPaths:
     def is_large(self, path: str) -> bool:
         """Return whether an absolute path is a directory of the system or the home directory."""
         return path in SYSTEM or path == self._home
+
+    def outside(self, path: str, directory: str | None) -> str | None:
+        """Return the absolute path of what is neither in the project nor in a temporary directory."""
+        full = absolute(path.removesuffix("/*") or "/", directory)
+        if full is None or self._project == "/":
+            return None
+        mine = (self._project, os.path.realpath(self._project))
+        if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
+            return None
+        temporary = (*TEMPORARY, os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  # named, not used
+        return None if any(each != full and is_within(full, each.rstrip("/")) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
         """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
@@ -160,51 +222,74 @@ class ProtectedPaths:
 
 
 class Guard:
-    """Decides which commands are blocked in one project."""
+    """Decides which commands are blocked, and which are asked about, in one project."""
 
     def __init__(self, home: str, project: str) -> None:
         self._protected = ProtectedPaths(home, project, directories(RECIPE, "protect"))
-        self._configuration: Configuration | None = None
-        self._git = known_words(RECIPE, "git", {words[0]: None for words in THROWS_AWAY.values()})
+        self._project = project
+        self._git = words_from(WORDS)(RECIPE, "git")
+        self._ask = words_from((*WORDS, "download"))(RECIPE, "ask")
+        self._blocks_outside = one_of(RECIPE, "outside_project", ("ask", "block")) == "block"
+        self._downloads = Downloads()
 
-    def reason(self, command: SimpleCommand) -> str | None:
+    def reason(self, command: SimpleCommand, git: GitCall | None) -> str | None:
         """Return why a command is blocked, None if it is not."""
         reason = _overwritten(each.target.text for each in command.redirections if each.writes)
-        if reason is not None or not command.words:
-            return reason
+        if reason is None and command.words:
+            reason = self._of_program(command) or self._of_trees(command, git)
+        if reason is None and git is not None and command.program != UNKNOWN and self._throws_away(git, self._git):
+            return f"git {git.command} would throw work away that nothing brings back"
+        return reason
+
+    def _of_program(self, command: SimpleCommand) -> str | None:
         if command.program in command.within and command.beside:
             return f"{command.words[0].text} starts itself again and again: a fork bomb"
         if command.program.startswith(FORMATTING):
             return _formats(command)
-        name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(RULES)
+        name = command.one_of(RULES)
         return RULES[name](self, command) if name is not None else None
 
-    def removed(self, command: SimpleCommand) -> str | None:
-        """Say which tree `rm` would remove."""
-        if "--no-preserve-root" in command.arguments:
-            return "This would remove everything there is"
-        recursive = _recursive(command)
-        for path in operands(command):
-            tree = self._protected.threatened_by(path, command.directory)
-            if tree is not None and (recursive or path.rstrip("/").endswith("*")):
+    def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> str | None:
+        for path, directory in self._removed(command, git):
+            tree = self._protected.threatened_by(path, directory)
+            # What git cleans in a project can be meant: it is asked about.
+            if tree is not None and not (git is not None and self._in_project(path, directory)):
                 return f"This would remove {tree}"
+            outside = self._protected.outside(path, directory) if self._blocks_outside else None
+            if outside is not None:
+                return f"This would remove {outside}, which is outside the project"
         return None
 
-    def found(self, command: SimpleCommand) -> str | None:
-        """Say which tree `find` would remove, unless it removes only some of it."""
-        from hookrun.shell.find_xargs import has_filter, start_directories
-
-        words = command.arguments
-        removes = "-delete" in words or any(
-            word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
-        )
-        if not removes or has_filter(words):
-            return None
-        for start in start_directories(command.words):
-            tree = self._protected.threatened_by(start.text, command.directory)
-            if tree is not None:
-                return f"This would remove {tree}"
+    def question(self, command: SimpleCommand, git: GitCall | None) -> str | None:
+        """Return what is asked about a command, None if it is not asked about."""
+        downloaded = self._downloads.runs(command)
+        if downloaded and "download" in self._ask:
+            return "This runs what it downloads, unseen"
+        if git is not None and command.program != UNKNOWN and self._throws_away(git, self._ask):
+            return f"git {git.command} throws work away that nothing brings back"
+        for path, directory in self._removed(command, git):
+            outside = self._protected.outside(path, directory)
+            if outside is not None:
+                return f"This removes {outside}, which is outside the project"
         return None
+
+    def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
+        """Return the trees that a command removes, each with the directory that its path starts from."""
+        if git is not None and command.program != UNKNOWN:
+            if git.command != "clean" or not _cleans(git.texts):
+                return []
+            return [(path, git.directory) for path in _not_options(git.texts) or ["."]]
+        name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
+        return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
+
+    def _in_project(self, path: str, directory: str | None) -> bool:
+        full = absolute(path, directory)
+        return full is not None and is_within(full, self._project)
+
+    @staticmethod
+    def _throws_away(git: GitCall, wanted: list[str]) -> bool:
+        what = THROWS_AWAY.get(git.command)
+        return what is not None and what[0] in wanted and what[1](git.texts)
 
     def moved(self, command: SimpleCommand) -> str | None:
         """Say which tree `mv` would move away, or which disk it would write over."""
@@ -231,35 +316,15 @@ class Guard:
                 return f"This would change the permissions of all of {full}"
         return None
 
-    def synchronised(self, command: SimpleCommand) -> str | None:
-        """Say from which tree `rsync` would remove."""
-        if any(word.startswith(("--del", "--remove-source")) for word in command.arguments):
-            for path in operands(command)[-1:]:
-                tree = self._protected.threatened_by(path, command.directory)
-                if tree is not None:
-                    return f"This would remove from {tree}"
-        return None
 
-    def thrown_away(self, command: SimpleCommand) -> str | None:
-        """Say what `git` would throw away."""
-        if not self._git:
-            return None
-        from hookrun.recipes.git_repository import Configuration
-        from hookrun.shell.git_call import parse_git_call
-
-        self._configuration = self._configuration or Configuration()
-        git = parse_git_call(command, self._configuration)
-        what = THROWS_AWAY.get(git.command) if git is not None else None
-        if git is None or what is None or what[0] not in self._git or not what[1](git.texts):
-            return None
-        return f"git {git.command} would throw work away that nothing brings back"
+def _not_options(words: list[str]) -> list[str]:
+    cut = words.index("--") if "--" in words else len(words)
+    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
 
 
 def operands(command: SimpleCommand) -> list[str]:
     """Return a command's words that are no options."""
-    words = command.arguments
-    cut = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
+    return _not_options(command.arguments)
 
 
 def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
@@ -270,6 +335,62 @@ def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
         elif word[:1] == "-" and any(letter in word for letter in letters):
             return True
     return False
+
+
+def _trees(command: SimpleCommand) -> list[str]:
+    """Return what `rm` removes with all that is in it."""
+    if "--no-preserve-root" in command.arguments:
+        return ["/"]
+    recursive = _recursive(command)
+    return [path for path in operands(command) if recursive or path.rstrip("/").endswith("*")]
+
+
+def _found(command: SimpleCommand) -> list[str]:
+    """Return the trees that `find` removes, unless it removes only some of it."""
+    from hookrun.shell.find_xargs import has_filter, start_directories
+
+    words = command.arguments
+    removes = "-delete" in words or any(
+        word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
+    )
+    return [start.text for start in start_directories(command.words)] if removes and not has_filter(words) else []
+
+
+def _synchronised(command: SimpleCommand) -> list[str]:
+    removes = any(word.startswith(("--del", "--remove-source")) for word in command.arguments)
+    return [path for path in operands(command)[-1:] if ":" not in path] if removes else []
+
+
+def _packed(command: SimpleCommand) -> list[str]:
+    return operands(command) if "--remove-files" in command.arguments else []
+
+
+REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
+    "find": _found,
+    "rm": _trees,
+    "rsync": _synchronised,
+    "srm": _trees,
+    "tar": _packed,
+}
+"""Programs, and which trees one of them removes."""
+
+
+def _partitioned(command: SimpleCommand) -> str | None:
+    """Return which disk a program would change, unless it only shows it."""
+    words, looking = command.arguments, LOOKING.get(command.program, ())
+    disk = next((word for word in operands(command) if _disk(word)), None)
+    changes = PARTITIONS.intersection(words) or (
+        command.program == "sgdisk" and any(word[:1] == "-" and word not in looking for word in words)
+    )
+    if disk is None or (any(word in looking for word in words) and not changes):
+        return None
+    return f"{command.program} would change what is on the disk {disk}"
+
+
+def _erased(command: SimpleCommand) -> str | None:
+    disk = next((word for word in operands(command) if _disk(word)), None)
+    erases = any(word.startswith(ERASING) for word in command.arguments)
+    return f"{command.program} would erase the disk {disk}" if disk is not None and erases else None
 
 
 def _disk(path: str) -> bool:
@@ -315,15 +436,12 @@ RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "chmod": Guard.changed,
     "chown": Guard.changed,
     "cp": lambda _, command: _overwritten(operands(command)[-1:]),
+    **dict.fromkeys(("badblocks", "cryptsetup", "hdparm", "nvme"), lambda _, command: _erased(command)),
+    **dict.fromkeys((*LOOKING, "cgdisk"), lambda _, command: _partitioned(command)),
     "dd": lambda _, command: _overwritten(word[3:] for word in command.arguments if word.startswith("of=")),
-    "find": Guard.found,
-    "git": Guard.thrown_away,
     "install": lambda _, command: _overwritten(operands(command)[-1:]),
     "mv": Guard.moved,
-    "rm": Guard.removed,
-    "rsync": Guard.synchronised,
     "shred": lambda _, command: _overwritten(operands(command)),
-    "srm": Guard.removed,
     "tee": lambda _, command: _overwritten(operands(command)),
     "truncate": lambda _, command: _overwritten(operands(command)),
 }

@@ -34,15 +34,10 @@ def find(name: str) -> Recipe:
     return recipe
 
 
-def cases(name: str) -> str | None:
-    """Return the text of a recipe's case file, None if it has none."""
+def cases_path(name: str) -> str:
+    """Return the path of a recipe's case file, which may not exist."""
     file = import_module(_module(name)).__file__ or ""
-    path = os.path.join(os.path.dirname(file), CASES.format(module=name.replace("-", "_")))
-    try:
-        with open(path, encoding="utf-8") as text:
-            return text.read()
-    except FileNotFoundError:
-        return None
+    return os.path.join(os.path.dirname(file), CASES.format(module=name.replace("-", "_")))
 
 
 def _module(name: str) -> str:

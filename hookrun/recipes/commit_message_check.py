@@ -80,12 +80,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context)
     if line is None or not may_run(line, ("git", "git-commit")):
         return None
-    from hookrun.recipes.git_repository import Configuration
-    from hookrun.shell.git_call import parse_git_call
+    from hookrun.recipes.git_repository import Configuration, calls
 
-    configuration = Configuration()
-    for command in parse(context, line).commands:
-        git = parse_git_call(command, configuration)
+    for command, git in calls(context, parse(context, line), Configuration()):
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
         message = _message(git, command)

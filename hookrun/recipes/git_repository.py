@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookrun.recipes.shell_recipe import project_directory
+from hookrun.recipes.shell_recipe import parse, project_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.shell.git_call import GitCall
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
 TIMEOUT = 5.0
 """Seconds for one command."""
 QUIET = (
     "--no-optional-locks",
+    "--no-pager",
+    "-c", "safe.bareRepository=explicit",
     "-c", "core.fsmonitor=false",
     "-c", "core.hooksPath=/dev/null",
     "-c", "log.showSignature=false",
@@ -18,7 +27,15 @@ QUIET = (
     "-c", "color.ui=false",
 )  # fmt: skip
 """A repository's settings can name programs: none of them is run. The output is not for a terminal."""
-ENVIRONMENT = {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
+ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # what a partial clone lacks is not fetched, by whatever program
+}
+MAX_ALIASES = 3
+"""Aliases within aliases that are lines for a shell."""
 MAX_LINE = 4096
 """Bytes of HEAD or of a `.git` file."""
 
@@ -26,6 +43,9 @@ MAX_LINE = 4096
 def run(directory: str, *arguments: str) -> str | None:
     """Return the output of a git command, None if it fails: no repository, no git, or too slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    if arguments[0] == "status":
+        environment |= _without_filters(directory)
+        arguments = (*arguments, "--ignore-submodules=all")  # their settings are other ones
     try:
         done = subprocess.run(
             ["git", *QUIET, *arguments],  # noqa: S607  # the user's git
@@ -41,13 +61,27 @@ def run(directory: str, *arguments: str) -> str | None:
     return os.fsdecode(done.stdout) if done.returncode == 0 else None
 
 
-class Configuration:
-    """The settings of aliases, remotes and branches in git's configuration, asked for once per directory."""
+def _without_filters(directory: str) -> dict[str, str]:
+    """Return the variables that switch all filters off, which git runs to compare files."""
+    names = (run(directory, "config", "-z", "--name-only", "--get-regexp", r"^filter\.") or "").split("\0")[:-1]
+    variables = {"GIT_CONFIG_COUNT": str(len(names))}
+    for number, name in enumerate(names):
+        variables[f"GIT_CONFIG_KEY_{number}"] = name
+        variables[f"GIT_CONFIG_VALUE_{number}"] = "false" if name.endswith(".required") else ""
+    return variables
 
-    __slots__ = ("_cache",)
+
+class Configuration:
+    """The settings of aliases, remotes and branches in git's configuration, asked for once per directory.
+
+    Those that the line sets itself (`git config alias.x ...`) count everywhere behind it.
+    """
+
+    __slots__ = ("_cache", "_set")
 
     def __init__(self) -> None:
         self._cache: dict[str, list[tuple[str, str]]] = {}
+        self._set: list[tuple[str, str]] = []
 
     def __call__(self, directory: str | None) -> dict[str, str]:
         """Return the settings in a directory (None: the project's root) by name; the last value counts."""
@@ -63,7 +97,15 @@ class Configuration:
             listed = run(where, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
             entries = [each.partition("\n") for each in listed.split("\0") if each]
             self._cache[where] = [(name, value if is_given else "true") for name, is_given, value in entries]
-        return self._cache[where]
+        return [*self._cache[where], *self._set]
+
+    def learn(self, git: GitCall) -> None:
+        """Take over what a call of git sets, if it is `git config`."""
+        from hookrun.shell.git_call import setting
+
+        set_here = setting(git) if git.command == "config" else None
+        if set_here is not None:
+            self._set.append(set_here)
 
     def remote(self, directory: str | None) -> str:
         """Return the remote of a push that names none (see git-config, remote.pushDefault)."""
@@ -71,6 +113,27 @@ class Configuration:
         here = branch(directory or project_directory())
         names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
         return next((settings[name] for name in names if name in settings), "origin")
+
+
+def calls(
+    context: Mapping[str, object], parsed: ParsedLine, configuration: Configuration, depth: int = 0
+) -> Iterator[tuple[SimpleCommand, GitCall | None]]:
+    """Yield the commands of a line, each with the call of git that it is, and before it those of its alias's line.
+
+    What is not understood of those lines is added to the first one's.
+    """
+    from hookrun.shell.git_call import parse_git_call
+
+    for command in parsed.commands:
+        git = parse_git_call(command, configuration) if command.words else None
+        if git is not None:
+            configuration.learn(git)
+            if git.line is not None and depth < MAX_ALIASES:
+                inner = parse({**context, "working_dir": git.directory or context.get("working_dir")}, git.line)
+                yield from calls(context, inner, configuration, depth + 1)
+                parsed.problem = parsed.problem or inner.problem
+                parsed.unparsed += inner.unparsed
+        yield command, git
 
 
 def branch(directory: str) -> str | None:

@@ -33,7 +33,8 @@ RECIPE = Recipe(
         - What changes later in the session: it is said once, at its beginning.
         - More than 6,000 characters, or 160 of a line.
         - A git command that takes longer than 5 seconds: its part is left out, and that is said.
-        - Programs that a repository's own settings name as filters: git runs those itself when it looks for changes.
+        - Changes in submodules, and what filters would make of files: no program of a repository's settings is run.
+        - A bare repository in the project: it is ignored (by git 2.38 and newer), as a clone can bring one.
         - File names and commit messages are what others wrote: they are marked as such, but the model reads them.
     """,
 )

@@ -34,14 +34,14 @@ RECIPE = Recipe(
         - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
         - Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.
         - Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`),
-          `remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`).
+          `remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`), and
+          where the line itself sets it first (`git config alias.p 'push -f' && git p`).
         - All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, functions,
           loops and here-documents, and however it is quoted. A line is blocked of which a part is no shell that is
           understood, and looks like one of these.
     """,
     misses="""
-        - What the line itself first writes into git's configuration, or exports: `git config alias.p 'push -f' && git
-          p`, `export GIT_CONFIG_COUNT=1 ...`.
+        - What a script writes into git's configuration before: `./setup.sh && git p`.
         - What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.
         - Options that only the shell will know: `git push $FLAGS`.
         - A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.
@@ -73,34 +73,16 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context)
     if line is None or not may_run(line, ("git", "git-push", "git-send-pack", "hub")):
         return None
-    from hookrun.recipes.git_repository import Configuration
-
-    return _check(context, line, Configuration(), 0)
-
-
-def _check(
-    context: Mapping[str, object], line: str, configuration: Configuration, depth: int
-) -> dict[str, object] | None:
-    from hookrun.shell.git_call import parse_git_call
+    from hookrun.recipes.git_repository import Configuration, calls
 
     parsed = parse(context, line)
-    for command in parsed.commands:
-        git = parse_git_call(command, configuration)
-        if git is None:
-            continue
-        if git.line is not None and depth < MAX_ALIASES:
-            answer = _check(context, git.line, configuration, depth + 1)
-            if answer is not None:
-                return answer
-        reason = _reason(git, command, configuration)
+    configuration = Configuration()
+    for command, git in calls(context, parsed, configuration):
+        reason = _reason(git, command, configuration) if git is not None else None
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
     reason = unreadable(parsed, DANGER.search)
     return block(reason) if reason is not None else None
-
-
-MAX_ALIASES = 3
-"""Aliases within aliases."""
 
 
 class Push:

@@ -9,6 +9,7 @@ from hookrun.files import is_within
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell.prefilter import may_run
+from hookrun.shell.wrappers import APART
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ RECIPE = Recipe(
     ),
     catches="""
         - npm's `install`, `ci`, `uninstall`, `update`, `run`, `test`, `start` and `exec`, and `npx`. Words are replaced
-          one by one (`npm i left-pad` becomes `pnpm add left-pad`), and the rest of the line stays as it is.
+          one by one (`npm i left-pad` becomes `pnpm add left-pad`), `--` before a script's own options is removed, and
+          the rest of the line stays as it is.
         - pip's `install`, `uninstall`, `list`, `show`, `freeze` and `check`, also as `pip3` and `python -m pip`.
         - All of it also behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. What does not stand in the
           line as it is run (`n'p'm i`, a variable) is blocked, with what to write instead.
@@ -48,6 +50,8 @@ RECIPE = Recipe(
         - A call with an option that takes a value and has no name there (`npm --cache x i`), or another name and stands
           behind the command (`npm i --prefix x`), stays as it is; so does npx with its options (`npx -y x`).
         - Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.
+        - Options of npm behind the name of a script (`npm run x --silent`), which another program would pass on to it.
+        - What is run on another machine or in another tree: `ssh host npm ci`, `chroot`.
         - Programs that are named by their path: `.venv/bin/pip` is that very one.
         - Other directions, such as yarn to pnpm.
     """,
@@ -150,12 +154,15 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             first, last = words[0], words[-1]
             if first.at is None or last.at is None:
                 was = " ".join(word.text for word in words)
+                if not text:
+                    return block(f"Leave out `{was}`: only npm removes it before it runs the script")
                 return block(f"This project uses {text.split()[0]}: write `{text}` instead of `{was}`")
-            edits[first.at] = (last.at + len(last.text.encode()), text)
+            start, end = first.at, last.at + len(last.text.encode())
+            edits[start if text else _gap(line, start)] = (end, text)
     changed = _edited(line, edits)
     if changed == line:
         return None
-    used = " and ".join(sorted({text.split()[0] for _, text in edits.values() if text.split()[0] in USED}))
+    used = " and ".join(sorted(USED.intersection(text.partition(" ")[0] for _, text in edits.values())))
     return {
         "action": "modify",
         "args_patch": {"command": changed},
@@ -165,6 +172,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
 """Possible first words of a replacement."""
+
+
+def _gap(line: str, at: int) -> int:
+    """Return where the spaces before a byte of the line begin: they go with the word there."""
+    return len(line.encode("utf-8", "surrogatepass")[:at].rstrip(b" \t"))
 
 
 def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
@@ -177,7 +189,7 @@ def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
 
 def _changes(command: SimpleCommand) -> list[Change]:
     words = command.words
-    program = words[0].text if words else ""
+    program = words[0].text if words and not APART.intersection(command.wrappers) else ""
     directory = command.directory
     if program in {"npm", "npx"}:
         manager = _manager(directory)
@@ -216,22 +228,49 @@ def _of_npm(words: list[Word], manager: str) -> list[Change]:
     if place is None or name is None or any(text in GLOBAL for text in texts):
         return []
     cut = texts.index("--") if "--" in texts else len(texts)
-    if name == "install" and _first(words[:cut], place + 1, WITH_VALUE) is not None:
+    first = _first(words[:cut], place + 1, WITH_VALUE)
+    if name == "install" and (first is not None or texts[cut + 1 :]):
         name = "add"
     changes = [(words[:1], manager)]
     becomes = NODE[manager][name]
+    if name in RUNNING:
+        shortcut = name in {"start", "test"}
+        after = place if shortcut or first is None else first
+        if not _may_run(texts, after, cut, manager if name != "exec" else f"{manager} exec"):
+            return []
+        if cut < len(texts):
+            becomes = f"run {name}" if shortcut else becomes
+            changes.append((words[cut : cut + 1], ""))
     if becomes != texts[place] and (becomes, texts[place], manager) not in SHARED_ALIASES:
         changes.append((words[place : place + 1], becomes))
-    for index, word in enumerate(words[1:cut], 1):
+    renamed = _renamed(words[:cut], place, manager, running=name in RUNNING)
+    return [] if renamed is None else changes + renamed
+
+
+def _renamed(words: list[Word], place: int, manager: str, *, running: bool) -> list[Change] | None:
+    """Return the changes of options with values, None if one of them has no name there."""
+    changes: list[Change] = []
+    for index, word in enumerate(words[1:], 1):
         option, equals, value = word.text.partition("=")
         if option not in WITH_VALUE:
             continue
         called = RENAMED_OPTIONS[manager].get(option)
-        if called is None or (index > place and (called != option or name in RUNNING)):
-            return []
+        if called is None or (index > place and (called != option or running)):
+            return None
         if called != option:
             changes.append(([word], called + equals + value))
     return changes
+
+
+def _may_run(texts: list[str], after: int, cut: int, runner: str) -> bool:
+    """Return whether another package manager runs a script as npm does: npm takes the options behind its name itself.
+
+    Yarn removes a `--` of its own.
+    """
+    own = any(text[:1] == "-" for text in texts[after + 1 : cut])
+    return not own and not (
+        cut < len(texts) and (runner == "yarn exec" or (runner == "yarn" and "--" in texts[cut + 1 :]))
+    )
 
 
 def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Change]:

@@ -6,24 +6,26 @@ It stops what is plain to see. What a program does that it does not know, or a n
 from __future__ import annotations
 
 import os
-import shlex
+import re
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hookrun import guarded_files
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.paths import PATH_ARGUMENTS
 from hookrun.recipes.recipe import Recipe
-from hookrun.shell.find_xargs import has_filter
-from hookrun.shell.named_files import option_targets
-from hookrun.shell.prefilter import may_run
-from hookrun.shell.words import absolute
+from hookrun.recipes.shell_recipe import parse, unreadable
+from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
+from hookrun.shell.prefilter import ENDS, QUOTES, may_run
+from hookrun.shell.words import UNKNOWN, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
@@ -47,52 +49,55 @@ RECIPE = Recipe(
     catches="""
         - Writing, editing and deleting declarations, and the scripts and files of all hooks in force.
         - The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.
-        - Shell commands that redirect into one of these, or give it to a program that changes files (`curl -o` too).
-        - Shell commands that remove or move a directory in which one of these is, such as `~/.config`.
-        - Shell commands that run those of hookrun's commands that are a person's, such as `hookrun trust`, and those
-          that write declarations, such as `hookrun recipes remove` (with `--dry-run` they pass).
+        - Shell commands that redirect into one of these, or give it to a program that changes files (`rm`, `mv`, `cp`,
+          `tee`, `chmod`, `sed -i`, `curl -o`, `git checkout`, ...), also by a pattern; patches in a here-document.
+        - Shell commands that remove or move a directory in which one of these is, such as `~/.config`: `rm -r`, `find
+          -delete`, `rsync --delete`, `tar --remove-files`, and `git clean` where git does not track it.
+        - Shell commands that run those of hookrun's commands that are the user's, such as `hookrun trust`, and those
+          that write declarations, such as `hookrun recipes remove` (with `--dry-run` or `--list` they pass).
+        - All of it also behind `cd`, `sudo`, `uvx`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and
+          here-documents for a shell, and however it is quoted. Text that is only printed, committed or sent passes.
     """,
     misses="""
-        - Other programs that write files: `python3 -c`, `make`, `git clean`, `find -name ... -delete`.
-        - Names that only the shell makes up: `$f`, `*`, what follows a `cd`.
+        - Other programs that write files: `python3 -c`, `make`, `patch < FILE`, an archive that is unpacked.
+        - Names that only the shell knows: `$f` that the line does not set, what a program prints.
         - A script that the agent writes first and runs then.
         - Tools of MCP servers, unless you add them to the matcher.
-        - A project that declares it can take it out again: declare it for yourself, with `--user`.
+        - A project that declares it can remove it again: declare it for yourself, with `--user`.
     """,
 )
 
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
-"""Commands of hookrun that are the person's."""
+"""Commands of hookrun that are the user's."""
 
-CHANGING = frozenset({"add", "init", "migrate", "new"})
+CHANGING_DECLARATIONS = frozenset({"add", "init", "migrate", "new"})
 CHANGING_RECIPES = frozenset({"add", "remove", "update"})
 """Commands of hookrun that write declarations, and those behind `hookrun recipes`."""
 
-REMOVERS = frozenset({"find", "mv", "rm", "rmdir", "srm", "trash"})
-"""Programs with which all goes that is in a directory they are given."""
+HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
+"""Options with which these change nothing."""
 
-WRITERS = frozenset(
-    {"chmod", "chown", "cp", "dd", "ed", "ex", "install", "ln", "mv", "nano", "patch", "rm", "rsync", "shred", "sponge"}
-    | {"tee", "touch", "truncate", "unlink", "vi", "vim"}
+RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
+"""Words behind which another program runs the next one."""
+
+STARTERS = frozenset({"npx", "pipx", "script", "uvx"})
+"""Programs that run another one, which may be any of their words."""
+
+INTERPRETERS = re.compile(
+    r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
 )
-"""Programs that change the files they are given."""
+"""Programs that run code which is one of their words, or a file."""
 
-WRITERS_WITH = {
-    "git": ("apply", "checkout", "clean", "mv", "restore", "rm", "stash"),
-    "perl": ("-i", "-pi", "-ni", "-i.bak", "-pi.bak", "-p0i"),
-    "ruby": ("-i", "-pi"),
-    "sed": ("-i", "--in-place", "-i.bak", "-ri", "-Ei", "-ni"),
-}
-"""Programs that do so when one of these words is among their arguments."""
+IN_CODE = re.compile(rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b")
 
-TALKERS = frozenset({"cat", "echo", "git", "grep", "head", "less", "man", "printf", "rg", "tail", "type", "which"})
-"""Programs that run nothing of what their words say."""
+OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "setfattr", "xattr"})
+"""Programs that change whether and by whom a file can be run and written."""
 
-MAX_LINE_DEPTH = 3
-"""Lines within words that are searched: `sh -c "..."` has one."""
+PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "git", "hub", "tar")
+"""Programs that can change files which the line names."""
 
-REDIRECTIONS = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
-PUNCTUATION = frozenset("();<>|&")
+EXPANSIONS = ("$", "`", "{", "*", "?", "[", ">")
+"""Signs of an expansion, which may make up words, and of a redirection."""
 
 
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
@@ -102,7 +107,7 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     watch = Watch(context)
     command = args.get("command")
-    reason = watch.of_command(command) if isinstance(command, str) else None
+    reason = watch.of_command(context, command) if isinstance(command, str) else None
     for name in PATH_ARGUMENTS:
         path = args.get(name)
         if isinstance(path, str) and context.get("tool_name") != "read":
@@ -148,32 +153,80 @@ class Watch:
     def _guarded(self) -> dict[str, str]:
         return guarded_files(self._root)
 
-    def of_command(self, line: str) -> str | None:
+    def of_command(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a shell line is not to be run, None if it may be."""
-        for command in rough_commands(line):
-            if _decides(command.words):
+        if not any(sign in line for sign in EXPANSIONS) and not may_run(line, (*PROGRAMS, "hookrun")):
+            bare = line.replace("\\\n", "").translate(QUOTES)
+            if "hookrun" not in bare:
+                return None
+        from hookrun.recipes.git_repository import Configuration, calls
+
+        parsed = parse(context, line)
+        for command, git in calls(context, parsed, Configuration()):
+            if _decides(command):
                 return "what runs as a hook is the person's to decide"
-            changed = command.targets + (command.words if _writes(command.words) else [])
-            for index, word in enumerate(command.words):  # `curl -o FILE`, with whatever is before it
-                changed = [*changed, *option_targets(os.path.basename(word), command.words[index + 1 :])]
-            for word in changed:
-                if (reason := self.of_file(word.rpartition("=")[2])) is not None:  # `dd of=FILE`
+            reason = self._of_changes(command) or (self._of_cleaning(git) if git is not None else None)
+            if reason is not None:
+                return reason
+        return unreadable(parsed, self._may_change)
+
+    def _of_changes(self, command: SimpleCommand) -> str | None:
+        directory = command.directory or self._directory
+        for file in named_files(command):
+            path = absolute(file.path, directory)
+            if not file.written or path is None:
+                continue
+            # What find looks for may be further down.
+            deep = command.program == "find" or "find" in command.wrappers
+            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(path)
+            if reason is None and (file.removed or (file.restored and path != self._root)):
+                reason = self._of_tree(path.removesuffix("/*") or "/")
+            if reason is not None:
+                return reason
+        changed = command.words[1:] if command.program in OF_MODES else []
+        paths = [path for word in changed if (path := absolute(word.text, directory)) is not None]
+        return next(filter(None, map(self.of_file, paths)), None)
+
+    def _of_pattern(self, pattern: str, *, deep: bool) -> str | None:
+        """Return why what a pattern matches is not to be changed."""
+        directory, _, name = pattern.rpartition("/")
+        for path in self._held():
+            if deep:
+                matches = glob(name, path.rpartition("/")[2]) and is_within(path, directory)
+            else:
+                matches = path.count("/") == pattern.count("/") and glob(pattern, path)
+            if matches and os.path.lexists(path):
+                reason = self.of_file(path)
+                if reason is not None:
                     return reason
-        return self._of_removals(line) if may_run(line, REMOVERS) else None
-
-    def _of_removals(self, line: str) -> str | None:
-        """Return why a directory is not to be removed or moved that the line does so to; text in it is no command."""
-        from hookrun.shell.parse_line import parse_line
-
-        for command in parse_line(line, directory=self._directory, variables={"HOME": self._home}).commands:
-            for path in _removed(command):
-                full = absolute(path.removesuffix("/*") or "/", command.directory)
-                if full is None:
-                    continue
-                for each in self._held():
-                    if is_within(each, full):
-                        return f"{full} holds {each}, which an agent does not change"
         return None
+
+    def _of_tree(self, full: str) -> str | None:
+        """Return why a directory is not to be removed or replaced."""
+        for each in self._held():
+            if is_within(each, full):
+                return f"{full} holds {each}, which an agent does not change"
+        return None
+
+    def _of_cleaning(self, git: GitCall) -> str | None:
+        """Return why `git clean` is not to be run: what it removes is not tracked."""
+        if git.command != "clean" or any(each[:1] == "-" and each[1:2] != "-" and "n" in each for each in git.texts):
+            return None
+        from hookrun.recipes.git_repository import run
+
+        for path in [each for each in git.texts if each[:1] != "-"] or ["."]:
+            full = absolute(path, git.directory or self._directory)
+            held = [each for each in self._held() if full is not None and is_within(each, full)]
+            here = [each for each in held if is_within(each, self._root)]
+            if len(held) > len(here) or (here and run(self._root, "ls-files", "--others", "--", *here)):
+                return f"{full} holds {held[0]}, which an agent does not change"
+        return None
+
+    def _may_change(self, text: str) -> bool:
+        """Return whether a part of a line that cannot be read as shell may be one of those that are blocked."""
+        words = text.translate(ENDS).split()
+        named = any(self.of_file(word) is not None for word in words if "." in word or "/" in word)
+        return IN_CODE.search(text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
 
     def _held(self) -> Iterable[str]:
         """Yield what must not be removed with its directory; in the project only what exists."""
@@ -185,87 +238,35 @@ class Watch:
         yield from (each for each in here if os.path.lexists(each))
 
 
-class RoughCommand(NamedTuple):
-    """One simple command: its `words`, the program first, and the files that it writes, its `targets`."""
-
-    words: list[str]
-    targets: list[str]
-
-
-def rough_commands(line: str, depth: int = MAX_LINE_DEPTH) -> Iterator[RoughCommand]:
-    """Yield the simple commands of a line as they are written, and those of the lines that its words may be.
-
-    Rather one too many: any word with a space may be run, unless a talker is given it. Nothing is expanded.
-    """
-    command = RoughCommand([], [])
-    redirected = False
-    for token in _tokens(line):
-        if token in REDIRECTIONS:
-            redirected = True
-        elif PUNCTUATION.issuperset(token):
-            yield command
-            command, redirected = RoughCommand([], []), False
-        elif redirected:
-            command.targets.append(token)
-            redirected = False
-        else:
-            command.words.append(token)
-            if depth and " " in token and command.words[0] not in TALKERS:
-                yield from rough_commands(token, depth - 1)
-    yield command
-
-
-def _tokens(line: str) -> list[str]:
-    """Return words and operators; a line with an unclosed quote is split at every space."""
-    line = line.replace("\\\n", " ").replace("\n", " ; ").replace("$(", " ( ").replace("`", " ; ")
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError:
-        return line.replace("'", " ").replace('"', " ").split()
-
-
-def _decides(words: list[str]) -> bool:
-    """Return whether hookrun is run with a command that is the person's, by whatever runs it."""
-    if words and os.path.basename(words[0]) in TALKERS:
+def _decides(command: SimpleCommand) -> bool:
+    """Return whether hookrun is run with a command that is the user's, by whatever runs it."""
+    texts = [word.text for word in command.words]
+    if not texts:
         return False
-    for index, word in enumerate(words):
-        if os.path.basename(word) == "hookrun":
-            later = words[index + 1 :]
-            return any(each in DECIDING for each in later) or _changes(later)
+    interprets = INTERPRETERS.fullmatch(command.program) is not None
+    if interprets and any(IN_CODE.search(text) for text in texts):
+        return True
+    if command.one_of(("hookrun",)) is not None:
+        return _decisive(texts[1:])
+    for index, (before, text) in enumerate(pairwise(texts), 2):
+        runs = before in RUNNING or (interprets and before[:1] != "-") or command.program in STARTERS
+        if runs and _is_hookrun(text) and _decisive(texts[index:]):
+            return True
     return False
 
 
-def _changes(words: list[str]) -> bool:
-    """Return whether these words let hookrun write declarations."""
+def _is_hookrun(text: str) -> bool:
+    return text.removesuffix("/__main__.py").rstrip("/").rpartition("/")[2] == "hookrun"
+
+
+def _decisive(words: list[str]) -> bool:
+    """Return whether these words let hookrun decide about hooks or write declarations."""
+    cut = words.index("--") if "--" in words else len(words)
     first, second, *_ = [*(word for word in words if word[:1] != "-"), "", ""]
-    writes = first in CHANGING or (first == "recipes" and second in CHANGING_RECIPES)
-    return writes and "--dry-run" not in words and "--help" not in words
-
-
-def _writes(words: list[str]) -> bool:
-    """Return whether one of the words is a program that changes the files it is given: `sudo rm` has it second."""
-    names = [os.path.basename(word) for word in words]
-    return any(
-        name in WRITERS or any(word in WRITERS_WITH.get(name, ()) for word in words[index + 1 :])
-        for index, name in enumerate(names)
-    )
-
-
-def _removed(command: SimpleCommand) -> list[str]:
-    """Return what a command removes or moves away: `mv` not the last of what it is given."""
-    given = [each for each in command.arguments if each[:1] != "-"]
-    if command.program not in REMOVERS or (command.program == "find" and not _empties(command.arguments)):
-        return []
-    return given[:-1] if command.program == "mv" else given
-
-
-def _empties(words: list[str]) -> bool:
-    """Return whether `find` with these words removes everything it comes by."""
-    removes = "-delete" in words or any(os.path.basename(word) in REMOVERS for word in words)
-    return removes and not has_filter(words)
+    if not HARMLESS.isdisjoint(words[:cut]) and "--yes" not in words:
+        return False
+    decides = first in DECIDING or first in CHANGING_DECLARATIONS or UNKNOWN in first
+    return decides or (first == "recipes" and second in CHANGING_RECIPES)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:

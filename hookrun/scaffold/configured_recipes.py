@@ -7,9 +7,11 @@ import os
 from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hookrun import __version__
+from hookrun.config.document import read
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
@@ -162,13 +164,12 @@ class ConfiguredRecipes:
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
-        text = catalog.cases(recipe.name)
-        if text is None:
+        examples = _examples(recipe)
+        if not examples:
             return
         path, now = self._cases_of(recipe.name)
-        if not any(line.startswith("config:") for line in text.splitlines()):
-            text = f"config: {os.path.relpath(self.declaring.path, os.path.dirname(path))}\n{text}"
-        after = _with_header(recipe.name, text).encode()
+        config = os.path.relpath(self.declaring.path, os.path.dirname(path))
+        after = _with_header(recipe.name, f"config: {config}\n{examples}").encode()
         if now.data is None or now.data == after or _is_unchanged(now.text()) or replace:
             self._cases.append(FileChange(path, now, after))
         else:
@@ -211,9 +212,34 @@ def _difference(before: Entry, after: Entry) -> str:
     return "\n".join(unified_diff(old.splitlines(), new.splitlines(), *titles, lineterm="", n=2))
 
 
+def _examples(recipe: Recipe) -> str:
+    """Return the recipe's case file with its examples only: the first two cases, and the first in which it is quiet."""
+    path = catalog.cases_path(recipe.name)
+    if not os.path.exists(path):
+        return ""
+    document = read(path)
+    data = document.data
+    cases = data["cases"] if isinstance(data, dict) else []
+    quiet = [index for index, case in enumerate(cases) if case["expect"] == {"action": "continue"}]
+    chosen = {*range(len(cases))[:2], *quiet[:1]}
+    lines = existing(path).text().splitlines(keepends=True)
+    starts = [0, *(document.position(("cases", index))[0] - 1 for index in range(len(cases))), len(lines)]
+    pieces = [lines[start:end] for start, end in pairwise(starts)]
+    kept = [piece for index, piece in enumerate(pieces, -1) if index in {-1, *chosen}]
+    return "".join("".join(_without_last_comments(piece)) for piece in kept)
+
+
+def _without_last_comments(lines: list[str]) -> list[str]:
+    """Return the lines without the comments at their end, which are about what comes next."""
+    count = len(lines)
+    while count and lines[count - 1].lstrip().startswith("#"):
+        count -= 1
+    return lines[:count]
+
+
 def _with_header(name: str, text: str) -> str:
     known = sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
-    return f"# The cases of the recipe {name}, {known}: `hookrun recipes update` brings them up to date.\n{text}"
+    return f"# Examples of the recipe {name}, {known}: `hookrun recipes test {name}` runs all its tests.\n{text}"
 
 
 def _is_unchanged(text: str) -> bool:

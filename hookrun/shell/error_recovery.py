@@ -171,7 +171,7 @@ NOTHING_PUT_IN = str.maketrans("$`", "__")
 MAX_JOINED = 32
 """Segments that are tried as one compound command."""
 
-MAX_BYTES_TRIED = 1 << 19
+MAX_BYTES_TRIED = 1 << 18
 """Bytes that are parsed so; beyond it each piece is read alone."""
 
 
@@ -185,21 +185,29 @@ def _masked(operands: str) -> str:
     return ODD.sub(lambda found: re.sub("[!-~]", "x", found[0]), f" {operands}")[1:]
 
 
-def statements(text: str) -> Iterator[str]:
+class Recovery:
+    """How many bytes may still be parsed to find out what belongs together, in all texts of one line."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_BYTES_TRIED
+
+
+def statements(text: str, recovery: Recovery) -> Iterator[str]:
     """Yield the statements of a text that the parser understands alone; the others are split as finely as possible."""
     segments = split(text)
-    budget = MAX_BYTES_TRIED
     while segments:
         segments[0].start += _length(MIDDLE, text[segments[0].start : segments[0].end])
         taken = 0
         for count in range(1, min(MAX_JOINED, len(segments)) + 1):
             statement = join(text, segments[:count])
-            budget -= len(statement)
+            recovery.left -= len(statement)
             if is_valid(statement):
                 taken = count
                 yield statement
                 break
-            if budget < 0:
+            if recovery.left < 0:
                 break
         if not taken:
             taken = 1

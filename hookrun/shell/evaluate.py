@@ -8,7 +8,7 @@ from hookrun.shell.expand import ansi_c
 from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
 from hookrun.shell.simple_command import SimpleCommand, program_name
 from hookrun.shell.syntax_tree import source_of
-from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
 from hookrun.shell.wrappers import APART, nested_line, unwrap
 
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ WITH_WORDS = frozenset({"parallel", "xargs"})
 
 SEPARATOR = "\n"
 """Stands for a NUL that is printed: it separates as well, and no word can hold it."""
-
-
-class LimitExceededError(Exception):
-    """A line is nested too deep, or runs too many commands. Its text is the line's `problem`."""
 
 
 class Streams:
@@ -240,6 +236,8 @@ def _printf(words: list[Word]) -> Word | None:
         given, values = values[:places], values[places:]
         parts = form.replace("%%", "\1").replace("%b", "%s").split("%s")
         text += "".join(part + value for part, value in zip(parts, [*given, *[""] * len(parts)], strict=False))
+        if len(text) > MAX_LENGTH:
+            return None
         if not values or not places:
             return Word(text.replace("\1", "%"))
 

@@ -6,7 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrun.shell.error_recovery import substitutions
-from hookrun.shell.words import BREAK, EXPANDED, PLAIN, QUOTED, UNKNOWN, Piece, Word, join_pieces, split_words
+from hookrun.shell.words import (
+    BREAK,
+    EXPANDED,
+    PLAIN,
+    QUOTED,
+    UNKNOWN,
+    LimitExceededError,
+    Piece,
+    Word,
+    join_pieces,
+    split_words,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +42,12 @@ CODES = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 
+MAX_BYTES = 1 << 23
+"""Bytes of all words and of all lines within a line, each time that they are read."""
+
+EACH = 16
+"""Bytes that a word counts for beside its text."""
+
 BACKTICK = re.compile(r"(?<!\\)`")
 
 DEFAULTS = frozenset({":-", "-", ":=", "="})
@@ -43,16 +60,28 @@ class Expander:
 
     def __init__(self, substitute: Substitute) -> None:
         self._substitute = substitute
+        self._left = MAX_BYTES
+
+    def spend(self, count: int) -> None:
+        """Count bytes of a word or of a line within the line. Raises LimitExceededError."""
+        self._left -= count
+        if self._left < 0:
+            raise LimitExceededError("too long")
+
+    def _counted(self, words: list[Word]) -> list[Word]:
+        self.spend(sum(len(word.text) + EACH for word in words))
+        return words
 
     def words(self, node: Node, source: Source, scope: ShellScope) -> list[Word]:
         """Return the words that a node among a command's words becomes."""
         if node.type == "process_substitution":
             return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
-        return split_words(list(self._pieces(node, source, scope)), scope.home, scope.variables["IFS"])
+        pieces = list(self._pieces(node, source, scope))
+        return self._counted(split_words(pieces, scope.home, scope.variables["IFS"]))
 
     def word(self, node: Node, source: Source, scope: ShellScope) -> Word:
         """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
-        return join_pieces(self._pieces(node, source, scope), scope.home)
+        return self._counted([join_pieces(self._pieces(node, source, scope), scope.home)])[0]
 
     def body(self, node: Node, source: Source, scope: ShellScope, *, plain: bool, tabs: bool) -> Word:
         """Return a here-document's text: as it stands if its end is quoted, without leading tabs for `<<-`."""
@@ -60,7 +89,7 @@ class Expander:
             text = source.of(node)
             made = Word(text, source.place(node.start_byte))
         else:
-            made = join_pieces(self._between(node, source, scope))
+            made = self._counted([join_pieces(self._between(node, source, scope))])[0]
         if tabs:
             return Word("\n".join(line.lstrip("\t") for line in made.text.split("\n")))
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word
 
 if TYPE_CHECKING:
     from hookrun.shell.wrappers import Wrapped
@@ -40,6 +40,8 @@ def _put_in(words: Argv, mark: str, read: Argv) -> Argv:
             made += (Word(word.text.replace(mark, each.text), globs=word.globs or each.globs) for each in read)
         else:
             made.append(word)
+        if len(made) > MAX_WORDS:
+            raise LimitExceededError("too long")
     return made
 
 
@@ -88,7 +90,10 @@ def found_paths(argv: Argv) -> Argv:
     names = [after for each, after in pairwise(texts) if each in NAMES]
     if not names or any(text in FILTERS and text not in NAMES for text in texts):
         names = [UNKNOWN]
-    return [Word(f"{start.text.rstrip('/')}/{name}", globs=True) for start in start_directories(argv) for name in names]
+    starts = start_directories(argv)
+    if len(starts) * len(names) > MAX_WORDS:
+        raise LimitExceededError("too long")
+    return [Word(f"{start.text.rstrip('/')}/{name}", globs=True) for start in starts for name in names]
 
 
 def start_directories(argv: Argv) -> Argv:

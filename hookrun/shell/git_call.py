@@ -36,6 +36,10 @@ KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
 """A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
 
+CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
+CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e")
+"""Options of `git config` that take the next word, and beginnings of those with which it sets nothing."""
+
 MAX_ALIASES = 5
 """Aliases of aliases that are followed."""
 
@@ -89,6 +93,28 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
             break
         words = [*map(Word, alias.split()), *made.words]
     return made
+
+
+def setting(git: GitCall) -> tuple[str, str] | None:
+    """Return the name and the value that `git config` sets, None if it only reads or removes.
+
+    Section and key of the name are in lower case, as git lists them.
+    """
+    given: list[str] = []
+    waiting = iter(git.texts)
+    for text in waiting:
+        if text in CONFIG_VALUED:
+            next(waiting, None)
+        elif text.startswith(CONFIG_OTHERS):
+            return None
+        elif text[:1] != "-":
+            given.append(text)
+    given = given[given[:1] == ["set"] :]
+    if len(given) < len(("NAME", "VALUE")):
+        return None
+    section, dot, key = given[0].rpartition(".")
+    start, rest, between = section.partition(".")
+    return start.lower() + rest + between + dot + key.lower(), given[1]
 
 
 def _alias(made: GitCall, configured: Configured | None) -> str | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from hookrun.shell.find_xargs import found_paths, has_filter, start_directories
 from hookrun.shell.git_call import parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
@@ -25,6 +28,14 @@ REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
 ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
 """Programs that write the last file they are given, and read the others; `mv` removes them."""
 
+TARGETED = frozenset({"cp", "install", "ln", "mv"})
+SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
+"""Those of them with an option `-t` for the target, and how it looks."""
+
+PATCHED = re.compile(r"^(?:\+\+\+|---) ([^\t\n]+)", re.MULTILINE)
+STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
+"""A file's name in a patch, and the option that removes directories from it."""
+
 IN_PLACE = {
     **dict.fromkeys(("gsed", "sed"), re.compile(r"-[EnrsuzlH]*i|--in-p")),
     **dict.fromkeys(("perl", "ruby"), re.compile(r"-(?:[acnpstuwWSUl]|0[0-7]*)*i")),
@@ -34,7 +45,7 @@ IN_PLACE = {
 """Programs that write the files they are given with an option, and how that begins."""
 
 WRITING_OPTIONS = {
-    **dict.fromkeys(("curl", "sort"), ("-o", "--output")),
+    **dict.fromkeys(("curl", "gpg", "patch", "sort"), ("-o", "--output")),
     "wget": ("-O", "--output-document"),
 }
 """Programs with an option that names a file to write: its short and its long name."""
@@ -112,13 +123,16 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
         if redirection.writes or redirection.reads:
             yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
     program = command.program
-    if not command.words or program == UNKNOWN or program in NEITHER:
-        return
-    if program == "git":
-        yield from _of_git_call(command)
+    if program in {"git", "patch"}:
+        yield from _patched(command)
+    if program in OF_PROGRAM:
+        yield from OF_PROGRAM[program](command)
+    if not command.words or program == UNKNOWN or program in NEITHER or program == "git":
         return
     yield from _within_words(command)
     operands = list(_operands(command))
+    if program in ONTO_LAST:
+        operands = _with_target_last(command, operands)
     option = IN_PLACE.get(program)
     in_place = option is not None and any(option.match(word) for word in command.arguments)
     for index, word in enumerate(operands):
@@ -189,15 +203,73 @@ def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
         yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
 
 
+def _with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]:
+    """Return the operands in the order of `cp a b TARGET` where the target is an option's: `cp -t TARGET a b`."""
+    texts = command.arguments
+    for index, text in enumerate(texts):
+        target = text.partition("=")[2] if text.startswith("--target-directory=") else None
+        if text == "--target-directory" or (command.program in TARGETED and SHORT_TARGET.fullmatch(text)):
+            target = "".join(texts[index + 1 : index + 2])
+        if target:
+            return [each for each in operands if each.text != target] + [Word(target)]
+    return operands
+
+
+def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
+    """Yield the files that a patch changes which is read from a here-document or a pipe."""
+    git = parse_git_call(command)
+    if command.stdin is None or (git is not None and git.command not in {"am", "apply"}):
+        return
+    texts = command.arguments
+    levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
+    inside = (
+        next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "") if git is None else ""
+    )
+    for found in PATCHED.finditer(command.stdin.text):
+        path = found[1]
+        parts = path.split("/")
+        if path == "/dev/null":
+            continue
+        stripped = parts[levels[-1] if levels else (1 if git is not None else -1) :]
+        path = os.path.join(inside, "/".join(stripped))
+        yield NamedFile(path, Word(path), written=True)
+
+
+def _of_find(command: SimpleCommand) -> Iterator[NamedFile]:
+    """Yield what `find` removes: all of its directories, or the names it looks for."""
+    texts = command.arguments
+    if "-delete" not in texts and not any(text.rpartition("/")[2] in REMOVING for text in texts):
+        return
+    found = found_paths(command.words) if has_filter(texts) else start_directories(command.words)
+    for word in found:
+        yield NamedFile(word.text, word, written=True, removed=True)
+
+
+def _of_tar(command: SimpleCommand) -> Iterator[NamedFile]:
+    for word in _operands(command) if "--remove-files" in command.arguments else ():
+        yield NamedFile(word.text, word, written=True, removed=True)
+
+
+def _of_rsync(command: SimpleCommand) -> Iterator[NamedFile]:
+    if any(text.startswith("--del") for text in command.arguments):
+        for word in [*_operands(command)][-1:]:
+            yield NamedFile(word.text, word, written=True, removed=True)
+
+
 def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[NamedFile]:
     word, last = operands[index], operands[-1]
     if index < len(operands) - 1 or len(operands) == 1:
         yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
-        if index < len(operands) - 1:
+        if index < len(operands) - 1 and not _is_file(last.text):
             target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
             yield NamedFile(target, Word(target, globs=word.globs), written=True)
     else:
         yield NamedFile(word.text, word, written=True)
+
+
+def _is_file(target: str) -> bool:
+    """Return whether a target looks like a file and not like a directory: it has a suffix."""
+    return "." in target.rpartition("/")[2].strip(".")
 
 
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
@@ -233,3 +305,12 @@ def _paths(text: str) -> Iterator[str]:
         if sign in text:
             yield text.rpartition(sign)[2]
     yield text
+
+
+OF_PROGRAM: dict[str, Callable[[SimpleCommand], Iterator[NamedFile]]] = {
+    "find": _of_find,
+    "git": _of_git_call,
+    "rsync": _of_rsync,
+    "tar": _of_tar,
+}
+"""Programs with rules of their own, beside those for all."""

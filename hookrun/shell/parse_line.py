@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hookrun.shell.command_node import assigned, left_out, parts, redirect
-from hookrun.shell.error_recovery import statements, substitutions, without_oddities
-from hookrun.shell.evaluate import Evaluator, LimitExceededError, Streams
+from hookrun.shell.error_recovery import Recovery, statements, substitutions, without_oddities
+from hookrun.shell.evaluate import Evaluator, Streams
 from hookrun.shell.expand import Expander
 from hookrun.shell.scope import ShellScope
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import Source, parse, source_of
-from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.words import UNKNOWN, LimitExceededError, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +28,9 @@ MAX_DEPTH = 40
 
 MAX_STEPS = 20_000
 """Statements that are walked, those of a loop each time."""
+
+RECOVERY = 16
+"""How many times the bytes of a text with an error count, which is parsed part by part."""
 
 MAX_VALUES = 16
 """Values of a `for` that are tried; with more the variable is not known."""
@@ -66,6 +69,7 @@ class LineReader:
         self.parsed = ParsedLine()
         self._expand = Expander(self._substitute)
         self._evaluator = Evaluator(self.parsed, self.line, self._walk)
+        self._recovery = Recovery()
         self._deep = 0
         self._steps = 0
         self._walks: dict[str, Walk] = {
@@ -90,8 +94,10 @@ class LineReader:
 
     def line(self, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         """Read a whole line, return what it prints where that is known."""
+        self._expand.spend(len(source.data))
         root = parse(source.data)
         if root.has_error:
+            self._expand.spend(RECOVERY * len(source.data))
             plain = Source(without_oddities(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
             again = parse(plain.data)
             if again.has_error:
@@ -103,7 +109,7 @@ class LineReader:
     def _recover(self, text: str, scope: ShellScope, streams: Streams) -> None:
         """Read a text in which errors are part by part: what the tree has of it may be anything."""
         self.parsed.problem = "syntax"
-        for part in statements(text):
+        for part in statements(text, self._recovery):
             source = source_of(part)
             root = parse(source.data)
             if root.has_error:

@@ -42,9 +42,9 @@ class SimpleCommand:
     """One simple command: the program and its arguments are `words`, without the programs that wrap it.
 
     `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
-    first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` stand before it. `within` are the
-    functions of the line that it is called in, and `beside` tells that it runs beside other commands, in a pipeline or
-    in the background. `stdin` is what it reads, where that is known.
+    first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` stand before it,
+    those of git's variables anywhere before. `within` are the functions of the line that it is called in, and `beside`
+    tells that it runs beside other commands, in a pipeline or in the background. `stdin` is what it reads, where known.
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
@@ -56,7 +56,8 @@ class SimpleCommand:
         self.words = words
         self.redirections = tuple(streams.redirections)
         self.stdin = streams.stdin
-        self.assignments = dict(assignments or {})
+        exported = {name: value for name, value in scope.variables.items() if name[:4] == "GIT_"}
+        self.assignments = {**exported, **(assignments or {})}
         self.directory = scope.directory
         self.wrappers = scope.wrappers
         self.within = scope.within

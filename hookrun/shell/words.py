@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +18,18 @@ PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
 SPACES = " \t\n"
 CUT = "\x1f"
 
-MAX_WORDS = 64
-"""Words that one word with braces may become; more are one unknown word."""
+MAX_WORDS = 1024
+"""Words that one word may become, and braces that may be in one; with more the line is not read."""
 
 MAX_LENGTH = 1 << 16
 """Characters of a word; a longer one, which variables can double up to, is unknown."""
+
+MAX_SPREAD = 1 << 20
+"""Characters that braces may make, and steps to find them."""
+
+
+class LimitExceededError(Exception):
+    """A line is nested too deep, or runs too many commands. Its text is the line's `problem`."""
 
 
 class Piece:
@@ -71,7 +79,7 @@ def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> lis
     for spread in _braces(pieces):
         made.extend(_split(spread, dict.fromkeys(map(ord, separators), CUT)))
         if len(made) > MAX_WORDS:
-            return [Word(UNKNOWN)]
+            raise LimitExceededError("too long")
     return made
 
 
@@ -129,24 +137,24 @@ def _braces(pieces: list[Piece]) -> list[list[Piece]]:
     if not any(piece.kind == PLAIN and "{" in piece.text for piece in pieces):
         return [pieces]
     chars = [Piece(char, piece.kind) for piece in pieces for char in (piece.text or [""])]
-    spread = _spread(chars, [0])
+    if len(chars) * sum(char.kind == PLAIN and char.text == "{" for char in chars) > MAX_SPREAD:
+        raise LimitExceededError("too long")
+    spread = _spread(chars)
     return spread if len(spread) != 1 else [pieces]
 
 
-def _spread(chars: list[Piece], made: list[int]) -> list[list[Piece]]:
+def _spread(chars: list[Piece]) -> list[list[Piece]]:
     for start, char in enumerate(chars):
         if char.kind != PLAIN or char.text != "{":
             continue
         cuts = _cuts(chars, start)
         if len(cuts) < 2:  # noqa: PLR2004  # an opening brace that nothing closes, or one without a comma
             continue
-        made[0] += len(cuts)
-        if made[0] > MAX_WORDS:
-            return [[Piece(UNKNOWN)]]
-        before, after = chars[:start], chars[cuts[-1] + 1 :]
-        tails = _spread(after, made)
-        middles = [chars[left + 1 : right] for left, right in zip([start, *cuts], cuts, strict=False)]
-        return [[*before, *inner, *tail] for middle in middles for inner in _spread(middle, made) for tail in tails]
+        before, tails = chars[:start], _spread(chars[cuts[-1] + 1 :])
+        middles = [each for left, right in pairwise([start, *cuts]) for each in _spread(chars[left + 1 : right])]
+        if len(middles) * len(tails) > MAX_WORDS or len(middles) * len(tails) * len(chars) > MAX_SPREAD:
+            raise LimitExceededError("too long")
+        return [[*before, *middle, *tail] for middle in middles for tail in tails]
     return [chars]
 
 

@@ -41,6 +41,7 @@ CASES = """\
 cases:
   - name: the word is refused
     event: pre_tool_use
+    hook: say-no
     tool: bash
     args: {command: echo no}
     expect: {action: block}

@@ -32,7 +32,7 @@ def test_a_text_for_the_model_before_a_tool_is_given_after_it(project: Project, 
     assert agent.fire(after(agent, "another")).context == ""
     assert agent.fire(after(agent)).context == "C"
     assert agent.fire(after(agent)).stdout == b""
-    assert not (project.home / ".local/state/hookrun/kept").exists()
+    assert (project.home / ".local/state/hookrun/kept").exists() is (name == "qwen")  # the person's waits for Stop
 
 
 def test_what_a_hook_tells_the_person_on_qwen_waits_for_the_end_of_the_turn(project: Project) -> None:
@@ -45,8 +45,18 @@ def test_what_a_hook_tells_the_person_on_qwen_waits_for_the_end_of_the_turn(proj
     assert agent.fire(at_stop(agent)).stdout == b""
 
 
-def test_the_person_is_told_of_a_guard_that_refuses_untrusted_on_qwen(project: Project) -> None:
-    """The model is asked to pass it on at once, in the reason; at Stop the person sees it themselves."""
+def test_the_person_hears_of_a_guard_that_crashed_on_qwen(project: Project) -> None:
+    """The call continued, and the answer to it could tell nobody."""
+    agent = Agent("qwen", project)
+    project.hooks({"name": "guard", "command": "exit 3"})
+    assert agent.fire(agent.shell("ls")).reason is None
+    told = agent.fire(at_stop(agent)).person
+    assert "guard" in told
+    assert "exit_code" in told
+
+
+def test_a_text_for_the_person_beside_a_refusal_on_qwen_is_in_the_reason_too(project: Project) -> None:
+    """The model is asked to pass it on at once; at Stop the person sees it themselves."""
     agent = Agent("qwen", project)
     project.hooks({"command": says(action="block", message="R", system_message="P")})
     reason = agent.fire(agent.shell("ls")).reason

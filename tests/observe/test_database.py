@@ -24,13 +24,14 @@ INSERT = "INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, 'bash', 
 WRITER = f"""
 import sys
 from hookrun.observe import ObserverDatabase
-store = ObserverDatabase(sys.argv[1])
+store = ObserverDatabase(sys.argv[1], timeout=120)
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(int(sys.argv[3])):
     with store.write() as db:
         db.execute({INSERT!r}, (sys.argv[2],))
 """
+"""SQLite wakes those that wait by chance: on a busy machine one of a crowd may wait for longer than the default."""
 KILLED = f"""
 import sys
 from hookrun.observe import ObserverDatabase

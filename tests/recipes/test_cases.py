@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.recipes import RECIPES
+from hookrun.testing.cases import load
 from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
@@ -62,15 +63,55 @@ def test_its_cases_rely_on_no_default(module: str) -> None:
     assert [case.name for case in file(module).cases if not variables <= set(case.env)] == []
 
 
-@pytest.mark.parametrize("options", sampled([False, True], 2), ids=["by default", "with options"])
-@pytest.mark.parametrize("module", sampled(RECIPES, 4))
-def test_its_cases_hold_where_it_is_added(module: str, options: bool, project: Project) -> None:
-    """`hookrun add` and then `hookrun test`, in a project in which nothing else is, whatever options are chosen."""
-    name = recipe(module).name
-    chosen = [f"--option={each}" for each in OTHER_OPTIONS.get(name, ())] if options else []
-    added = hookrun(project, "add", name, *chosen)
+@pytest.mark.parametrize("module", RECIPES)
+def test_its_cases_name_their_hooks(module: str) -> None:
+    """So that another recipe beside it has no part in them."""
+    names = {hook["name"] for hook in recipe(module).hooks}
+    assert [case.name for case in file(module).cases if not case.hooks or not names.issuperset(case.hooks)] == []
+
+
+@pytest.mark.parametrize("options", [False, True], ids=["by default", "with options"])
+@pytest.mark.parametrize("where", ["project", "user", ".claude/hooks/.env/secrets.pem"])
+def test_their_examples_hold_wherever_recipes_are_added(where: str, options: bool, project: Project) -> None:
+    """All recipes side by side, also in a directory that they themselves guard: `hookrun add`, then `hookrun test`."""
+    if where not in ("project", "user"):
+        project.root /= where
+        project.root.mkdir(parents=True)
+        (project.root / ".git").mkdir()
+    user = ["--user"] if where == "user" else []
+    names = [recipe(module).name for module in RECIPES]
+    added = hookrun(project, "add", *names, *user)
     assert added.status == 0, added.stderr
-    done = hookrun(project, "test")
+    for name in names if options else ():
+        chosen = [f"--option={each}" for each in OTHER_OPTIONS.get(name, ())]
+        assert hookrun(project, "add", name, *user, *chosen).status == 0
+    root = project.home / ".config" / "hookrun" if user else project.root
+    counts = [len(load(str(path)).cases) for path in root.glob("hooks/*.hooktest.yaml")]
+    assert len(counts) == len(RECIPES)
+    assert set(counts) <= {2, 3}
+    done = hookrun(project, "test", str(root))
+    assert done.status == 0, done.stdout
+
+
+def test_the_rest_is_run_by_a_command(project: Project) -> None:
+    """Anywhere, against the recipe as hookrun has it, whatever is configured there."""
+    project.hooks({"name": "protect-files", "command": "exit 2"}, {"name": "mine", "command": "exit 2"})
+    named = hookrun(project, "recipes", "test", "protect-files", "protect-hooks", "require-plan")
+    count = sum(len(file(each).cases) for each in ("protect_files", "protect_hooks", "require_plan"))
+    assert (named.status, f"{count} cases: {count} passed" in named.stdout) == (0, True), named.stdout
+    as_json = hookrun(project, "recipes", "test", "require-plan", "--json").json
+    assert (as_json["ok"], as_json["passed"]) == (True, len(file("require_plan").cases))
+    unknown = hookrun(project, "recipes", "test", "protect-file")
+    assert (unknown.status, "did you mean protect-files?" in unknown.stderr) == (1, True)
+
+
+@pytest.mark.slow
+def test_all_cases_hold_in_any_directory(project: Project) -> None:
+    """Without a name the command runs them all."""
+    root = project.home / ".config" / "hookrun"
+    root.mkdir(parents=True)
+    project.root = root
+    done = hookrun(project, "recipes", "test")
     assert done.status == 0, done.stdout
 
 

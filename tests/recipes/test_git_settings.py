@@ -111,6 +111,7 @@ def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
     configure(repository, {"alias.ci": "commit -q", "alias.wipe": "clean -fdx"})
     assert answer(repository, "commit_message_check", "git ci -m 'feat: a line'") is None
     assert answer(repository, "commit_message_check", "git ci -m 'a line'") is not None
+    repository.options(ask="")
     assert answer(repository, "block_destructive_commands", "git wipe") is None
     repository.options(git="clean")
     assert answer(repository, "block_destructive_commands", "git wipe") is not None

@@ -118,14 +118,13 @@ def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: di
     "command",
     [
         "python3 -c \"open('coder.json', 'w')\"",
-        "f=coder; echo > $f.json",
-        "cd hooks && echo > guard.sh",
-        "echo > hooks/guard.*",
+        "echo > $FILE",
+        "patch -p1 < fix.diff",
         "make install-hooks",
     ],
 )
 def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None:
-    """What the documentation says it does not catch: other programs, names that only the shell makes up."""
+    """What the documentation says it does not catch: other programs, names that only the shell knows."""
     assert call(guarded, "bash", command=command).action == "continue"
 
 

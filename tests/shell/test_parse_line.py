@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -276,3 +278,50 @@ def test_the_cheap_look_sees_whatever_is_read(program: str, inner: str, outer: s
 def test_the_cheap_look_spares_what_is_usual(line: str) -> None:
     """Nothing is parsed for these."""
     assert not may_run(line, ("rm", "dd", "mkfs"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm -rf " + "{a,b}" * 30,
+        "rm -rf " + "{a,b}" * 3000,
+        "echo " + "{a," * 60 + "x" + "}" * 60 + "{a,b}" * 9,
+        "echo {" + "a," * 60_000 + "b}",
+        "x=" + "a" * 60_000 + "; echo" + " $x" * 60_000,
+        "x=" + "a" * 60_000 + "; y=$(echo" + " $x" * 60_000 + ")",
+        "x=" + "a" * 60_000 + "; printf '%s'$x" + " b" * 60_000,
+        "x=" + "a" * 60_000 + ";" + "eval $x;" * 900,
+        "x='" + "if ;" * 500 + "';" + 'eval "$x";' * 900,
+        "set -- " + "a " * 900 + ";" + 'set -- "$@" "$@" "$@" "$@";' * 900,
+        "find" + " a" * 30_000 + " -name b" * 20_000 + " -exec rm {} +",
+        "parallel echo" + " {}" * 30_000 + " :::" + " a" * 30_000,
+        "find . -exec echo" + " {}" * 30_000 + " \\;",
+        "b=" + "a" * 60_000 + ";" + "a+=$b;" * 20_000,
+        "f() { f0; f0; }; " + "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }}; " for n in range(40)) + "f",
+        "for a in {1,2,3,4}{1,2,3,4}; do " * 9 + "rm $a; " + "done; " * 9,
+        "( " * 2000 + "rm" + " )" * 2000,
+        "echo " + "$(" * 3000,
+    ],
+    ids=range(18),
+)
+def test_a_line_takes_neither_long_nor_much(line: str) -> None:
+    """Whatever it multiplies, memory and steps are bounded."""
+    import resource
+
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+        try:
+            parse_line(line, directory="/srv/app")
+            os._exit(0)
+        except BaseException:  # nothing of the test may run in the child
+            os._exit(4)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_braces_of_many_words_are_words() -> None:
+    """A thousand is no reason to know nothing: `rm -rf {/,1,2,...}` removes the root."""
+    numbers = ",".join(map(str, range(500)))
+    (command,) = parse_line(f"rm -rf {{/,{numbers}}}").commands
+    assert "/" in command.arguments
