@@ -190,7 +190,8 @@ def build_response(
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
     able = able if own else able - ARGUMENTS
-    able = able if message.session_id else able - KEPT
+    if message.session_id is None and not able.isdisjoint(KEPT):  # said now, for what it is worth: there is no later
+        able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
     kept = Reply()
     reply, names = degrade(merged, able, message.event, message.tool, kept)
     if form is None:
