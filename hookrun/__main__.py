@@ -26,9 +26,9 @@ def main() -> None:
         status = fire(argv[1:])
     except KeyboardInterrupt:
         status = 130
-    except ImportError as error:  # hookrun is just being replaced, or not whole
+    except (ImportError, OSError) as error:  # hookrun is just being replaced, or not whole; no descriptor is free
         os.write(2, f"hookrun: cannot be loaded, no hook has run: {error}\n".encode())
-        status = _status_for_agent(argv)
+        status = _status_for_agent(argv) if isinstance(error, ImportError) else 1
     os._exit(status)  # nothing is buffered: what the interpreter would tidy up, the system does faster
 
 

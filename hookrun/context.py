@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import select
 from stat import S_ISREG
-from time import gmtime, monotonic, strftime, time_ns
+from time import gmtime, monotonic, strftime
 
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
+from hookrun.state import now_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
 
 def timestamp() -> str:
     """Return the present time in UTC as RFC 3339 with milliseconds."""
-    milliseconds = time_ns() // 1_000_000
+    milliseconds = now_ns() // 1_000_000
     second = milliseconds // 1000
     if _SECOND[0] != second:
         _SECOND[:] = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))

@@ -14,11 +14,10 @@ from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
 from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal
+from hookrun.trust.store import MAX_PAUSE
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
-MAX_PAUSE = 24 * 3600
-"""Seconds: a hook that is not wanted for longer should be disabled or removed."""
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")

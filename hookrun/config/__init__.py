@@ -14,10 +14,9 @@ def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
         return None
     from hookrun.config.cache import CompiledConfig, load_cached
 
-    return load_cached(found, _build) or CompiledConfig(_build(found), found, _build)
+    compiled = load_cached(found)
+    if compiled is None:
+        from hookrun.config.cache_writer import build  # cold: needed only after a file has changed
 
-
-def _build(found: ConfigFiles) -> str:
-    from hookrun.config.cache_writer import build  # cold: needed only after a file has changed
-
-    return build(found)
+        compiled = CompiledConfig(build(found))
+    return compiled

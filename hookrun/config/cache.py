@@ -1,12 +1,14 @@
 """Read the compiled configuration from the cache: one file, indexed by event, used while no source has changed.
 
 Line 1 is the header. It is followed by the hooks and, for each event, a table with the conditions of its hooks. Only
-the header, one table and the hooks that run are parsed. Format: JSON in ASCII, so that offsets count characters.
+the header, one table and the hooks that run are parsed. Format: JSON in ASCII, so that offsets count characters. In
+the file a checksum is before it: damage anywhere, which could hide a hook, makes the whole file invalid.
 """
 
 from __future__ import annotations
 
 import os
+from _imp import source_hash
 
 from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
@@ -17,18 +19,17 @@ from hookrun.state import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hookrun.config.discovery import ConfigFiles
-
-    Build = Callable[[ConfigFiles], str]
-    """Compiles configuration files into the text that `CompiledConfig` reads."""
 
     Globs = list[str] | None
     Conditions = dict[str, list[str]] | None
     Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
 
-FORMAT = 3
+FORMAT = 4
+SEAL = 17
+"""Characters of the checksum and the line end after it."""
 ROW_LENGTH = 8
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """Flags of a hook in the table, known without parsing the hook."""
@@ -37,18 +38,15 @@ PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 class CompiledConfig:
     """The effective configuration. `problems` are errors of whole files, `root` is the directory of the project's file.
 
-    `events` are the host program's own events; `settings` hold `on_error`, `audit`, `record_context` where set. Damage
-    further down in the text is repaired by `build`, which compiles the files anew.
+    `events` are the host program's own events; `settings` hold `on_error`, `audit`, `record_context` where set.
     """
 
-    def __init__(self, text: str, found: ConfigFiles, build: Build) -> None:
+    def __init__(self, text: str) -> None:
         """Parse the header. Raises ValueError, KeyError or TypeError if it is not one of this version."""
         # JSON, neither pickle nor marshal: a foreign or torn file can do no harm.
         header, end = scan(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
             raise ValueError("not a cache file of this version")
-        self._found = found
-        self._build = build
         self._text = text
         self._base = end + 1
         self._index: dict[str, int] = dict(header["index"])
@@ -62,12 +60,7 @@ class CompiledConfig:
 
     def candidates(self, event: str) -> EventHooks:
         """Return the hooks of an event in running order."""
-        try:
-            rows = self._table(event)
-        except (ValueError, TypeError):
-            self._compile_again()
-            rows = self._table(event)
-        return EventHooks(rows, self)
+        return EventHooks(self._table(event), self)
 
     def _table(self, event: str) -> list[Row]:
         if event not in self._index:
@@ -84,20 +77,10 @@ class CompiledConfig:
 
     def hook(self, offset: int) -> Hook:
         """Return the hook at an offset."""
-        try:
-            return self._hook(offset)
-        except (ValueError, TypeError):
-            self._compile_again()  # the same files compile to the same text: the offset is still right
-            return self._hook(offset)
-
-    def _hook(self, offset: int) -> Hook:
         data, _ = scan(self._text, self._base + offset)
         if not isinstance(data, dict):
             raise TypeError("a damaged hook")
         return Hook.from_dict(data)
-
-    def _compile_again(self) -> None:
-        self.__init__(self._build(self._found), self._found, self._build)  # type: ignore[misc]
 
 
 class EventHooks:
@@ -154,10 +137,23 @@ def path_for(found: ConfigFiles) -> str:
     return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
-def load_cached(found: ConfigFiles, build: Build) -> CompiledConfig | None:
+def seal(text: str) -> str:
+    """Return a text with its checksum before it."""
+    # Python's own for .pyc files: builtin, so that nothing is imported for it, and no secret is needed here.
+    return f"{source_hash(FORMAT, text.encode('ascii')).hex()}\n{text}"
+
+
+def unseal(text: str) -> str:
+    """Return the text behind a checksum. Raises ValueError if it is damaged."""
+    if seal(found := text[SEAL:]) != text:
+        raise ValueError("a damaged cache file")
+    return found
+
+
+def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
-        compiled = CompiledConfig(read_own(path_for(found)), found, build)
+        compiled = CompiledConfig(unseal(read_own(path_for(found))))
         # Believed only if it names the very state of every file that it was compiled from.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from time import time_ns
 
 from hookrun import __version__, files, state
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
 from hookrun.config.discovery import identity
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
@@ -36,10 +35,10 @@ def build(found: ConfigFiles) -> str:
     also = [(path, _identity(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)
     states = [state for _, _, state in found.files] + [state for _, state in also if state is not None]
-    now = time_ns()
+    now = state.now_ns()
     if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
         try:
-            write(text, path_for(found), state.cache_dir(found.home))
+            write(seal(text), path_for(found), state.cache_dir(found.home))
         except OSError:
             pass
     return text

@@ -287,7 +287,7 @@ def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, a
         found = f"a handler of type {quote(type_)}"
         at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
         return f"{at.document.path}: {found}, which only Claude Code can run"
-    if type_ not in HANDLER_TARGETS:
+    if not isinstance(type_, str) or type_ not in HANDLER_TARGETS:
         expected = '"command" or "http", or "prompt", "agent" or "mcp_tool" for Claude Code alone'
         where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
         near = closest(type_, [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]) if isinstance(type_, str) else None

@@ -17,6 +17,7 @@ from hookrun.agents.base import (
 )
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.model import PRECEDENCE
 from hookrun.state import NoHomeError, account_home, kept_texts_dir
 from hookrun.text import print_error, write_all
 
@@ -51,13 +52,14 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
         return GO_ON if _caller_needs_zero() else TROUBLE
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
+    fire = AgentFire(agent, options, trouble)
     try:
-        return AgentFire(agent, options, trouble).run()
+        return fire.run()
     except KeyboardInterrupt:
         return GO_ON if agent.EXIT_ZERO_ONLY else 130
-    except Exception as error:  # nothing of ours ever refuses
+    except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
         print_error(internal_error(error, options.home, for_agent=True))
-        return GO_ON
+        return fire.status_without_answer()
 
 
 def _caller_needs_zero() -> bool:
@@ -345,6 +347,14 @@ class AgentFire:
         if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
             return Reply("block", text)
         return Reply(user_message=text if self._can_be_told() and self._first_time(text) else None)
+
+    def status_without_answer(self) -> int:
+        """Return the exit status where it is the only answer: 0 would let the call pass in silence."""
+        refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
+        for verdict in refusals:
+            print_error(verdict.message or verdict.action)
+        blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
+        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
 
     def _can_be_told(self) -> bool:
         """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from hookrun import audit
@@ -14,7 +13,7 @@ from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
-from hookrun.state import data_dir, home_directory, state_dir
+from hookrun.state import data_dir, home_directory, now_ns, state_dir
 from hookrun.trust import store as stores
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class TrustStoreCache:
         if kept is not None and kept[0] == current:
             return kept[1]
         store = stores.load(home, owners)
-        if time_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
+        if now_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
             self._kept = current, store
         return store
 

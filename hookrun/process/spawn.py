@@ -30,6 +30,8 @@ ENDING = (1, 2, 15)
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
 """Every signal that Python, or the program that started hookrun, may have set to be ignored."""
 
+_wakeup: list[int] = []
+"""The pipe of `catch_signals`."""
 _before: dict[int, object] = {}
 """Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at the end helps nobody."""
 
@@ -341,7 +343,7 @@ def catch_signals() -> int:
     """Deliver the ending signals through the returned descriptor instead; ignored ones stay ignored."""
     # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    read_end, write_end = os.pipe()
+    read_end, write_end = _wakeup[:] = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     _signal.set_wakeup_fd(write_end)
@@ -354,11 +356,13 @@ def catch_signals() -> int:
 
 
 def release_signals() -> None:
-    """Restore the handlers that `catch_signals` has replaced."""
+    """Restore the handlers that `catch_signals` has replaced, and close its pipe: descriptors can be few."""
     _signal.set_wakeup_fd(-1)
     for number, before in _before.items():
         _signal.signal(number, before)
     _before.clear()
+    while _wakeup:
+        os.close(_wakeup.pop())
 
 
 def restore_signals() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from os.path import realpath
-from time import localtime, strftime, time
+from time import localtime, strftime
 
 from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
+from hookrun.state import now_ns
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
@@ -119,11 +120,13 @@ def _owners(settings: Mapping[str, object]) -> list[int]:
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
     """Return the pause that applies to a hook now, or None.
 
-    One that begins in the future was set before the clock was set back: it has ended.
+    One that begins in the future was set before the clock was set back: it has ended. One that is longer than
+    MAX_PAUSE is none of hookrun's.
     """
-    now = time()
+    now = now_ns() / 1e9
     for pause in pauses:
-        if pause["hook"] in (None, name) and pause["begin"] <= now < pause["until"]:
+        begin, until = pause["begin"], pause["until"]
+        if pause["hook"] in (None, name) and begin <= now < until <= begin + stores.MAX_PAUSE:
             return pause
     return None
 

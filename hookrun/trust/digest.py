@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from stat import S_ISREG
-from time import time_ns
 
 from hookrun.config import cache
 from hookrun.config.discovery import identity
 from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
-from hookrun.state import cache_dir
+from hookrun.state import cache_dir, now_ns
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import BY_PATH, within
 from hookrun.trust.ownership import Owners
@@ -164,7 +163,7 @@ class DigestCache:
         self._known: dict[str, list[object]] = {}
         self._changed = False
         try:
-            data, _ = scan(cache.read_own(self._path), 0)
+            data, _ = scan(cache.unseal(cache.read_own(self._path)), 0)
             if isinstance(data, dict) and (data["version"], data["root"]) == (VERSION, root):
                 self._known = dict(data["hooks"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -179,7 +178,7 @@ class DigestCache:
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
         """Add a digest, unless one of the files is too young to be known by its times."""
-        now = time_ns()
+        now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
             self._changed = True
@@ -193,7 +192,7 @@ class DigestCache:
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
             write(
-                dumps({"version": VERSION, "root": self._root, "hooks": hooks}),
+                cache.seal(dumps({"version": VERSION, "root": self._root, "hooks": hooks})),
                 self._path,
                 cache_dir(self._home),
             )
