@@ -7,7 +7,10 @@ import pytest
 from tests.conftest import Project
 from tests.fire.agents import Agent, says
 
-BEFORE = {"event": "pre_tool_use", "command": says(action="continue", additional_context="C", system_message="P")}
+BEFORE: dict[str, object] = {
+    "event": "pre_tool_use",
+    "command": says(action="continue", additional_context="C", system_message="P"),
+}
 
 
 def after(agent: Agent, session: str = "s1") -> dict[str, object]:
