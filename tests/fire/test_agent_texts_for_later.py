@@ -31,7 +31,7 @@ def test_a_text_for_the_model_before_a_tool_is_given_after_it(project: Project, 
     agent = Agent(name, project)
     project.hooks(BEFORE)
     assert agent.fire(agent.shell("ls")).context == ""
-    assert "context -> later" in project.audit()[-1]["degraded"]
+    assert "context -> later" in str(project.audit()[-1]["degraded"])
     assert agent.fire(after(agent, "another")).context == ""
     assert agent.fire(after(agent)).context == "C"
     assert agent.fire(after(agent)).stdout == b""
