@@ -10,11 +10,18 @@ import os
 
 from hookrun import state
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MAX_SESSION_FILES = 1024
 """Files kept; the oldest beyond that are removed."""
 
 MAX_STOP_BLOCKS = 8
 """Consecutive blocks of a stop that count; after them the agent may end its turn."""
+
+MAX_KEPT = 1 << 16
+"""Bytes of texts that are kept for a later event of a session."""
 
 MAX_OVERFLOW_TEXTS = 64
 """Files with long texts that are kept; the oldest beyond that are removed."""
@@ -81,6 +88,43 @@ def reset_stop_blocks(home: str, session_id: str | None, what: str) -> None:
             os.unlink(_counter(home, session_id, what))
         except OSError:
             return
+
+
+def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None]]) -> None:
+    """Keep texts, each with its kind, until an event of the session can show them. One that is kept already stays."""
+    for kind, text in texts:
+        if not text:
+            continue
+        try:
+            fd = state.open_private(_kept(home, session_id, kind), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            with open(fd, "r+b") as file:
+                before = file.read(MAX_KEPT)
+                new = text.encode("utf-8", "replace") + b"\n\n"
+                if new not in before and len(before) + len(new) <= MAX_KEPT:
+                    file.write(new)
+        except OSError:
+            continue
+        state.remove_oldest(state.kept_texts_dir(home), MAX_SESSION_FILES)
+
+
+def take_text(home: str, session_id: str, kind: str) -> str | None:
+    """Return the text of this kind that was kept in the session, and forget it."""
+    path = _kept(home, session_id, kind)
+    try:
+        with open(path, "rb") as file:
+            text = file.read().decode("utf-8", "replace").strip()
+        os.unlink(path)
+    except OSError:
+        return None
+    try:
+        os.rmdir(state.kept_texts_dir(home))  # where it is missing, nobody looks for texts
+    except OSError:
+        pass
+    return text
+
+
+def _kept(home: str, session_id: str, kind: str) -> str:
+    return f"{state.kept_texts_dir(home)}/{state.file_name_for(kind, session_id)}"
 
 
 def _counter(home: str, session_id: str, what: str) -> str:

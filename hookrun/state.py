@@ -52,6 +52,11 @@ def state_dir(home: str) -> str:
     return home + "/.local/state/hookrun"
 
 
+def kept_texts_dir(home: str) -> str:
+    """Return the directory of texts that wait for an event of their session; it exists only while some do."""
+    return state_dir(home) + "/kept"
+
+
 def cache_dir(home: str) -> str:
     """Return the directory of compiled declarations and digests, all of which can be made again."""
     return home + "/.cache/hookrun"

@@ -67,6 +67,7 @@ NOTES = (
     "With `features.multi_agent_v2`, no `PreToolUse` comes for its tools about agents: `task` never matches there.",
     "Hooks that nobody has trusted are skipped in silence.",
     "The person is not shown why a prompt was refused.",
+    "A message's `cwd` is that of the call (`workdir`), which is `working_dir`; the project is that of the session.",
     "What is said at subagent and compaction events is by its schemas, not measured.",
 )
 
@@ -74,6 +75,7 @@ NOTES = (
 def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Codex, with a call for each file of a patch. Raises UnreadableMessageError."""
     message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
+    message.roots = []  # its `cwd` is the call's, which the model chooses; hooks start in the session's directory
     text = string_in(message.calls[0].fields.get("tool_args"), "command") if message.tool == PATCH else None
     return message if text is None else patch.split_by_file(message, text)
 

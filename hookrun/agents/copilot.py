@@ -204,7 +204,8 @@ RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context", _answer),
     "UserPromptSubmit": ResponseFormat("block, context", _answer),
     "PreToolUse": ResponseFormat(
-        "allow, allow with arguments, ask, ask with arguments, modify, block, context", _before_tool
+        "allow, allow with arguments, ask, modify, block, context",  # it asks for and runs the old arguments
+        _before_tool,
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
     "PostToolUse": ResponseFormat("block, context", _answer),

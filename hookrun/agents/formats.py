@@ -104,8 +104,12 @@ def join_paragraphs(*texts: str | None) -> str | None:
     return "\n\n".join(text for text in texts if text) or None
 
 
+KEPT = frozenset({"context later", "user_message later"})
+"""Text that a response cannot express is kept for the next event of the session that can."""
+
 CAPABILITIES = frozenset(
     {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
+    | KEPT
 )
 """What a response may express: actions, actions with changed arguments, text for the model and for the user."""
 

@@ -6,12 +6,19 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import ResponseFormat, end_of_turn, hook_specific_output, with_system_message
+from hookrun.agents.formats import (
+    Reply,
+    ResponseFormat,
+    end_of_turn,
+    hook_specific_output,
+    join_paragraphs,
+    with_system_message,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
-    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.formats import Json
     from hookrun.agents.types import InstallSpec
 
 NAME = "gemini"
@@ -75,6 +82,7 @@ NOTES = (
     "`AfterTool` comes for a shell command that fails too; its exit status is in the text.",
     "At `BeforeModel` and `AfterModel` nothing is said: what is obeyed there was not measured.",
     "`PreCompress` comes before every request to the model.",
+    "A text for the model before a tool is given to it after the tool.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",
 )
 
@@ -112,12 +120,19 @@ def _answer(reply: Reply, message: Message) -> Json:
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
+def _before_tool(reply: Reply, message: Message) -> Json:
+    # Its terminal does not show the reason of a refusal.
+    if reply.action == "block":
+        reply = Reply("block", reply.reason, user_message=join_paragraphs(reply.reason, reply.user_message))
+    return _answer(reply, message)
+
+
 RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context, user_message", _answer),
     "SessionEnd": ResponseFormat("user_message", _answer),
     "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
     "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
-    "BeforeTool": ResponseFormat("modify, block, stop, user_message", _answer),
+    "BeforeTool": ResponseFormat("modify, block, stop, context later, user_message", _before_tool),
     "AfterTool": ResponseFormat("block, stop, context, user_message", _answer),
     "PreCompress": ResponseFormat("user_message", _answer),
     "Notification": ResponseFormat("user_message", _answer),

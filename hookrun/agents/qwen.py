@@ -73,6 +73,7 @@ NOTES = (
     "A `timeout` of 1000 or more in its settings is taken for milliseconds.",
     "`UserPromptSubmit` comes again after each tool call, with an empty prompt: those are not fired.",
     "`SessionEnd` does not come in `qwen -p`.",
+    "It shows a text for the person at `Stop` only: the others wait for it, and the model is asked to pass them on.",
     "No call is granted in `qwen -p`, whatever a hook says.",
     "The person is not shown why a prompt was refused.",
     "What is said at `PostToolUseFailure`, `SubagentStop` and `Notification` is by its documentation, not measured.",
@@ -92,15 +93,17 @@ def read(payload: dict[str, object], event: str) -> Message:
 
 
 RESPONSE_FORMATS = {
-    "SessionStart": ResponseFormat("context, user_message", render_notification),
-    "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
-    "PreToolUse": ResponseFormat("ask, block, user_message", render_pre_tool),
-    "PermissionRequest": ResponseFormat("allow, allow with arguments, ask, block, user_message", render_permission),
-    "PostToolUse": ResponseFormat("stop, context, user_message", render_notification),
-    "PostToolUseFailure": ResponseFormat("context, user_message", render_notification),
+    "SessionStart": ResponseFormat("context, user_message later", render_notification),
+    "UserPromptSubmit": ResponseFormat("block, context, user_message later", render_post_tool),
+    "PreToolUse": ResponseFormat("ask, block, context later, user_message later", render_pre_tool),
+    "PermissionRequest": ResponseFormat(
+        "allow, allow with arguments, ask, block, user_message later", render_permission
+    ),
+    "PostToolUse": ResponseFormat("stop, context, user_message later", render_notification),
+    "PostToolUseFailure": ResponseFormat("context, user_message later", render_notification),
     "Stop": ResponseFormat("block, user_message", render_stop),
-    "SubagentStop": ResponseFormat("block, user_message", render_stop),
-    "Notification": ResponseFormat("user_message", render_notification),
+    "SubagentStop": ResponseFormat("block, user_message later", render_stop),
+    "Notification": ResponseFormat("user_message later", render_notification),
 }
 
 INSTALL: InstallSpec = {

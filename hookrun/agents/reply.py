@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.agents.formats import STOP_EVENTS, Reply, approval_needed, join_paragraphs
+from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs
 from hookrun.fastjson import dumps
 
 TYPE_CHECKING = False
@@ -26,8 +26,11 @@ DEGRADATIONS = {
     "block -> failing call": "the call gets arguments with which it fails before it does anything, and the model why",
     "block -> end of run": "nothing but the whole run can be refused: it ends, and nobody is shown why",
     "context -> reason": "text for the model is given to it as part of the reason",
+    "context -> later": "no text reaches the model here: it is given it at the next event where one does",
     "context -> nothing": "no text reaches the model here: it is in the audit only",
     "system_message -> context": "no text reaches the person here: the model is given it, marked as theirs",
+    "system_message -> reason": "no text reaches the person here: it is in the reason for the model, marked as theirs",
+    "system_message -> later": "no text reaches the person here: they are shown it at the next event where one does",
     "system_message -> nothing": "no text reaches the person here: it is in the audit only",
 }
 """Each fallback for a part of a verdict that an event cannot express -> its effect."""
@@ -38,10 +41,13 @@ DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"
 FOR_PERSON = "hookrun has a message for the person you work for; pass it on: "
 
 
-def degrade(original: Reply, able: frozenset[str], event: str, tool: str | None = None) -> tuple[Reply, list[str]]:
+def degrade(
+    original: Reply, able: frozenset[str], event: str, tool: str | None = None, kept: Reply | None = None
+) -> tuple[Reply, list[str]]:
     """Return the part of a reply that an event can express, and the names of the DEGRADATIONS applied.
 
-    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's.
+    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's. `kept` gets the
+    texts for a later event.
     """
     # In one place, before anything is rendered: no agent's format gets what it cannot say, and the published table is
     # the one in use.
@@ -52,7 +58,7 @@ def degrade(original: Reply, able: frozenset[str], event: str, tool: str | None 
     else:
         _grants(reply, able, event, tool, names)
         _refusals(reply, able, names)
-    _texts(reply, able, names)
+    _texts(reply, able, names, kept or Reply())
     return reply, names
 
 
@@ -96,7 +102,7 @@ def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
     if "context" in able:
         names.append("block -> message")
         reply.context = join_paragraphs(reason, reply.context)
-    elif "user_message" in able:
+    elif "user_message" in able or "user_message later" in able:
         names.append("block -> system_message")
         reply.user_message = join_paragraphs(reason, reply.user_message)
     else:
@@ -117,19 +123,29 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
         reply.action, reply.reason = "continue", None
 
 
-def _texts(reply: Reply, able: frozenset[str], names: list[str]) -> None:
-    # Text for the model may have to go into the reason, text for the user through the model.
+def _texts(reply: Reply, able: frozenset[str], names: list[str], kept: Reply) -> None:
+    # Text for the model may have to go into the reason, text for the user through the model; or both have to wait.
     if reply.user_message and "user_message" not in able:
+        later = "user_message later" in able
+        if later:
+            names.append("system_message -> later")
+            kept.user_message = reply.user_message
         if "context" in able:
             names.append("system_message -> context")
             reply.context = join_paragraphs(reply.context, FOR_PERSON + reply.user_message)
-        else:
+        elif later and reply.reason is not None:
+            names.append("system_message -> reason")
+            reply.reason = join_paragraphs(reply.reason, FOR_PERSON + reply.user_message)
+        elif not later:
             names.append("system_message -> nothing")
         reply.user_message = None
     if reply.context and "context" not in able:
         if reply.reason is not None:
             names.append("context -> reason")
             reply.reason = join_paragraphs(reply.reason, reply.context)
+        elif "context later" in able:
+            names.append("context -> later")
+            kept.context = reply.context
         else:
             names.append("context -> nothing")
         reply.context = None
@@ -142,15 +158,17 @@ NO_WORDS: frozenset[str] = frozenset()
 class AgentResponse:
     """The response to an agent: the JSON object `data`, which may be empty.
 
-    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS.
+    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS; `kept` has the texts for
+    a later event of the session.
     """
 
-    __slots__ = ("data", "degraded", "reply")
+    __slots__ = ("data", "degraded", "kept", "reply")
 
-    def __init__(self, data: dict[str, object], reply: Reply, names: list[str]) -> None:
+    def __init__(self, data: dict[str, object], reply: Reply, names: list[str], kept: Reply) -> None:
         self.data = data
         self.reply = reply
         self.degraded = names
+        self.kept = kept
 
     def stdout(self) -> bytes:
         """Return the bytes for stdout: nothing, or one line of JSON in ASCII."""
@@ -171,13 +189,20 @@ def build_response(
     merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
-    reply, names = degrade(merged, able if own else able - ARGUMENTS, message.event, message.tool)
+    able = able if own else able - ARGUMENTS
+    if message.session_id is None and not able.isdisjoint(KEPT):  # said now, for what it is worth: there is no later
+        able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
+    kept = Reply()
+    reply, names = degrade(merged, able, message.event, message.tool, kept)
     if form is None:
-        return AgentResponse({}, reply, names)
+        return AgentResponse({}, reply, names, kept)
     names += form.caveats(reply, message)
-    if names and "user_message" in able and (text := notice(names)):
-        reply.user_message = join_paragraphs(reply.user_message, text)
-    return AgentResponse(form.render(reply, message), reply, names)
+    shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
+    lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
+    for shown, able_to in ((reply, "user_message"), (kept, "user_message later")):
+        if lost and able_to in able and (text := notice(lost)):
+            shown.user_message = join_paragraphs(shown.user_message, text)
+    return AgentResponse(form.render(reply, message), reply, names, kept)
 
 
 def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:

@@ -18,7 +18,7 @@ from hookrun.agents.base import (
 from hookrun.agents.formats import STOP_EVENTS
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE
-from hookrun.state import NoHomeError, account_home
+from hookrun.state import NoHomeError, account_home, kept_texts_dir
 from hookrun.text import print_error, write_all
 
 TYPE_CHECKING = False
@@ -276,6 +276,8 @@ class AgentFire:
 
     def _has_something_to_say(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
+        if self.invocation is not None and os.path.exists(kept_texts_dir(self.invocation.home)):
+            return True
         return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
     def _build_response(self) -> AgentResponse:
@@ -288,7 +290,30 @@ class AgentFire:
             for fire, verdict in self.fires
         ]
         saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
-        return build_response(self.agent, self.message, [*saids, self._own_failure()], self._notice)
+        answer = build_response(
+            self.agent, self.message, [*saids, self._kept_texts(), self._own_failure()], self._notice
+        )
+        if self.message.session_id and (answer.kept.context or answer.kept.user_message):
+            from hookrun.session import keep_texts
+
+            texts = (("context", answer.kept.context), ("user_message", answer.kept.user_message))
+            keep_texts(self._command().home, self.message.session_id, texts)
+        return answer
+
+    def _kept_texts(self) -> Reply:
+        """Return the texts of earlier events of the session that this one can show."""
+        from hookrun.agents.formats import Reply
+
+        form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
+        if form is None or session is None or not os.path.exists(kept_texts_dir(self._command().home)):
+            return Reply()
+        from hookrun.session import take_text
+
+        home, able = self._command().home, form.capabilities
+        return Reply(
+            context=take_text(home, session, "context") if "context" in able else None,
+            user_message=take_text(home, session, "user_message") if "user_message" in able else None,
+        )
 
     def _limit_stop_blocks(self, fire: EventFire, said: Reply) -> Reply:
         """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
@@ -334,7 +359,7 @@ class AgentFire:
     def _can_be_told(self) -> bool:
         """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        return form is not None and not form.capabilities.isdisjoint(("user_message", "context"))
+        return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
     def _notice(self, names: list[str]) -> str | None:
         """Return what the person is told of degradations that this session has not seen yet."""

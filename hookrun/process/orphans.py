@@ -18,7 +18,7 @@ BETWEEN_ROUNDS = 0.005
 """Seconds: a killed process can be seen for a moment longer."""
 
 KILL = 9
-PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.3)
+PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
 """Seconds between searches for a hook that was about to start: its environment is not readable during the exec."""
 SEARCHES = 5
 """Searches for a process that may have been started."""
@@ -115,9 +115,10 @@ def main(lines: list[str]) -> None:
                 os.killpg(family.pid, KILL)
             except OSError:
                 continue
-    for pause in PAUSES if families else ():
-        kill(families)
+    kill(families)
+    for pause in PAUSES if any(family.pid == UNKNOWN_PID for family in families) else ():
         sleep(pause)
+        kill(families)
 
 
 def _processes() -> list[int]:

@@ -39,7 +39,7 @@ STANDARD = 2
 """The last of the three descriptors that a hook gets."""
 
 WATCH = """\
-cd /
+cd / && cd /
 while read -r line; do
   case $line in
     =) set -- ;;

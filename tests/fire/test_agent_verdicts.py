@@ -99,14 +99,14 @@ def test_a_stop_never_lets_the_tool_run(agent: Agent) -> None:
 
 
 def test_text_for_the_model_before_a_tool(agent: Agent) -> None:
-    """It reaches the model, or the audit says that it did not."""
+    """It reaches the model, or waits until after the tool."""
     agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     assert told.reason is None
     if agent.name in CONTEXT_BEFORE:
         assert told.context == "mind the gap"
     else:
-        assert agent.project.audit()[-1]["degraded"] == ["context -> nothing"]
+        assert agent.project.audit()[-1]["degraded"] == ["context -> later"]
 
 
 def test_text_for_the_model_after_a_tool(agent: Agent) -> None:
@@ -219,6 +219,8 @@ def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken:
     agent.project.hooks({"command": broken, "timeout": 0.3})
     went_on = agent.fire(agent.shell(), event=agent.events["pre"])
     assert went_on.reason is None
+    if agent.name == "qwen":  # it shows the person something at the end of a turn only
+        went_on = agent.fire(agent.stop())
     assert "hook hook failed" in went_on.person
     agent.project.hooks({"command": broken, "timeout": 0.3, "on_failure": "block"})
     assert "hook hook failed" in str(agent.fire(agent.shell(), event=agent.events["pre"]).reason)

@@ -9,8 +9,6 @@ DONE = say("all-is-done")
 
 
 UNTOLD = {
-    "gemini": {"context-before-tool"},
-    "qwen": {"context-before-tool"},
     "cline": {"context-at-start", "context-at-prompt"},
 }
 """Agents that take no text for the model there, or do not tell of the event."""

@@ -55,6 +55,7 @@ class OpenCode:
         }
         model = f"scripted/{self.model}"
         chosen = {"model": model, "small_model": model, "provider": {"scripted": provider}}
+        chosen["permission"] = {"external_directory": "allow"}
         put(directory / "opencode.json", {"share": "disabled", **chosen})
         furnish(directory)
 

@@ -1,0 +1,51 @@
+"""The hooks of a session's project see each of its calls, wherever the model has a command run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.live.driver import put
+from tests.live.model import Turn, say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+
+ARGUMENT = {"codex": "workdir", "gemini": "dir_path", "qwen": "directory", "opencode": "workdir"}
+"""Agent -> the argument of its shell tool that names a working directory. Elsewhere the shell changes directory."""
+
+
+def declare(agent: Agent, project: Path, command: str) -> None:
+    """Declare a hook for shell commands in a project, and approve it as a person does."""
+    put(project / "coder.json", {"hooks": [{"event": "pre_tool_use", "matcher": "bash", "command": command}]})
+    digests = [line.split()[0] for line in agent.hookrun("trust", "--digest", cwd=project, status=1).splitlines()]
+    agent.hookrun("trust", "--yes", *digests, cwd=project)
+
+
+def commands(agent: Agent, command: str, directory: Path) -> tuple[Turn, ...]:
+    """Return the turns that run a command in a directory, in each way that the agent has."""
+    shell = agent.driver.shell(command)
+    if agent.name in ARGUMENT:
+        call = shell.calls[0]
+        assert isinstance(call.arguments, dict)
+        shell = Turn("", (call._replace(arguments={**call.arguments, ARGUMENT[agent.name]: str(directory)}),))
+    return agent.driver.shell(f"cd {directory}"), shell, agent.driver.shell(f"cd {directory} && {command}")
+
+
+@pytest.mark.parametrize("where", ["elsewhere", "inside", "in another guarded project"])
+def test_a_call_with_a_working_directory_of_its_own_is_seen_by_the_session_s_project(agent: Agent, where: str) -> None:
+    """It writes into the guarded project from elsewhere; hooks of the project that it happens to run in do not run."""
+    project, other = agent.place.project, agent.place.home.parent / "other"
+    other.mkdir()
+    declare(agent, project, """grep -q 'X >' || exit 0; echo "no-writing-here" >&2; exit 2""")
+    if where == "in another guarded project":
+        (other / ".git").mkdir()
+        declare(agent, other, f"touch {other}/ran")
+    directory = project / "src" if where == "inside" else other
+    (project / "src").mkdir()
+    agent.install()
+    ran = agent.run(*commands(agent, f"echo X > {project}/in.txt", directory), DONE)
+    assert sorted(ran.files) == ["coder.json"], ran
+    assert "no-writing-here" in ran.heard, ran
+    assert not (other / "ran").exists(), ran
