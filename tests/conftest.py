@@ -134,7 +134,14 @@ class Project:
             with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
-                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
+                    declared = examiner.sum_of_declaration(examiner.declaration(hook))
+                    approved: Approved = {
+                        "name": hook.name,
+                        "source": source,
+                        "root": root,
+                        "time": 0.0,
+                        "declaration": declared,
+                    }
                     decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 

@@ -136,7 +136,7 @@ def to_json(hook: Hook) -> dict[str, object]:
         }
     before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
     after = json.dumps(data["target"])
-    for name, words in (("look", hook.look), ("words", hook.words)):
+    for name, words in (("look", hook.look), ("words", hook.words or ())):
         data[name] = [MASK if each in before and each not in after else without_credentials(each) for each in words]
     return data
 

@@ -30,6 +30,7 @@ from hookrun.config.validate import (
     default_name,
     reject_relative_paths,
     unique_name,
+    words_of,
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
@@ -255,8 +256,7 @@ def validate_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            "look": command_words.program_and_script(kind, target, filled=FILLED),
-            "words": command_words.file_words(kind, target),
+            **words_of(kind, target, scope, filled=FILLED),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }

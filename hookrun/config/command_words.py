@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrun.model import MAX_COMMAND
 from hookrun.shell.syntax_tree import parse
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a
 
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
 """How a line begins that first goes into the project."""
-
-LONGEST_LINE = 65536
-"""Characters of a shell line that is read here; a longer one names nothing plainly."""
 
 SHELL_LETTERS = "aefuvx"
 SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
@@ -214,7 +212,7 @@ def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[Shel
 def _first_command(line: str) -> tuple[list[ShellWord], bool]:
     """Return the words of a line's first simple command, and whether the line depends on it to its end."""
     line = line.strip(BLANK + "\n")
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_COMMAND:
         return [], False
     data = line.encode("utf-8", "surrogatepass")
     root = parse(data)

@@ -11,7 +11,7 @@ from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
 from hookrun.config.validate import Scope, explicit_names, validate_hook
-from hookrun.model import LAYERS
+from hookrun.model import LAYERS, MAX_PROJECT_HOOKS, UNTRUSTED_LAYERS
 from hookrun.text import quote
 
 TYPE_CHECKING = False
@@ -239,9 +239,14 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope) -> No
     if file.document is None:
         return
     declarations = examined.declarations
+    untrusted = scope.layer in UNTRUSTED_LAYERS
+    count = sum(hook.layer in UNTRUSTED_LAYERS for hook in declarations.hooks) if untrusted else 0
+    scope.reads_commands = count < MAX_PROJECT_HOOKS
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
+        count += untrusted
+        scope.reads_commands = count < MAX_PROJECT_HOOKS
         if checked.hook is not None:
             declarations.hooks.append(checked.hook)
             examined.written.append((checked.hook, file, checked.path))

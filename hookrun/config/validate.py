@@ -24,7 +24,7 @@ from hookrun.config.schema import (
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.model import Hook
+from hookrun.model import MAX_COMMAND, Hook
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -201,10 +201,19 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            "look": command_words.program_and_script(kind, target),
-            "words": command_words.file_words(kind, target),
+            **words_of(kind, target, scope),
         },
     )
+
+
+def words_of(kind: str, target: str | list[str], scope: Scope, *, filled: tuple[str, ...] = ()) -> dict[str, object]:
+    """Return the fields `look` and `words` of a hook; both say nothing if its command is not to be read."""
+    if not scope.reads_commands or len("".join(target)) > MAX_COMMAND:
+        return {"words": None}
+    return {
+        "look": command_words.program_and_script(kind, target, filled=filled),
+        "words": command_words.file_words(kind, target),
+    }
 
 
 def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
@@ -362,7 +371,8 @@ class Scope:
     """The context in which a file's hooks are validated: its layer, its defaults, the host program's own events.
 
     `named` are the explicit names seen so far, `reserved` the names that a generated one must avoid, and `numbers`
-    the last suffix of each generated name. Without `warns` only errors are looked for.
+    the last suffix of each generated name. Without `warns` only errors are looked for, without `reads_commands` not
+    what the commands run.
     """
 
     layer: str
@@ -372,6 +382,7 @@ class Scope:
     reserved: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     warns: bool = True
+    reads_commands: bool = True
 
 
 def default_name(kind: str, target: str | list[str]) -> str:

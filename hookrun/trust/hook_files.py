@@ -81,7 +81,7 @@ def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) 
     on_path = _path_within(root, environment, cwd)
     # Every word under whose name a file exists, not only program and script: one file too many costs a question, one
     # too few lets a change pass.
-    for word in (*hook.words, *((hook.interpreter,) if hook.interpreter else ())):
+    for word in (*(hook.words or ()), *((hook.interpreter,) if hook.interpreter else ())):
         yield word, expand(word, environment, cwd)
         if hook.cwd == "event":  # the same file when the agent works in another directory, where it is missing
             yield word, expand(word, environment, root)

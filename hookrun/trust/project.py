@@ -16,7 +16,7 @@ from hookrun.process.prepare import NESTING, HookEnvironment
 from hookrun.text import closest, quote
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
-from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.digest import HookInspector, Inspection, declaration, place, sum_of_text
 from hookrun.trust.ownership import uids
 from hookrun.trust.store_writer import locked_store
 
@@ -151,7 +151,9 @@ class Project:
                 "source": place(found.hook.source, self.root, self.home),
                 "root": self.root,
                 "time": time.time(),
+                "declaration": sum_of_text(declaration(found.hook, self.root, self.home)),
             }
+        self._inspector.keep()
         snapshots.keep(self.home, found.digest, texts)
 
     def deny(self, found: ProjectHook) -> None:

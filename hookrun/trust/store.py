@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Approved(TypedDict):
-        """An approval: the hook's name, its source and root at that time, and the Unix time."""
+        """An approval: the hook's name, its source and root at that time, and the Unix time.
+
+        `declaration` is the SHA-256 of its declaration alone, so that no file of one never approved is hashed. It is
+        empty in what older versions wrote.
+        """
 
         name: str
         source: str
         root: str
         time: float
+        declaration: str
 
     class Refused(TypedDict):
         """A denied or disabled hook: by name in one project, by digest in all others."""
@@ -155,6 +160,7 @@ def _store(data: object) -> Store:
             "source": _text_of(each["source"]),
             "root": _text_of(each["root"]),
             "time": float(each["time"]),
+            "declaration": _text_of(each.get("declaration", "")),
         }
     store.denied = [_refused(each) for each in data["denied"]]
     store.disabled = [_refused(each) for each in data["disabled"]]
