@@ -223,10 +223,9 @@ def test_a_signal_ends_the_hashing(project: Project, number: signal.Signals) -> 
     process.stdin.close()
     wait_until_open(process.pid, project.root / "link0")
     process.send_signal(number)
-    assert process.stdout is not None
-    answer = json.loads(process.stdout.read())
+    process.stdin = None
+    answer = json.loads(process.communicate(timeout=DEADLINE)[0])
     assert answer["hookSpecificOutput"]["permissionDecisionReason"] == "no"
-    process.wait(PATIENCE)
     [fired] = [each for each in project.audit() if each["kind"] == "fire"]
     assert fired["interrupted"] == number
 
