@@ -137,8 +137,15 @@ def to_json(hook: Hook) -> dict[str, object]:
     before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
     after = json.dumps(data["target"])
     for name, words in (("look", hook.look), ("words", hook.words)):
-        data[name] = [MASK if each in before and each not in after else without_credentials(each) for each in words]
+        data[name] = [_masked(each, before, after) for each in words]
     return data
+
+
+def _masked(word: str, before: str, after: str) -> object:
+    """Mask a word, or a reference to what one names, that holds a credential of the command."""
+    values = {word, word.partition(":")[2]} - {""}
+    hidden = any(value in before and value not in after for value in values)
+    return MASK if hidden else without_credentials(word)
 
 
 def without_credentials(value: object) -> object:
