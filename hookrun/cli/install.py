@@ -35,11 +35,11 @@ from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hookrun.agents.types import Agent
     from hookrun.wiring.plan import InstallChange
-    from hookrun.wiring.targets import InstallLocation
+    from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 FIRST, SECOND, THIRD, *_ = AGENTS
 OTHER_SCOPE = {"user": "project", "project": "user"}
@@ -127,7 +127,7 @@ class Installation:
         self.declared = declared
         self.unknown = plan.unsupported_events(agent, declared)
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
-        if not self.events and not plan.wired_events(self.wish):
+        if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
             if declared:
                 cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
             elif declarations.hooks:
@@ -140,7 +140,7 @@ class Installation:
     def _refuse_second_scope(self) -> None:
         """Raise FileError if the other scope is installed: most agents would run each hook twice."""
         other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
-        wired = plan.wired_events(other)
+        wired = [each for each in plan.wired_events(other) if each.is_ours]
         if wired:
             name = self.agent.NAME
             raise FileError(
@@ -170,11 +170,13 @@ class Installation:
             self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _report(self, changes: list[InstallChange]) -> None:
-        events = len({each.event for each in plan.wired_events(self.wish)})
+        wired = plan.wired_events(self.wish)
+        events = len({each.event for each in wired if each.is_ours})
         self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
+        _warn_of_lines_by_hand(self.report, wired, "each hook runs twice there")
         unsent = plan.unsent_events(self.agent, self.declared)
         if unsent:
             self.report.note(f"{self.agent.NAME}: never sends {', '.join(unsent)}: hooks for that do not run there")
@@ -235,6 +237,17 @@ def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
     files = ", ".join(each.path for each in changed)
     report.add_files(changed)
     report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
+    _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
+
+
+def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
+    """Name the lines that fire hookrun and that install did not write: they are never changed."""
+    for each in wired:
+        if not each.is_ours:
+            where = f"{each.path}:{each.line}: {each.event}"
+            report.warn(
+                f"{where} fires hookrun by a line written by hand, which stays: {consequence}; remove it yourself"
+            )
 
 
 # --- hookrun agents
@@ -263,6 +276,9 @@ def _to_json(case: AgentState) -> dict[str, object]:
     return {
         **agent_to_json(case),
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        "hand_written": {
+            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
+        },
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,
@@ -278,7 +294,11 @@ def _missing_events(case: AgentState) -> list[str]:
 
 def _row(case: AgentState) -> list[str]:
     version = "not here" if case.installed is None else case.installed.version or "?"
-    scopes = [scope for scope, found in case.wired.items() if found]
+    scopes = [
+        f"{scope} (by hand)" if any(not each.is_ours for each in found) else scope
+        for scope, found in case.wired.items()
+        if found
+    ]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
     events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
     return [case.agent.NAME, version, wired, events or "-", ", ".join(_missing_events(case)) or "-"]
