@@ -302,7 +302,7 @@ class CodeReader:
                     self._library(part, LIBRARY_VARIABLES[name][1], directory)
             elif not exported and LINE_VARIABLES.fullmatch(name):
                 self._nested(value, directory)
-            elif not exported:
+            elif not exported and ("/" in value or "." in value):
                 self._pieces(value, directory)
 
     def _library(self, library: str, pattern: str, directory: str | None) -> None:
