@@ -37,7 +37,7 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
 def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the user's settings and the hooks of the plugins that they enable."""
     base = found.claude[0]
-    files = _there([f"{base}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
+    files = user_settings(found, looked_for)
     enabled = {name for file in files for name in _enabled(file)}
     if enabled:
         looked_for.append(f"{base}/{PLUGINS}")
@@ -45,6 +45,11 @@ def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
             if name in enabled:
                 files += _there([f"{root}/hooks/hooks.json"], "user", looked_for, own=True, plugin=root)
     return files
+
+
+def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's settings, without plugins."""
+    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
 
 
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
