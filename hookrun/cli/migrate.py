@@ -60,7 +60,13 @@ def migrate_command(
     migrated = migrate(_read(path), _declared(now))
     changes = _planned(now, migrated, path, own_home) if write or not as_json else []
     if as_json:
-        report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "env": migrated.env, "notes": migrated.notes}
+        report = {
+            "target": target,
+            "hooks": migrated.hooks,
+            "rest": migrated.rest,
+            "env": migrated.env,
+            "notes": migrated.notes,
+        }
         print_json(report)
     else:
         click.echo("\n".join(change.diff() for change in changes) or "no hooks to convert")
