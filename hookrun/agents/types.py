@@ -114,6 +114,19 @@ class McpForm(TypedDict):
     """Files below `{home}` or `{project}`, and the key of the object with the servers in each."""
 
 
+class PluginParts(TypedDict):
+    """What the source of a plugin says."""
+
+    command: list[str]
+    """The command that it runs, to which it adds the event."""
+    events: list[str]
+    """The events for which it runs that."""
+    seconds: float
+    """How long it waits."""
+    unchanged: bool
+    """Whether all the rest is as some version of hookrun wrote it."""
+
+
 class InstallSpec(TypedDict):
     """Where an agent reads its hooks, and how to write one there: the constant INSTALL of its module."""
 
@@ -139,10 +152,8 @@ class InstallSpec(TypedDict):
     """In settings: the first keys of a new file."""
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
     """For a plugin: returns its source for a command, to which the event is added, and the events."""
-    parse_plugin: NotRequired[Callable[[str], tuple[list[str], list[str], float] | None]]
-    """For a plugin: returns command, events and timeout in seconds from its source, or None."""
-    shell: NotRequired[str]
-    """The shell that runs commands: "login" is the user's own; default sh."""
+    parse_plugin: NotRequired[Callable[[str], PluginParts | None]]
+    """For a plugin: returns the parts of its source, or None if it is none."""
     elsewhere: NotRequired[tuple[str, ...]]
     """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]

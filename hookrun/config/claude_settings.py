@@ -34,6 +34,7 @@ from hookrun.config.validate import (
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
 from hookrun.model import Hook
+from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -226,8 +227,13 @@ def validate_handler(
         at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
         checked.for_file = [*checked.problems]
         return checked
-    if command_words.FIRES.search(str(entry.handler.get("command"))):
-        return checked  # our own installation: it runs what is configured here anyway
+    calls = fire_calls(str(entry.handler.get("command")))
+    if calls:  # our own installation: it runs what is configured here anyway
+        others = sorted({other for call in calls for other in call.others})
+        if others:
+            expected = "a handler for each (what calls hookrun is never run as a hook)"
+            at.at("command").warn(f"`hookrun fire` beside {', '.join(others)}", expected, "write two handlers")
+        return checked
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
     error = _unsupported(type_, given, entry, at)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR")
 """Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
 
-FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
-"""A line that runs hookrun for an agent, whichever installation it names."""
-
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
 """How a line begins that first goes into the project."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from datetime import UTC, datetime
 from glob import glob
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
-from hookrun.config import command_words
 from hookrun.config.diagnostics import key_text
 from hookrun.config.document import line_and_column
 from hookrun.config.parse import ParseError
@@ -19,15 +19,17 @@ from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
+from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
-from hookrun.wiring import plan, wired_command
+from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
+from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.agents.types import FolderTrust
+    from hookrun.agents.types import FolderTrust, InstallSpec
     from hookrun.wiring.targets import WiredEvent
 
     Check = Callable[[AgentState], Iterable[Finding]]
@@ -62,10 +64,17 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
 def check_wired(agent: AgentState) -> Iterable[Finding]:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
-        if found:
-            events = ", ".join(dict.fromkeys(each.event for each in found))
-            files = ", ".join(dict.fromkeys(each.path for each in found))
+        ours = [each for each in found if each.is_ours]
+        if ours:
+            events = ", ".join(dict.fromkeys(each.event for each in ours))
+            files = ", ".join(dict.fromkeys(each.path for each in ours))
             yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
+        for each in found:
+            if not each.is_ours:
+                line = f"{each.path}:{each.line}: {each.event} fires hookrun by a line written by hand"
+                cause = "hookrun neither changes nor starts it: whether a hook's answer reaches the agent is unknown"
+                remedy = f"to have hookrun's own, remove it and run {agent.request(scope).command('install')}"
+                yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
     if not agent.all_wired and not agent.unreadable:
         cause = f"{agent.title} runs hooks only through its own settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(agent))
@@ -154,19 +163,18 @@ def check_program(agent: AgentState) -> Iterable[Finding]:
     """Does what the command runs still exist, and is it this hookrun?"""
     first: dict[tuple[object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
-        program, flags = wired_command.parse(each.text)
-        first.setdefault((program, flags.home), each)
+        if each.is_ours:
+            first.setdefault((each.command.program, each.command.flags.home), each)
     for each in first.values():
         yield from _check_command(agent, each)
 
 
 def _check_command(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     where = f"{each.path}:{each.line}"
-    program, flags = wired_command.parse(each.text)
+    program, flags = each.command.program, each.command.flags
     if program is None:
-        found = f"{where}: the command is not as `hookrun install` writes it"
-        yield Finding("program", NOTE, found, "whether it runs is unknown", _install(agent))
-    elif (missing := program.missing()) is not None:
+        return
+    if (missing := program.missing()) is not None:
         cause = "no hook runs: the agent continues, and you get a warning"
         yield Finding("program", PROBLEM, f"{where}: {missing} is not there any more", cause, _install(agent))
     elif program != agent.program:
@@ -181,11 +189,36 @@ def _check_command(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
         yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", _install(agent))
 
 
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "that may be cleaned at any time: then no hook runs"
+        remedy = _install(agent)
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
+
+
 def check_timeouts(agent: AgentState) -> Iterable[Finding]:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
-        ours = wired_command.parse(each.text)[1].deadline
+        ours = each.command.flags.deadline
         theirs = each.limit if each.limit is not None else plan.timeout_for(agent.agent, each.event)
+        if ours is None and not each.is_ours:
+            continue  # then it takes the agent's default, less a margin
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
@@ -298,14 +331,16 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
         for event, count in Counter(each.event for each in found).items():
             if count > 1:
                 where = found[0].path
+                by_hand = any(not each.is_ours for each in found if each.event == event)
                 remedy = f"run {agent.request(scope).command('install')}"
+                remedy = "remove the line written by hand" if by_hand else remedy
                 yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
         cause = "hookrun is silent in the project's while the user's is there: it costs a start for nothing"
         yield Finding("twice", NOTE, f"wired in {files}", cause, f"run `hookrun uninstall {name} --scope project`")
     for path in _other_files(agent):
-        for other in _fired_for(path):
+        for other in _fired_for(path, agent.spec):
             if other == name:
                 yield Finding("twice", PROBLEM, f"{path} fires hookrun too", TWICE, "remove hookrun from that file")
             else:
@@ -324,15 +359,29 @@ def _other_files(agent: AgentState) -> list[str]:
     return [path for path in paths if os.path.realpath(path) not in written]
 
 
-def _fired_for(path: str) -> list[str]:
-    """Return the agents for which a file fires hookrun, none where it cannot be read."""
+def _fired_for(path: str, spec: InstallSpec) -> list[str]:
+    """Return the agents for which the hooks in a file fire hookrun, none where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
+        text = existing(path).text()
+    except FileError:
         return []
-    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
+    if spec["form"] == "plugin":
+        parsed = spec["parse_plugin"](text)
+        lines = [shlex.join(parsed["command"])] if parsed is not None else []
+    elif spec["form"] == "script":
+        lines = [text]
+    else:
+        lines = list(_strings(_read(path).at(("hooks",))))
+    fired = {call.agent for line in lines for call in fire_calls(line)}
     return [name for name in AGENTS if name in fired]
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 def check_audit(agent: AgentState) -> Iterable[Finding]:
@@ -381,6 +430,7 @@ CHECKS: tuple[Check, ...] = (
     check_approval,
     check_protection,
     check_program,
+    check_place,
     check_timeouts,
     check_switched_off,
     check_managed_only,
