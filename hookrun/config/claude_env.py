@@ -6,20 +6,15 @@ administrator is kept apart: it is not for the project's approval, and differs f
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from hookrun.config import claude_files
 from hookrun.config.validate_value import Location
 from hookrun.fastjson import type_name
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hookrun.config.config_file import ConfigFile
-    from hookrun.config.discovery import ConfigFiles
     from hookrun.model import Hook
 
     Variables = dict[str, str]
@@ -27,24 +22,6 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 64 << 10
 """Limit on all variables of a file: each of its hooks has them in its declaration."""
-
-
-def unread_settings(files: Iterable[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's and the administrator's settings that are not among `files`, if any of those has hooks.
-
-    Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
-    so their problems are left out, unless they cannot be read at all.
-    """
-    theirs = [file for file in files if file.claudes]
-    if not any(file.handlers for file in theirs):
-        return []
-    read = {os.path.realpath(file.path) for file in theirs}
-    above = [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)]
-    unread = [file for file in above if os.path.realpath(file.path) not in read]
-    for file in unread:
-        if file.document is not None:
-            file.problems = []
-    return unread
 
 
 def by_layer(files: list[ConfigFile]) -> ByLayer:

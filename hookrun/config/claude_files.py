@@ -52,6 +52,24 @@ def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
     return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
 
 
+def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's and the administrator's settings that are not among `files`, if any of those has hooks.
+
+    Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
+    so their problems are left out, unless they cannot be read at all.
+    """
+    theirs = [file for file in files if file.claudes]
+    if not any(file.handlers for file in theirs):
+        return []
+    read = {os.path.realpath(file.path) for file in theirs}
+    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
+    unread = [file for file in above if os.path.realpath(file.path) not in read]
+    for file in unread:
+        if file.document is not None:
+            file.problems = []
+    return unread
+
+
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
     """Return the settings of the project at `root`: the shared ones and the user's."""
     base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"

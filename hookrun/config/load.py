@@ -214,7 +214,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
-    above = claude_env.unread_settings(examined.files, examined.found, declarations.files)
+    above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
     variables = claude_env.by_layer([*above, *examined.files])
     for file in above:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
