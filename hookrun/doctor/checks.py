@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
+from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.config.diagnostics import key_text
 from hookrun.config.document import line_and_column
 from hookrun.config.parse import ParseError
@@ -388,6 +389,18 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
+def check_callers(agent: AgentState) -> Iterable[Finding]:
+    """Do other agents run the hooks in its settings?"""
+    for name, when in agent.callers.items():
+        caller = CALLERS.get(name, UNKNOWN)
+        found = f"{caller.DISPLAY_NAME}, last {when}"
+        if caller is not UNKNOWN:
+            yield Finding("also fired by", OK, found)
+            continue
+        cause = "it has tools that are not in hookrun's tables: their arguments tell what they are"
+        yield Finding("also fired by", NOTE, found, cause, "see `hookrun log` for its tools")
+
+
 def _install(agent: AgentState) -> str:
     """Return the command that installs hookrun again."""
     scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
@@ -414,6 +427,7 @@ CHECKS: tuple[Check, ...] = (
     check_double_wiring,
     check_audit,
     check_last_fired,
+    check_callers,
 )
 """Every check, in the order of the report."""
 
