@@ -22,8 +22,9 @@ from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
-from hookrun.wiring import plan
+from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
+from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
 
 if TYPE_CHECKING:
@@ -187,6 +188,29 @@ def _check_command(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     if flags.home is not None and not os.path.isdir(flags.home):
         found = f"{where}: its home {flags.home} is no directory"
         yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", _install(agent))
+
+
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "that may be cleaned at any time: then no hook runs"
+        remedy = _install(agent)
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
 
 
 def check_timeouts(agent: AgentState) -> Iterable[Finding]:
@@ -419,6 +443,7 @@ CHECKS: tuple[Check, ...] = (
     check_approval,
     check_protection,
     check_program,
+    check_place,
     check_timeouts,
     check_switched_off,
     check_managed_only,
