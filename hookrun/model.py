@@ -16,9 +16,6 @@ LAYERS = ("managed", "user", "project", "local")
 UNTRUSTED_LAYERS = frozenset({"project", "local"})
 """The layers whose hooks are a stranger's code until a person approves them."""
 
-MAX_COMMAND, MAX_PROJECT_HOOKS = 64 << 10, 500
-"""Limits on what can be approved: characters of a command, hooks of a project."""
-
 PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
 """Every action and how strong it is: of several answers the strongest wins."""
 
@@ -206,7 +203,7 @@ class Hook:
 
     `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
     `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
-    `words` are all that may name a local file, which an approval covers; None beyond the limits of what is read.
+    `words` are references to what it executes (see `config.executed`), which an approval covers.
     `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
     `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
@@ -246,6 +243,7 @@ class Hook:
         "payload",
         "priority",
         "source",
+        "state",
         "target",
         "timeout",
         "unless",
@@ -283,12 +281,13 @@ class Hook:
         env_policy: str = "inherit",
         cwd: str = "project",
         files: Sequence[str] = (),
+        state: Sequence[str] = (),
         payload: bool = False,
         max_output: int = 1 << 20,
         description: str | None = None,
         metadata: Mapping[str, object] | None = None,
         look: Sequence[str] = (),
-        words: Sequence[str] | None = (),
+        words: Sequence[str] = (),
         error: str | None = None,
         claude: Mapping[str, object] | None = None,
         **extra: object,
@@ -321,6 +320,7 @@ class Hook:
         self.env_policy = env_policy
         self.cwd = cwd
         self.files = files
+        self.state = state
         self.payload = payload
         self.max_output = max_output
         self.description = description

@@ -127,5 +127,4 @@ INSTALL: InstallSpec = {
     "off": {"features.hooks": False, "features.codex_hooks": False},
     "dropped_if": _dropped_if,
     "hook_trust": "hookrun.agents.codex_trust",
-    "shell": "login",
 }

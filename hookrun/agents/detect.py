@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from hookrun.agents.base import native_event
-from hookrun.fastjson import dumps, loads
+from hookrun.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,5 +40,13 @@ def _fires(path: str, agent: Agent, event: str) -> bool:
     hooks = data.get("hooks") if isinstance(data, dict) else None
     if not isinstance(hooks, dict) or (isinstance(data, dict) and data.get("disableAllHooks") is True):
         return False
-    ours = f"--agent {agent.NAME}"
-    return any(native_event(agent, name) == event and ours in dumps(each) for name, each in hooks.items())
+    return any(native_event(agent, name) == event and _calls_hookrun(agent, each) for name, each in hooks.items())
+
+
+def _calls_hookrun(agent: Agent, entries: object) -> bool:
+    """Return whether a handler in the list of an event is a command that fires hookrun for the agent."""
+    from hookrun.shell.fire_call import fire_calls
+
+    key = next((key for key, value in agent.INSTALL.get("handler", {}).items() if value == "{command}"), "command")
+    lines = [entry.get(key) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return any(call.agent == agent.NAME for line in lines if isinstance(line, str) for call in fire_calls(line))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hookrun.agents.formats import Json, Reply
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import InstallSpec, PluginParts
 
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
@@ -103,8 +103,16 @@ NOTES = (
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
-CONSTANTS = ("COMMAND", "EVENTS", "PATIENCE")
-"""The constants in the plugin's source that hold the installation."""
+CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
+"""The constants in the plugin's source that hold the installation, and what the template has in their place."""
+
+EARLIER_TEMPLATES = frozenset(
+    {
+        "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
+        "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
+    }
+)
+"""SHA-256 of the templates that earlier versions of hookrun filled in: such a plugin is hookrun's, too."""
 
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
@@ -113,25 +121,41 @@ def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     `command` is the program and its arguments without the event: an absolute path, `fire`, `--agent`, `opencode`, ...
     """
     import json
-    import os
 
-    with open(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"), encoding="utf-8") as file:
-        text = file.read()
-    text = text.replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
+    text = _template().replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
     return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({json.dumps(sorted(events))})", 1)
 
 
-def parse_plugin(text: str) -> tuple[list[str], list[str], float] | None:
-    """Return the command, the events and the timeout in seconds from a plugin's source; None if they are missing."""
+def _template() -> str:
+    import os
+
+    with open(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"), encoding="utf-8") as file:
+        return file.read()
+
+
+def parse_plugin(text: str) -> PluginParts | None:
+    """Return what the constants in a plugin's source say; None if they are missing."""
+    import hashlib
     import json
     import re
 
-    found = {name: re.search(rf"^const {name} = (?:new Set\()?(.+?)\)? //", text, re.MULTILINE) for name in CONSTANTS}
-    try:
-        command, events, patience = (json.loads(match.group(1)) for match in found.values() if match is not None)
-    except ValueError:  # not JSON, or not three
+    values = {}
+    for name, empty in CONSTANTS.items():
+        match = re.search(rf"^const {name} = (?:new Set\()?(.+?)\)? //", text, re.MULTILINE)
+        if match is None:
+            return None
+        try:
+            values[name] = json.loads(match.group(1))
+        except ValueError:
+            return None
+        text = text[: match.start(1)] + empty + text[match.end(1) :]
+    command, events, patience = values.values()
+    words = [*command, *events] if isinstance(command, list) and isinstance(events, list) else [None]
+    if not all(isinstance(word, str) for word in words) or not isinstance(patience, (int, float)):
         return None
-    return command, events, patience / 1000
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    unchanged = digest in EARLIER_TEMPLATES or text == _template()
+    return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": unchanged}
 
 
 def read(payload: dict[str, object], event: str) -> Message:

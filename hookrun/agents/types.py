@@ -106,12 +106,27 @@ class FolderTrust(TypedDict):
 class McpForm(TypedDict):
     """How an agent that has no `mcp__SERVER__TOOL` names the tools of MCP servers, and where it has its servers."""
 
+    prefix: NotRequired[str]
+    """What stands before the name of a server."""
     joins: tuple[str, ...]
     """What stands between the name of a server and that of its tool."""
     unsafe: str
     """What stands for a character of a server's name that is no ASCII letter, digit, `_` or `-`."""
     servers: tuple[tuple[str, str], ...]
     """Files below `{home}` or `{project}`, and the key of the object with the servers in each."""
+
+
+class PluginParts(TypedDict):
+    """What the source of a plugin says."""
+
+    command: list[str]
+    """The command that it runs, to which it adds the event."""
+    events: list[str]
+    """The events for which it runs that."""
+    seconds: float
+    """How long it waits."""
+    unchanged: bool
+    """Whether all the rest is as some version of hookrun wrote it."""
 
 
 class InstallSpec(TypedDict):
@@ -139,10 +154,8 @@ class InstallSpec(TypedDict):
     """In settings: the first keys of a new file."""
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
     """For a plugin: returns its source for a command, to which the event is added, and the events."""
-    parse_plugin: NotRequired[Callable[[str], tuple[list[str], list[str], float] | None]]
-    """For a plugin: returns command, events and timeout in seconds from its source, or None."""
-    shell: NotRequired[str]
-    """The shell that runs commands: "login" is the user's own; default sh."""
+    parse_plugin: NotRequired[Callable[[str], PluginParts | None]]
+    """For a plugin: returns the parts of its source, or None if it is none."""
     elsewhere: NotRequired[tuple[str, ...]]
     """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]
@@ -156,7 +169,11 @@ class InstallSpec(TypedDict):
     off: NotRequired[dict[str, object]]
     """A setting, as a dotted path -> the value that disables its hooks."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
-    """Agents that run the hooks in these files, too -> whether a message is theirs."""
+    """Agents that run the hooks in these files, too -> whether a message is theirs; the first that fits sent it."""
+    reads_user_settings: NotRequired[bool]
+    """For an agent that has another's hooks only: whether it runs those in the user's settings, too."""
+    refused_by_status: NotRequired[bool]
+    """For such an agent: whether a refusal needs exit status 2 and stderr, for it may not read the answer."""
     own_hooks: NotRequired[tuple[str, ...]]
     """For an agent that runs another's hooks, too: the directories of `{home}` or `{project}` with its own hooks."""
     mcp: NotRequired[McpForm]

@@ -28,18 +28,18 @@ from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.text import escape
 from hookrun.trust.store import StoreError
-from hookrun.wiring import plan
+from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hookrun.agents.types import Agent
     from hookrun.wiring.plan import InstallChange
-    from hookrun.wiring.targets import InstallLocation
+    from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 FIRST, SECOND, THIRD, *_ = AGENTS
 OTHER_SCOPE = {"user": "project", "project": "user"}
@@ -64,9 +64,10 @@ scope_option = click.option(
 @scope_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
 @click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
+@click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    names: tuple[str, ...], scope: str, report: CommandReport, *, all_events: bool, trust: bool
+    names: tuple[str, ...], scope: str, report: CommandReport, *, all_events: bool, trust: bool, from_here: bool
 ) -> None:
     """Connect hookrun to coding agents, by entries in their settings.
 
@@ -75,7 +76,7 @@ def install_command(
     location = install_location(report.home)
     for agent in agents_named(names):
         with _errors_in(report, agent):
-            installation = Installation(agent, scope, location, report, all_events=all_events)
+            installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
             if report.dry_run:
                 installation.show_diff()
             else:
@@ -116,9 +117,16 @@ class Installation:
     """The installation in one agent and scope."""
 
     def __init__(
-        self, agent: Agent, scope: str, location: InstallLocation, report: CommandReport, *, all_events: bool
+        self,
+        agent: Agent,
+        scope: str,
+        location: InstallLocation,
+        report: CommandReport,
+        *,
+        all_events: bool,
+        from_here: bool,
     ) -> None:
-        """Choose the events. Raises FileError where there are none, or another scope has them already."""
+        """Choose the events. Raises FileError if there are none, another scope has them, or hookrun will not last."""
         self.report = report
         self.agent = agent
         self.wish = InstallRequest(agent, scope, location, this_program())
@@ -127,7 +135,7 @@ class Installation:
         self.declared = declared
         self.unknown = plan.unsupported_events(agent, declared)
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
-        if not self.events and not plan.wired_events(self.wish):
+        if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
             if declared:
                 cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
             elif declarations.hooks:
@@ -136,11 +144,29 @@ class Installation:
                 cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
             raise FileError(cause)
         self._refuse_second_scope()
+        self.from_here = self._choose_from_here(wanted=from_here)
+
+    def _choose_from_here(self, *, wanted: bool) -> bool:
+        """Return whether to record that the user installs a hookrun that may be cleaned away.
+
+        Raises FileError where the user has not asked for that, now or before.
+        """
+        program, home = self.wish.program, self.wish.spot.home
+        directory = ephemeral.ephemeral_directory(program, home) if self.wish.scope == "user" else None
+        if directory is None:
+            return False
+        if wanted or program.main in Ledger(home).from_here:
+            return True
+        raise FileError(
+            f"found this hookrun in {directory}, which may be cleaned at any time: then no hook would run; install it "
+            f"in a place that lasts with {ephemeral.lasting_installation()} and run {self.wish.command('install')}, or "
+            f"install this one all the same with {self.wish.command('install', '--from-here')}"
+        )
 
     def _refuse_second_scope(self) -> None:
         """Raise FileError if the other scope is installed: most agents would run each hook twice."""
         other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
-        wired = plan.wired_events(other)
+        wired = [each for each in plan.wired_events(other) if each.is_ours]
         if wired:
             name = self.agent.NAME
             raise FileError(
@@ -164,17 +190,21 @@ class Installation:
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger)
+            if self.from_here:
+                ledger.keep_from_here(self.wish.program.main)
             for each in changes:
                 _write(each, ledger)
             self._report(changes)
             self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _report(self, changes: list[InstallChange]) -> None:
-        events = len({each.event for each in plan.wired_events(self.wish)})
+        wired = plan.wired_events(self.wish)
+        events = len({each.event for each in wired if each.is_ours})
         self.report.add_files(changes)
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
+        _warn_of_lines_by_hand(self.report, wired, "each hook runs twice there")
         unsent = plan.unsent_events(self.agent, self.declared)
         if unsent:
             self.report.note(f"{self.agent.NAME}: never sends {', '.join(unsent)}: hooks for that do not run there")
@@ -235,6 +265,17 @@ def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
     files = ", ".join(each.path for each in changed)
     report.add_files(changed)
     report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
+    _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
+
+
+def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
+    """Name the lines that fire hookrun and that install did not write: they are never changed."""
+    for each in wired:
+        if not each.is_ours:
+            where = f"{each.path}:{each.line}: {each.event}"
+            report.warn(
+                f"{where} fires hookrun by a line written by hand, which stays: {consequence}; remove it yourself"
+            )
 
 
 # --- hookrun agents
@@ -263,6 +304,9 @@ def _to_json(case: AgentState) -> dict[str, object]:
     return {
         **agent_to_json(case),
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        "hand_written": {
+            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
+        },
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,
@@ -278,7 +322,11 @@ def _missing_events(case: AgentState) -> list[str]:
 
 def _row(case: AgentState) -> list[str]:
     version = "not here" if case.installed is None else case.installed.version or "?"
-    scopes = [scope for scope, found in case.wired.items() if found]
+    scopes = [
+        f"{scope} (by hand)" if any(not each.is_ours for each in found) else scope
+        for scope, found in case.wired.items()
+        if found
+    ]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
     events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
     return [case.agent.NAME, version, wired, events or "-", ", ".join(_missing_events(case)) or "-"]

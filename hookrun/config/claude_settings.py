@@ -35,6 +35,7 @@ from hookrun.config.validate import (
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
 from hookrun.model import Hook
+from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -84,7 +85,18 @@ NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle
 FILLED = ("${CLAUDE_PROJECT_DIR}/",)
 """Prefixes of words in `args` that are expanded when the hook runs."""
 
-FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
+FROM_DEFAULTS = (
+    "agents",
+    "env",
+    "env_policy",
+    "exclusive",
+    "files",
+    "max_output",
+    "mode",
+    "on_failure",
+    "priority",
+    "state",
+)
 """The `defaults` that apply to Claude Code's form as well, because it has no such fields."""
 
 
@@ -227,8 +239,14 @@ def validate_handler(
         at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
         checked.for_file = [*checked.problems]
         return checked
-    if command_words.FIRES.search(str(entry.handler.get("command"))):
-        return checked  # our own installation: it runs what is configured here anyway
+    calls = fire_calls(str(entry.handler.get("command")))
+    if calls:  # our own installation: it runs what is configured here anyway
+        others = sorted({other for call in calls for other in call.others})
+        if others:
+            expected = "a handler for each (what calls hookrun is never run as a hook)"
+            at.at("command").warn(f"`hookrun fire` beside {', '.join(others)}", expected, "write two handlers")
+        return checked
+
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
     error = _unsupported(type_, given, entry, at)
@@ -246,7 +264,7 @@ def validate_handler(
     checked.hook = Hook.from_dict(
         {
             **fields,
-            "name": unique_name(_name(kind, target) if target else str(type_ or "hook"), scope),
+            "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
             "events": [event],
             "kind": kind,
             "target": target,
@@ -256,12 +274,18 @@ def validate_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            **words_of(kind, target, scope, filled=FILLED),
+            "look": command_words.program_and_script(kind, target, filled=FILLED) if scope.reads_commands else [],
+            "words": words_of(kind, target, _variables(fields), "claude", scope),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }
     )
     return checked
+
+
+def _variables(fields: dict[str, object]) -> dict[str, str]:
+    env = fields.get("env")
+    return {str(name): str(value) for name, value in env.items()} if isinstance(env, dict) else {}
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
@@ -315,10 +339,10 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
     return "command", command if type_ == "command" else ""
 
 
-def _name(kind: str, target: str | list[str]) -> str:
+def _name(kind: str, target: str | list[str], scope: Scope) -> str:
     if isinstance(target, list):  # the name of a script does not depend on where the project is
         target = [word.removeprefix(FILLED[0]) for word in target]
-    return default_name(kind, target)
+    return default_name(kind, target, scope)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:

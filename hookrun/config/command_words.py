@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.model import MAX_COMMAND
 from hookrun.shell.syntax_tree import parse
 
 if TYPE_CHECKING:
@@ -17,14 +16,20 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-VARIABLES = ("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR")
+VARIABLES = (
+    *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
+)
 """Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
-
-FIRES = re.compile(r"hookrun(?:/__main__\.py)?['\"]? fire --agent ['\"]?([a-z][a-z0-9_-]*)")
-"""A line that runs hookrun for an agent, whichever installation it names."""
 
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
 """How a line begins that first goes into the project."""
+
+LONGEST_LINE = 65536
+"""Characters of a shell line that is read here; a longer one names nothing plainly."""
+
+SLOW_TO_PARSE = ("|", "<<", "=(")
+MAX_SLOW = 128
+"""Tokens of SLOW_TO_PARSE in a line that is read."""
 
 SHELL_LETTERS = "aefuvx"
 SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
@@ -117,6 +122,11 @@ class ShellWord(NamedTuple):
     text: str
     raw: str
     plain: bool
+
+
+def is_slow_to_parse(line: str) -> bool:
+    """Return whether the parser, which takes the square of the number of some tokens, would take long for a line."""
+    return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
 def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
@@ -212,7 +222,7 @@ def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[Shel
 def _first_command(line: str) -> tuple[list[ShellWord], bool]:
     """Return the words of a line's first simple command, and whether the line depends on it to its end."""
     line = line.strip(BLANK + "\n")
-    if len(line) > MAX_COMMAND:
+    if len(line) > LONGEST_LINE or is_slow_to_parse(line):
         return [], False
     data = line.encode("utf-8", "surrogatepass")
     root = parse(data)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from hookrun.config import claude_files, claude_settings
+from hookrun.config import claude_env, claude_files, claude_settings
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import Scope, explicit_names, validate_hook
-from hookrun.model import LAYERS, MAX_PROJECT_HOOKS, UNTRUSTED_LAYERS
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names, validate_hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS
 from hookrun.text import quote
 
 TYPE_CHECKING = False
@@ -45,6 +45,8 @@ class Declarations:
 
 MAX_INCLUDES = 8
 """Limit on nested includes."""
+MAX_PROJECT_COMMANDS = 128 << 10
+"""Characters of a project's commands that are read: a file can hold many times that."""
 MAX_FILES = 16
 """Limit on files of a layer, so that includes do not delay a run."""
 
@@ -54,7 +56,7 @@ class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
     `written` is where each hook is written: its file, and the path to it in the file. `included` maps the id of an
-    included file to the file that includes it.
+    included file to the file that includes it. `read_hooks` and `read_characters` count the project's commands.
     """
 
     found: ConfigFiles
@@ -63,6 +65,13 @@ class LoadedConfig:
     files: list[ConfigFile] = field(default_factory=list)
     included: dict[int, ConfigFile] = field(default_factory=dict)
     written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
+    read_hooks: int = 0
+    read_characters: int = 0
+
+    @property
+    def may_read(self) -> bool:
+        """Whether one more command of the project is read."""
+        return self.read_hooks < MAX_PROJECT_HOOKS and self.read_characters < MAX_PROJECT_COMMANDS
 
     @property
     def project(self) -> str:
@@ -214,13 +223,18 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
+    above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
+    variables = claude_env.by_layer([*above, *examined.files])
+    for file in above:
+        declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
+        examined.problems += file.problems
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
             scope = Scope(file.layer, events, file.defaults, reserved=explicit_names(file.entries), warns=warns)
-            _check_entries(file, examined, scope)
+            _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
             problem = internal_problem(file.path, error)
             examined.problems.append(problem)
@@ -228,26 +242,37 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
+    if from_above := claude_env.from_above(variables):
+        declarations.settings["claude_env"] = from_above
 
 
 def _texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope) -> None:
-    """Validate the entries of a file. The scope's events are those that this layer and those above it declare."""
+def _check_entries(
+    file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: dict[str, dict[str, str]]
+) -> None:
+    """Validate the entries of a file. The scope's events are those that this layer and those above it declare.
+
+    `variables` are those that Claude Code's settings give to the hooks in them, by layer.
+    """
     if file.document is None:
         return
     declarations = examined.declarations
     untrusted = scope.layer in UNTRUSTED_LAYERS
-    count = sum(hook.layer in UNTRUSTED_LAYERS for hook in declarations.hooks) if untrusted else 0
-    scope.reads_commands = count < MAX_PROJECT_HOOKS
+    scope.reads_commands = not untrusted or examined.may_read
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
-        count += untrusted
-        scope.reads_commands = count < MAX_PROJECT_HOOKS
+        if checked.hook is not None and untrusted:
+            examined.read_hooks += 1
+            texts = (*checked.hook.target, *(checked.hook.env or {}).values())
+            examined.read_characters += sum(map(len, texts))
+            scope.reads_commands = examined.may_read
         if checked.hook is not None:
+            if file.claudes:
+                claude_env.give(checked.hook, variables)
             declarations.hooks.append(checked.hook)
             examined.written.append((checked.hook, file, checked.path))
 

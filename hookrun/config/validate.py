@@ -24,7 +24,7 @@ from hookrun.config.schema import (
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.model import MAX_COMMAND, Hook
+from hookrun.model import Hook
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from hookrun.config.diagnostics import Diagnostic
     from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
+
+MAX_PROJECT_HOOKS = 500
+"""Hooks of a project whose commands are read, so that they can be approved."""
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"
@@ -189,9 +192,16 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
     kind = next((each for each in KINDS if each in values), "command")
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
-        fields["name"] = unique_name(default_name(kind, target), scope)
+        fields["name"] = unique_name(default_name(kind, target, scope), scope)
     if "cwd" not in fields and fields.get("dialect") == "claude":
         fields["cwd"] = "event"
+    from hookrun.config.executed import state_that_is_code
+
+    env = fields.get("env")
+    code = words_of(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", "")), scope)
+    for path in state_that_is_code(code, texts(fields, "state")):
+        found, expected = f"{quote(path)} under state", "a file that the hook only reads or writes (it is run as code)"
+        at.at("state").report(found, expected, "remove it from state")
     return Hook.from_dict(
         {
             **fields,
@@ -201,19 +211,19 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            **words_of(kind, target, scope),
+            "look": command_words.program_and_script(kind, target) if scope.reads_commands else [],
+            "words": code,
         },
     )
 
 
-def words_of(kind: str, target: str | list[str], scope: Scope, *, filled: tuple[str, ...] = ()) -> dict[str, object]:
-    """Return the fields `look` and `words` of a hook; both say nothing if its command is not to be read."""
-    if not scope.reads_commands or len("".join(target)) > MAX_COMMAND:
-        return {"words": None}
-    return {
-        "look": command_words.program_and_script(kind, target, filled=filled),
-        "words": command_words.file_words(kind, target),
-    }
+def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dialect: str, scope: Scope) -> list[str]:
+    """Return the references to what a hook executes; only why there are none if its command is not to be read."""
+    from hookrun.config.executed import executed
+
+    if not scope.reads_commands:
+        return [f"unread:the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
+    return executed(kind, target, env, dialect).code
 
 
 def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
@@ -385,13 +395,13 @@ class Scope:
     reads_commands: bool = True
 
 
-def default_name(kind: str, target: str | list[str]) -> str:
+def default_name(kind: str, target: str | list[str], scope: Scope) -> str:
     """Return the name of a hook that gives itself none: its script or program, host, or function."""
     if kind == "python":
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
-    look = command_words.program_and_script(kind, target)
+    look = command_words.program_and_script(kind, target) if scope.reads_commands else []
     if look:
         base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from datetime import UTC, datetime
-from glob import glob
 from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents import AGENTS
-from hookrun.config import command_words
+from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.config.diagnostics import key_text
 from hookrun.config.document import line_and_column
 from hookrun.config.parse import ParseError
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.doctor.settings_checks import (
+    check_folder_trust,
+    check_hook_trust,
+    check_managed_only,
+    check_switched_off,
+    read_settings,
+)
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
-from hookrun.edit.toml_edit import Toml
-from hookrun.files import is_within
+from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
-from hookrun.wiring import plan, wired_command
-from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
-from hookrun.wiring.targets import EVENT, SettingsFile, agent_directory, resolve_path
+from hookrun.wiring import ephemeral, plan
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.targets import EVENT, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.agents.types import FolderTrust
+    from hookrun.agents.types import InstallSpec
     from hookrun.wiring.targets import WiredEvent
 
     Check = Callable[[AgentState], Iterable[Finding]]
@@ -62,10 +68,17 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
 def check_wired(agent: AgentState) -> Iterable[Finding]:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
-        if found:
-            events = ", ".join(dict.fromkeys(each.event for each in found))
-            files = ", ".join(dict.fromkeys(each.path for each in found))
+        ours = [each for each in found if each.is_ours]
+        if ours:
+            events = ", ".join(dict.fromkeys(each.event for each in ours))
+            files = ", ".join(dict.fromkeys(each.path for each in ours))
             yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
+        for each in found:
+            if not each.is_ours:
+                line = f"{each.path}:{each.line}: {each.event} fires hookrun by a line written by hand"
+                cause = "hookrun neither changes nor starts it: whether a hook's answer reaches the agent is unknown"
+                remedy = f"to have hookrun's own, remove it and run {agent.request(scope).command('install')}"
+                yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
     if not agent.all_wired and not agent.unreadable:
         cause = f"{agent.title} runs hooks only through its own settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, _install(agent))
@@ -112,19 +125,6 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
         yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
 
 
-def check_managed_only(agent: AgentState) -> Iterable[Finding]:
-    """Does the administrator allow managed hooks only?"""
-    for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
-        for key, values in agent.spec.get("managed_only", {}).items():
-            value = _read(path).at(tuple(key.split(".")))
-            if any(each in values for each in (value if isinstance(value, list) else [value])):
-                cause = (
-                    f"{agent.title} then runs none of hookrun's hooks, which are in your own or a project's settings"
-                )
-                remedy = "ask your administrator: only their settings can have hooks"
-                yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
-
-
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
     for problem in agent.problems:
@@ -154,19 +154,18 @@ def check_program(agent: AgentState) -> Iterable[Finding]:
     """Does what the command runs still exist, and is it this hookrun?"""
     first: dict[tuple[object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
-        program, flags = wired_command.parse(each.text)
-        first.setdefault((program, flags.home), each)
+        if each.is_ours:
+            first.setdefault((each.command.program, each.command.flags.home), each)
     for each in first.values():
         yield from _check_command(agent, each)
 
 
 def _check_command(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     where = f"{each.path}:{each.line}"
-    program, flags = wired_command.parse(each.text)
+    program, flags = each.command.program, each.command.flags
     if program is None:
-        found = f"{where}: the command is not as `hookrun install` writes it"
-        yield Finding("program", NOTE, found, "whether it runs is unknown", _install(agent))
-    elif (missing := program.missing()) is not None:
+        return
+    if (missing := program.missing()) is not None:
         cause = "no hook runs: the agent continues, and you get a warning"
         yield Finding("program", PROBLEM, f"{where}: {missing} is not there any more", cause, _install(agent))
     elif program != agent.program:
@@ -181,114 +180,41 @@ def _check_command(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
         yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", _install(agent))
 
 
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "that may be cleaned at any time: then no hook runs"
+        remedy = _install(agent)
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
+
+
 def check_timeouts(agent: AgentState) -> Iterable[Finding]:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
-        ours = wired_command.parse(each.text)[1].deadline
+        ours = each.command.flags.deadline
         theirs = each.limit if each.limit is not None else plan.timeout_for(agent.agent, each.event)
+        if ours is None and not each.is_ours:
+            continue  # then it takes the agent's default, less a margin
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
             cause = "the agent would end hookrun before it answers, and continue as if there were no hook"
             yield Finding("limits", PROBLEM, found, cause, _install(agent))
-
-
-def check_switched_off(agent: AgentState) -> Iterable[Finding]:
-    """Do the agent's own settings switch its hooks off, in the file that takes precedence?"""
-    for key, off in agent.spec.get("off", {}).items():
-        path, value = _setting(agent, key)
-        if off in value if isinstance(value, list) else value == off:
-            cause = f"{agent.title} then runs no hook of hookrun's"
-            yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, "remove that setting")
-
-
-def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting, given by its path with dots, and its value; None where none has it."""
-    for each in agent.spec.get("settings", ()):
-        path = resolve_path(each, agent.spec, agent.spot)
-        value = _read(path).at(tuple(key.split(".")))
-        if value is not None:
-            return path, value
-    return "", None
-
-
-def _read(path: str) -> Json | Toml:
-    """Return a settings file, an empty one where it cannot be read."""
-    try:
-        text = existing(path).text()
-        return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
-    except (FileError, ParseError):
-        return Json("", "jsonc")
-
-
-def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust each of hookrun's hooks, where it asks for that?"""
-    kept = trust_format(agent.agent)
-    if kept is None or not agent.all_wired:
-        return
-    where = os.path.join(agent_directory(agent.spec, agent.spot), kept.CONFIG)
-    try:
-        config = Toml(existing(where).text())
-    except (FileError, ParseError) as error:
-        cause = f"whether {agent.title} trusts the hooks is unknown"
-        yield Finding("trust", PROBLEM, f"{where}: {error}", cause, "correct it")
-        return
-    skips = f"{agent.title} skips them in silence"
-    for scope, found in agent.wired.items():
-        trusts = _required_trust(agent, scope)
-        events = [each.event for each in trusts if not each.is_granted(config)]
-        if events:
-            missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
-            remedy = f"run {agent.request(scope).command('install', '--trust')}, or {kept.REMEDY}"
-            yield Finding("trust", PROBLEM, missing, skips, remedy)
-        off = [each.event for each in trusts if each.is_disabled(config)]
-        if off:
-            disabled = f"{where}: the hook for {', '.join(off)} is switched off ({kept.ENABLED} = false)"
-            yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {kept.REMEDY}")
-        key, trusted = kept.project_trust(agent.spot.project)
-        if scope == "project" and found and config.at(key) != trusted:
-            folder = f"{agent.spot.project} is not trusted in {where}"
-            yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
-
-
-def _required_trust(agent: AgentState, scope: str) -> list[HookTrust]:
-    (target,) = agent.request(scope).targets([])
-    if not isinstance(target, SettingsFile):
-        return []
-    return required_trust(target.path, target.read(existing(target.path)), target.layout, agent.agent)
-
-
-def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust the folder of the project, where it asks for that?"""
-    spec = agent.spec.get("folder_trust")
-    if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
-        return
-    switch, default = spec.get("switch", ("", True))
-    _, switched = _setting(agent, switch) if switch else ("", None)
-    where = os.path.join(agent_directory(agent.spec, agent.spot), spec["file"])
-    trusted, distrusted = _folders(spec, _read(where).data)
-    project = agent.spot.project
-    if not (default if switched is None else switched):
-        return
-    if project in distrusted or not any(is_within(project, folder.rstrip("/")) for folder in trusted):
-        found = f"{project} is {'not trusted' if project in distrusted else 'not yet trusted'} in {where}"
-        level = PROBLEM if agent.wired.get("project") or project in distrusted else NOTE
-        yield Finding("trust", level, found, spec["cause"], spec["remedy"])
-
-
-def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
-    """Return the folders that are trusted, with all below them, and those that are not."""
-    known = data if isinstance(data, dict) else {}
-    lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
-    trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
-    distrusted = []
-    for folder, level in known.items():
-        meaning = spec.get("levels", {}).get(level) if isinstance(level, str) else None
-        if meaning == "none":
-            distrusted.append(folder)
-        elif meaning is not None:
-            trusted.append(os.path.dirname(folder) if meaning == "parent" else folder)
-    return trusted, distrusted
 
 
 def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
@@ -298,14 +224,16 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
         for event, count in Counter(each.event for each in found).items():
             if count > 1:
                 where = found[0].path
+                by_hand = any(not each.is_ours for each in found if each.event == event)
                 remedy = f"run {agent.request(scope).command('install')}"
+                remedy = "remove the line written by hand" if by_hand else remedy
                 yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
         cause = "hookrun is silent in the project's while the user's is there: it costs a start for nothing"
         yield Finding("twice", NOTE, f"wired in {files}", cause, f"run `hookrun uninstall {name} --scope project`")
     for path in _other_files(agent):
-        for other in _fired_for(path):
+        for other in _fired_for(path, agent.spec):
             if other == name:
                 yield Finding("twice", PROBLEM, f"{path} fires hookrun too", TWICE, "remove hookrun from that file")
             else:
@@ -324,15 +252,29 @@ def _other_files(agent: AgentState) -> list[str]:
     return [path for path in paths if os.path.realpath(path) not in written]
 
 
-def _fired_for(path: str) -> list[str]:
-    """Return the agents for which a file fires hookrun, none where it cannot be read."""
+def _fired_for(path: str, spec: InstallSpec) -> list[str]:
+    """Return the agents for which the hooks in a file fire hookrun, none where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
+        text = existing(path).text()
+    except FileError:
         return []
-    fired = {match.group(1) for match in command_words.FIRES.finditer(text)}
+    if spec["form"] == "plugin":
+        parsed = spec["parse_plugin"](text)
+        lines = [shlex.join(parsed["command"])] if parsed is not None else []
+    elif spec["form"] == "script":
+        lines = [text]
+    else:
+        lines = list(_strings(read_settings(path).at(("hooks",))))
+    fired = {call.agent for line in lines for call in fire_calls(line)}
     return [name for name in AGENTS if name in fired]
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 def check_audit(agent: AgentState) -> Iterable[Finding]:
@@ -363,6 +305,18 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
+def check_callers(agent: AgentState) -> Iterable[Finding]:
+    """Do other agents run the hooks in its settings?"""
+    for name, when in agent.callers.items():
+        caller = CALLERS.get(name, UNKNOWN)
+        found = f"{caller.DISPLAY_NAME}, last {when}"
+        if caller is not UNKNOWN:
+            yield Finding("also fired by", OK, found)
+            continue
+        cause = "it has tools that are not in hookrun's tables: their arguments tell what they are"
+        yield Finding("also fired by", NOTE, found, cause, "see `hookrun log` for its tools")
+
+
 def _install(agent: AgentState) -> str:
     """Return the command that installs hookrun again."""
     scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
@@ -381,6 +335,7 @@ CHECKS: tuple[Check, ...] = (
     check_approval,
     check_protection,
     check_program,
+    check_place,
     check_timeouts,
     check_switched_off,
     check_managed_only,
@@ -389,6 +344,7 @@ CHECKS: tuple[Check, ...] = (
     check_double_wiring,
     check_audit,
     check_last_fired,
+    check_callers,
 )
 """Every check, in the order of the report."""
 

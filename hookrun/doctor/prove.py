@@ -1,7 +1,8 @@
-"""Prove an installation: send recorded messages through the installed command, as the agent would, to a probe hook.
+"""Prove an installation: send recorded messages to the installed program, as the agent would, to a probe hook.
 
-None of the user's hooks can run: `--probe DIR` loads only the declarations in that directory, a new one with the probe
-in it. Audit and cache lie there as well.
+The program is started by its own arguments, never by a shell, and only from a line that install wrote. None of the
+user's hooks can run: `--probe DIR` loads only the declarations in that directory, a new one with the probe in it. Audit
+and cache lie there as well.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING
 from hookrun import audit_reader
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
-from hookrun.config.command_words import FIRES
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict
 from hookrun.wiring import plan
-from hookrun.wiring.wired_command import parse
+from hookrun.wiring.wired_command import argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,15 +57,28 @@ def prove(state: AgentState) -> Iterable[Finding]:
     payloads = recorded(state.agent.NAME)
     unproven = []
     for each in state.all_wired:
-        if each.only:
+        reason = _why_not(state, each)
+        if reason is not None:
             found = f"not tried: {each.event} through {each.path}:{each.line}"
-            yield Finding("proof", NOTE, found, f"{each.only} keeps a part of it away", "run the other checks")
+            yield Finding("proof", NOTE, found, reason, "run the other checks")
         elif each.event in payloads:
             yield _proof(state, each, payloads[each.event])
         else:
             unproven.append(each.event)
     if unproven:
         yield Finding("proof", NOTE, f"not tried: {', '.join(unproven)}", "no message of it is recorded", "nothing")
+
+
+def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
+    """Return why the command is not started, None if it is: a project's line must not choose what the user runs."""
+    if wired.only:
+        return f"{wired.only} keeps a part of it away"
+    program = wired.command.program
+    if program is None:
+        return "a line written by hand is not started"
+    if wired in state.wired.get("project", ()) and program != state.program:
+        return f"the project names {program.main}, which is not this hookrun"
+    return None
 
 
 def recorded(agent: str) -> dict[str, dict[str, object]]:
@@ -107,15 +120,16 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
-    """Run the command as the agent would: its shell, its variables, its working directory."""
-    shell = os.environ.get("SHELL", "/bin/sh") if state.spec.get("shell") == "login" else "/bin/sh"
-    command = _probing(wired.text, home)
-    if parse(wired.text)[1].event is None:  # who runs it adds the event
-        command = f"{command} {wired.event}"
+    """Run the command with the agent's variables and working directory."""
+    if wired.command.program is None:
+        raise ValueError(wired.text)
+    command = [*argv(wired.command.program, wired.command.flags), "--probe", home]
+    if wired.command.flags.event is None:  # who runs it adds the event
+        command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
     try:
         done = subprocess.run(
-            [shell, "-c", command],
+            command,
             input=message,
             capture_output=True,
             cwd=work,
@@ -125,14 +139,9 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
         )
     except subprocess.TimeoutExpired as late:
         return ProbeResult(None, late.stdout or b"", late.stderr or b"", [])
+    except OSError as error:
+        return ProbeResult(127, b"", str(error).encode(), [])
     return ProbeResult(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
-
-
-def _probing(text: str, home: str) -> str:
-    """Return the command line with `--probe` added."""
-    match = FIRES.search(text)
-    at = match.end(1) if match is not None else len(text)
-    return f"{text[:at]} --probe {home}{text[at:]}"
 
 
 def _hooks_that_ran(home: str) -> list[str]:

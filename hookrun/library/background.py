@@ -9,6 +9,7 @@ import logging
 import os
 from concurrent.futures import Future, wait as wait_for
 from threading import Thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.threads import Work, settle
@@ -44,7 +45,7 @@ class Background:
     ) -> None:
         """Start the work of the hook `owner`; `failed` is told when it raises, and may want something awaited then.
 
-        A coroutine runs in the loop that runs here, else in the engine's own; a function gets a thread. Raises
+        A coroutine runs in the engine's own loop, which outlives the one that fires; a function gets a thread. Raises
         ClosedError.
         """
         label = f"{owner}: {name or getattr(work, '__qualname__', 'background work')}"
@@ -68,12 +69,11 @@ class Background:
             WITHIN.reset(within)
 
     def _task(self, coroutine: Coroutine[Any, Any, object]) -> Work:
-        variables = contextvars.copy_context()
         try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return self._loop_thread.submit(coroutine, variables)
-        return Work(loop, coroutine, variables)
+            return self._loop_thread.submit(coroutine, contextvars.copy_context())
+        except ClosedError:
+            coroutine.close()
+            raise
 
     def _track(
         self,
@@ -88,7 +88,9 @@ class Background:
     def _over(self, future: Future[Any], failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None) -> None:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
-        if error is not None and not isinstance(error, asyncio.CancelledError):
+        if isinstance(error, asyncio.CancelledError):
+            LOG.warning("hook %s was cancelled before it was done", label)
+        elif error is not None:
             said = describe_exception(error)
             LOG.error("hook %s failed in the background: %s", label, said)
             if failed is not None:
@@ -102,7 +104,6 @@ class Background:
         try:
             task = self._task(wanted)
         except ClosedError:
-            wanted.close()
             return
         self._track(task.done, label, task, None)
 
@@ -125,27 +126,48 @@ class Background:
         if self in WITHIN.get():
             raise RuntimeError("wait_background in background work would wait for itself: await what you wait for")
 
+    def is_waited_for_here(self) -> bool:
+        """Return whether the current code is background work that the engine's end still waits for."""
+        return self in WITHIN.get() and not self._closed
+
+    def may_be_waited_for(self) -> bool:
+        """Return whether waiting here, in a blocking call too, would not keep what is waited for from ending."""
+        return self not in WITHIN.get() and not self._loop_thread.is_waited_for_here()
+
     async def wait(self) -> None:
         """Wait until nothing runs, what is started meanwhile included."""
         while running := list(self._ours()):
-            await asyncio.wait([asyncio.wrap_future(future) for future in running])
+            await _ended(running)
 
     async def wait_for_tasks(self) -> None:
         """Wait until no coroutine runs; functions in threads may take as long as they like."""
         tasks = [task.done for _, task in list(self._ours().values()) if task is not None]
         if tasks:
-            await asyncio.wait([asyncio.wrap_future(done) for done in tasks])
+            await _ended(tasks)
 
     def wait_sync(self, seconds: float | None = None, *, tasks_only: bool = False) -> None:
         """Wait until nothing runs, or no coroutine, or for so long. Not in the loop that the work runs in."""
-        running = list(self._ours().items())
-        wait_for([done for done, (_, task) in running if task is not None or not tasks_only], seconds)
+        until = None if seconds is None else monotonic() + seconds
+        while running := [done for done, (_, task) in list(self._ours().items()) if task or not tasks_only]:
+            left = None if until is None else until - monotonic()
+            if left is not None and left <= 0:
+                return
+            wait_for(running, left)
+            sleep(0.005)  # what has ended may still be reported
 
     def cancel(self) -> None:
         """Cancel all coroutines; functions in threads cannot be ended."""
         for _, task in list(self._ours().values()):
             if task is not None:
                 task.cancel()
+
+
+async def _ended(running: list[Future[Any]]) -> None:
+    """Wait until all of these have ended; their errors are logged elsewhere."""
+    waited = [asyncio.wrap_future(future) for future in running]
+    for each in waited:
+        each.add_done_callback(lambda end: end.cancelled() or end.exception())
+    await asyncio.wait(waited)
 
 
 def _plain(value: object) -> object:

@@ -16,6 +16,7 @@ from hookrun.library import handlers
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
+from hookrun.library.field_names import check_names
 from hookrun.library.handler_context import Context
 from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
@@ -36,6 +37,8 @@ LOG = logging.getLogger("hookrun")
 JSON_TYPES = (bool, int, float, str, list, dict)
 CLOSE_WAIT = 3.0
 """Seconds that what is cancelled when the engine is closed has to end."""
+BACKGROUND_WAIT = 5.0
+"""Seconds that background work has to end by itself when the engine is closed: the last message of a session."""
 
 
 class Bundle(Protocol):
@@ -188,13 +191,15 @@ class Engine:
         """Register a function as a hook of one event or several; return the handler that it is now.
 
         An event is given by any of its names or by its context's class. One of the same name is replaced, and the new
-        one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either.
+        one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either, and
+        for a name whose handler is for an event that this one is not for, unless `replace=True`.
 
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
         """
         handler = handlers.make(events, function, options, own_events=self._known_events())
-        self._registry.register(handler, named="name" in options and options["name"] is not None)
+        named = "name" in options and options["name"] is not None
+        self._registry.register(handler, named=named, replace=options.get("replace") is True)
         return handler
 
     def use(self, bundle: Bundle) -> Self:
@@ -268,8 +273,8 @@ class Engine:
         seconds is a `timeout`.
 
         Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
-        ValueError for an unknown event or fields that are none, NestedError when a handler fires what calls it again
-        more than three deep, ClosedError after `close`.
+        ValueError for an unknown event, fields that are none and misspelled ones, NestedError when a handler fires what
+        calls it again more than three deep, ClosedError after `close`.
 
         >>> from hookrun import Verdict
         >>> engine = Engine()
@@ -329,6 +334,7 @@ class Engine:
             contexts.check(data, "fire " + name)
         except contexts.ContextError as error:
             raise _by_its_type(error, data) from None
+        check_names(data, name)
         table = self._registry.table(name)
         concerned = table.candidates_for(data)
         if not concerned:
@@ -336,7 +342,7 @@ class Engine:
             if self._services.problems:
                 result.problems = self._services.problems
             return result
-        if self._closed:
+        if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
         selection = TableCandidates(table, concerned)
@@ -356,31 +362,41 @@ class Engine:
         self._services.background.check()
         await self._services.background.wait()
 
-    async def close(self, wait: float = 0.0) -> None:
+    async def close(self, wait: float = BACKGROUND_WAIT) -> None:
         """End the engine: wait so many seconds for background work, then end it and every hook that runs.
 
-        A function in a thread cannot be ended; what is left of those is logged. Closing twice does nothing.
+        Work that had to be cancelled is logged, and so are functions in threads that go on: nothing can end those.
+        Background work that closes the engine itself is not waited for. Closing twice does nothing.
         """
         self._closed = True
-        services = self._services
-        if wait > 0 and services.background.names():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(services.background.wait(), wait)
-        services.background.close()
-        services.background.cancel()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(services.background.wait_for_tasks(), CLOSE_WAIT)
-        await asyncio.to_thread(self._end)
+        background = self._services.background
+        try:
+            if wait > 0 and background.names() and background.may_be_waited_for():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(background.wait(), wait)
+        finally:
+            background.close()
+            background.cancel()
+            try:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(background.wait_for_tasks(), CLOSE_WAIT)
+            finally:
+                await asyncio.to_thread(self._end)
 
-    def close_sync(self, wait: float = 0.0) -> None:
+    def close_sync(self, wait: float = BACKGROUND_WAIT) -> None:
         """The same for a program without an event loop."""
         self._closed = True
-        if wait > 0:
-            self._services.background.wait_sync(wait)
-        self._services.background.close()
-        self._services.background.cancel()
-        self._services.background.wait_sync(CLOSE_WAIT, tasks_only=True)
-        self._end()
+        background = self._services.background
+        here = background.may_be_waited_for()
+        try:
+            if wait > 0 and here:
+                background.wait_sync(wait)
+        finally:
+            background.close()
+            background.cancel()
+            if here:
+                background.wait_sync(CLOSE_WAIT, tasks_only=True)
+            self._end()
 
     def _end(self) -> None:
         self._services.pool.close()

@@ -44,8 +44,8 @@ def _differs(one: object, other: object) -> bool:
 class ContextField(Generic[T_co]):
     """A field of the context as an attribute: what is there if it is of the right type, else the default."""
 
-    def __init__(self, types: Any, default: T_co, says: str) -> None:
-        self._types = types
+    def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
+        self.kind = kind
         self._default = default
         self._name = ""
         self.__doc__ = says
@@ -61,7 +61,7 @@ class ContextField(Generic[T_co]):
         if context is None:
             return self
         value: Any = context.get(self._name)
-        return value if isinstance(value, self._types) else self._default
+        return value if isinstance(value, self.kind) else self._default
 
     def __set__(self, context: Context, value: object) -> None:
         raise AttributeError(f"{self._name} cannot be set on a context: return a Verdict that changes it")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Event = str | type[Context]
 
 FIELDS = names(HOOK_FIELDS)
-OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "thread")}
+OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "replace", "thread")}
 """Options that only a handler has, and that are checked like a declaration's."""
 
 
@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
 
     Of a program's handlers only: `enabled`, true; `on_error` is called with the failure and the context when it fails;
     `thread`: a function that blocks gets a thread, so that its time can be limited and the event loop goes on.
+    `replace`: a handler of the same name is replaced even if it is for other events, which lose it.
     """
 
     name: str | None
@@ -61,6 +62,7 @@ class Options(TypedDict, total=False):
     metadata: Mapping[str, object] | None
     enabled: bool
     on_error: OnError | None
+    replace: bool
     thread: bool
 
 

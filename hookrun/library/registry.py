@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun.conditions import ConditionEvaluator
-from hookrun.library.handlers import Handler
+from hookrun.library.handlers import Handler, RegistrationError
 from hookrun.model import LAYERS
 
 if TYPE_CHECKING:
@@ -39,20 +39,26 @@ class Registry:
             self._declared = list(hooks)
             self._tables = {}
 
-    def register(self, handler: Handler, *, named: bool) -> None:
+    def register(self, handler: Handler, *, named: bool, replace: bool = False) -> None:
         """Take a handler; one of the same name is replaced, and loses its place.
 
         A name that was only made of its function's (not `named`) replaces nothing but that very function of a module:
-        others with such a name get a number.
+        others with such a name get a number. Raises RegistrationError where an event of the one that is replaced would
+        be left without the name, unless `replace`.
         """
         with self._lock:
             held = self._handlers.get(handler.name)
-            same = held is not None and held.target == handler.target and _of_a_module(handler)
-            if held is not None and not (named or same):
-                number = 2
-                while f"{handler.name}-{number}" in self._handlers:
-                    number += 1
-                handler.name = f"{handler.name}-{number}"
+            if held is not None and named and not replace and not _serves_all(handler, held):
+                raise RegistrationError(
+                    f"handler {handler.name} for {', '.join(handler.events)}: the name is already that of the handler "
+                    f"for {', '.join(held.events)} ({held.target}, {held.location()}), which would be lost: give this "
+                    "one another name, or replace=True"
+                )
+            made, number = handler.name, 1
+            while held is not None and not (named or replace or _is_the_same(handler, held)):
+                number += 1
+                handler.name = f"{made}-{number}"
+                held = self._handlers.get(handler.name)
             replaced = self._handlers.pop(handler.name, None)
             self._handlers[handler.name] = handler
             self._tables = {}
@@ -102,9 +108,15 @@ class Registry:
         return table
 
 
-def _of_a_module(handler: Handler) -> bool:
-    """Return whether it is a module's own function: no lambda, partial, object or closure."""
-    return isfunction(handler.function) and "<" not in handler.target
+def _serves_all(handler: Handler, held: Handler) -> bool:
+    """Return whether a handler is for every event of the one that it replaces."""
+    return set(held.events) <= set(handler.events)
+
+
+def _is_the_same(handler: Handler, held: Handler) -> bool:
+    """Return whether it is the same function of a module, registered again: no lambda, partial, object or closure."""
+    function = isfunction(handler.function) and "<" not in handler.target
+    return function and held.target == handler.target and _serves_all(handler, held)
 
 
 class HookTable:

@@ -149,9 +149,13 @@ class LoopThread:
         self._pid = os.getpid()
         self._closed = False
 
+    def is_waited_for_here(self) -> bool:
+        """Return whether waiting for the loop here would deadlock."""
+        return _served() is self or self in BLOCKED.get()
+
     def check(self) -> None:
         """Raise RuntimeError if waiting for the loop here would deadlock."""
-        if _served() is self or self in BLOCKED.get():
+        if self.is_waited_for_here():
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
@@ -200,14 +204,15 @@ class LoopThread:
         if loop is None or thread is None or self._pid != os.getpid():
             return
         ending = asyncio.run_coroutine_threadsafe(_end_all(), loop)
-        if thread is not current_thread():
-            try:
-                ending.result(seconds)
-            except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
-                return
+        if thread is current_thread():
+            ending.add_done_callback(lambda _: _stop(loop))
+            return
+        try:
+            ending.result(seconds)
+        except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
+            return
         _stop(loop)
-        if thread is not current_thread():
-            thread.join(seconds)
+        thread.join(seconds)
 
 
 def _served() -> LoopThread | None:

@@ -146,6 +146,9 @@ def clock(seconds: float) -> str:
     return strftime("%H:%M:%S", localtime(seconds))
 
 
+UNREAD = "unread:"
+"""Prefix of a reference that says why the command of a hook was not read."""
+
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
 
 
@@ -242,10 +245,9 @@ class Approvals(UserDecisions):
         if self._approved_here is None:
             approved = self._store.approved.values()
             self._approved_here = {each["name"] for each in approved if each["root"] == self.root}
-        if hook.words is None:
-            from hookrun.trust.digest import why_unread
-
-            return Failure("untrusted", f"it cannot be approved: {why_unread(hook)}")
+        unread = next((each[len(UNREAD) :] for each in hook.words if each.startswith(UNREAD)), None)
+        if unread is not None:
+            return Failure("untrusted", f"it cannot be approved: {unread}")
         what = "changed since it was approved" if hook.name in self._approved_here else "not approved"
         return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
 

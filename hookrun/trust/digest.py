@@ -9,11 +9,12 @@ from time import monotonic
 from hookrun.config import cache
 from hookrun.config.discovery import identity
 from hookrun.fastjson import dumps, scan
-from hookrun.model import MAX_COMMAND, MAX_PROJECT_HOOKS, Hook
+from hookrun.model import Hook
 from hookrun.state import cache_dir, now_ns
 from hookrun.trust import hook_files as local
-from hookrun.trust.hook_files import BY_PATH, within
+from hookrun.trust.hook_files import within
 from hookrun.trust.ownership import Owners
+from hookrun.trust.store import RULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.hook_files import LocalFile
 
-FORM = "hookrun trust 1"
+FORM = f"hookrun trust {RULE}"
 """Version of the digest's input."""
 
 PREFIX = "sha256:"
@@ -45,7 +46,7 @@ FOR_PEOPLE = frozenset({"description", "metadata"})
 FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
 """Fields that follow from others, and the declaration's place."""
 
-IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "allowed_env"})
+IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
 """Lists whose order has no meaning."""
 
 LABELS = frozenset({"base", "home", "own", "twins"})
@@ -66,6 +67,7 @@ class Budget:
     """
 
     SECONDS = 2.0
+    HOOKS = 500
     FILES = 10_000
     BYTES = 512 << 20
 
@@ -74,7 +76,7 @@ class Budget:
         self._is_interrupted = is_interrupted
         self._seconds = min(self.SECONDS, (deadline - monotonic()) / 2)
         self._begun = 0.0
-        self._hooks = MAX_PROJECT_HOOKS
+        self._hooks = self.HOOKS
         self._files = self.FILES
         self._bytes = self.BYTES
 
@@ -97,7 +99,7 @@ class Budget:
         until = min(self._begun + self._seconds, self._deadline)
         if min(self._hooks, self._files, self._bytes) < 0 or monotonic() >= until:
             raise UnreadableFileError(
-                f"its files were not read: a run hashes at most {MAX_PROJECT_HOOKS} hooks, {self.FILES} files and "
+                f"its files were not read: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and "
                 f"{self.BYTES >> 20} MiB, in {self.SECONDS:g} s and half of the time left"
             )
 
@@ -147,8 +149,6 @@ def digest_of(
     for file in files:
         real = owners.resolve_and_check(file.path)[0]
         inside = within(real, real_root)
-        if file.label.startswith(BY_PATH) and not inside:
-            continue  # a virtual environment's link: which one is active does not belong to the hook
         if inside or not real.startswith(SYSTEM):
             contents.append([file.label, sum_of(file, budget)])
         elif within(os.path.normpath(file.path), root):
@@ -316,8 +316,6 @@ class HookInspector:
         `declared` is its `declaration`, if that is known.
         """
         try:
-            if hook.words is None:
-                return Inspection("", [], why_unread(hook))
             return self._inspect(hook, declared if declared is not None else self.declaration(hook))
         except UnreadableFileError as error:
             return Inspection("", [], str(error))
@@ -339,9 +337,10 @@ class HookInspector:
             self._budget.end()
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
-        files = self.files(hook)
-        if files is None:
-            return Inspection("", [], f"its files are more than {local.MOST_LOOKED_AT}: name fewer under files")
+        try:
+            files = self.files(hook)
+        except local.UnfitFilesError as error:
+            return Inspection("", [], str(error))
         owners = Owners(self._owners)
         for file in files:
             real, problem = owners.resolve_and_check(file.path)
@@ -359,23 +358,13 @@ class HookInspector:
             self._cache().remember(declared, files, digest)
         return Inspection(digest, files)
 
-    def files(self, hook: Hook) -> list[LocalFile] | None:
-        """Return the files of the hook, None if they are too many."""
+    def files(self, hook: Hook) -> list[LocalFile]:
+        """Return the files of the hook. Raises UnfitFilesError."""
         environment = self._around.variables(hook, b"")
         cwd = self._around.directory(hook, environment)
-        try:
-            return local.files_of(hook, environment, cwd, self.root)
-        except local.TooManyFilesError:
-            return None
+        return local.files_of(hook, environment, cwd, self.root)
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
         if self._identities is not None:
             self._identities.keep()
-
-
-def why_unread(hook: Hook) -> str:
-    """Return why the command of a hook was not read."""
-    if len("".join(hook.target)) > MAX_COMMAND:
-        return f"its command is longer than {MAX_COMMAND >> 10} KiB: put it into a script"
-    return f"the project has more than {MAX_PROJECT_HOOKS} hooks: remove some"

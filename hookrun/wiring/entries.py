@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.wiring.wired_command import is_ours
+from hookrun.wiring import wired_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
+    from hookrun.wiring.wired_command import WiredCommand
 
 TOP: KeyPath = ("hooks",)
 
@@ -43,22 +44,29 @@ class EntryLayout:
 
 @dataclass(frozen=True, slots=True)
 class WiredEntry:
-    """One handler that fires hookrun: its event, its path in the file, and its data."""
+    """One handler that fires hookrun: its event, its path in the file, its data, and what its command says."""
 
     event: str
     path: KeyPath
     handler: dict[str, object]
+    command: WiredCommand
 
 
 def find_own(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
-    """Return the handlers that fire hookrun for this agent, in the order of the file."""
+    """Return the handlers that install wrote for this agent, in the order of the file."""
+    return [each for each in find_all(json, layout, agent) if each.command.is_ours]
+
+
+def find_all(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
+    """Return the handlers that fire hookrun for this agent, those written by hand too, in the order of the file."""
     found = []
     events = json.at(TOP)
     for event in events if isinstance(events, dict) else ():
         for path in _handlers(json, (*TOP, event), layout):
             handler = json.at(path)
-            if isinstance(handler, dict) and is_ours(handler.get(layout.command), agent):
-                found.append(WiredEntry(event, path, handler))
+            command = wired_command.read(handler.get(layout.command), agent) if isinstance(handler, dict) else None
+            if isinstance(handler, dict) and command is not None:
+                found.append(WiredEntry(event, path, handler, command))
     return found
 
 

@@ -11,7 +11,7 @@ from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError
 from hookrun.edit.toml_edit import Toml
 from hookrun.wiring.entries import WiredEntry, find_own
-from hookrun.wiring.targets import WiredEvent, to_problem
+from hookrun.wiring.targets import to_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +111,7 @@ class TrustConfig:
         """Return its data."""
         return self.read(now).data
 
-    def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the trust that is granted."""
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether some of the trust is granted."""
         config = self.read(now)
-        granted = [each for each in [*self._trusts, *self._stale] if each.is_granted(config)]
-        return [WiredEvent(each.table[-1], each.digest, None, self.path, 1) for each in granted]
+        return any(each.is_granted(config) for each in [*self._trusts, *self._stale])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.edit.file_change import ExistingFile
     from hookrun.wiring.ledger import Ledger
-    from hookrun.wiring.targets import InstallLocation, Target, WiredEvent
+    from hookrun.wiring.targets import HookFile, InstallLocation, Target, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
 
 MAX_TIMEOUT = 600.0
@@ -115,7 +115,7 @@ class InstallRequest:
         text = wired_command.shell_line(self.program, flags, fallback_when_removed(self.agent, event, self.program))
         return WiredLine(text, wired_command.argv(self.program, flags), seconds)
 
-    def targets(self, events: Iterable[str]) -> list[Target]:
+    def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
 
@@ -145,14 +145,14 @@ class InstallChange(FileChange):
 
 
 def wired_events(request: InstallRequest) -> list[WiredEvent]:
-    """Return the events that hookrun is installed for. Raises FileError where the agent's settings cannot be read."""
+    """Return what fires hookrun, by install or by hand. Raises FileError where the settings cannot be read."""
     targets = request.targets(all_events(request.agent))
     return [each for target in targets for each in target.wired(existing(target.path))]
 
 
 def plan_install(request: InstallRequest, events: Iterable[str], ledger: Ledger) -> list[InstallChange]:
     """Return the changes that install these events and update those installed before. Raises FileError."""
-    already = [each.event for each in wired_events(request)]
+    already = [each.event for each in wired_events(request) if each.is_ours]
     every = [event for event in request.agent.EVENTS if event in {*events, *already}]
     lines = {event: request.line(event) for event in every}
     return [_plan_add(request, target, lines, ledger, request.within) for target in request.targets(every)]
@@ -199,7 +199,7 @@ def _plan_add(
     if entry is not None:
         original = ledger.original(entry)
     else:
-        original = _without_hookrun(target, now, ledger) if now.data is not None and target.wired(now) else now.data
+        original = _without_hookrun(target, now, ledger) if target.has_ours(now) else now.data
     return InstallChange(now.path, now, after, target.mode, directories, request.agent.NAME, request.place, original)
 
 

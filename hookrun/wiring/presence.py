@@ -10,14 +10,15 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent, InstallSpec
-    from hookrun.wiring.targets import InstallLocation, Target, WiredEvent
+    from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     """Return whether hookrun in the user's own settings answers the agent at this event (by the agent's name of it).
 
     The environment is not believed: where it names the agent's directory elsewhere, both settings answer. So do they
-    where the user's command is gone or not trusted by the agent: twice is better than not at all.
+    where the user's command is gone, is kept from a part of the event, is about another home or not trusted by the
+    agent: twice is better than not at all.
     """
     # Read from the settings each time, never from a note of ours: the user may have taken the wiring out.
     return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
@@ -40,7 +41,7 @@ def _is_there(agent: Agent, event: str, home: str) -> bool:
     spot = InstallLocation(home, "/", {})
     try:
         return any(
-            each.event == event and _runs(each) and _is_trusted(agent, spot, target, event)
+            each.event == event and _answers(each, home) and _is_trusted(agent, spot, target, event)
             for target in install_targets(agent.NAME, agent.INSTALL, "user", spot, [event])
             for each in target.wired(existing(target.path))
         )
@@ -48,14 +49,12 @@ def _is_there(agent: Agent, event: str, home: str) -> bool:
         return False
 
 
-def _runs(wired: WiredEvent) -> bool:
-    from hookrun.wiring import wired_command
-
-    program, _ = wired_command.parse(wired.text)
-    return program is None or program.missing() is None
+def _answers(wired: WiredEvent, home: str) -> bool:
+    flags = wired.command.flags
+    return wired.command.answers and not wired.only and flags.scope == "user" and flags.home in (None, home)
 
 
-def _is_trusted(agent: Agent, spot: InstallLocation, target: Target, event: str) -> bool:
+def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: str) -> bool:
     from hookrun.edit.file_change import existing
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import SettingsFile, agent_directory

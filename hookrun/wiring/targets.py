@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import InstallSpec
     from hookrun.edit.file_change import ExistingFile
+    from hookrun.wiring.wired_command import WiredCommand
 
 SCOPES = ("user", "project")
 EVENT = "{event}"
-
-OWNED_MARK = "Written by `hookrun install "
-"""What tells a file of hookrun's alone from any other."""
 
 SCRIPT_TEXT = """\
 #!/bin/sh
@@ -84,18 +82,24 @@ class WiredLine:
 
 @dataclass(frozen=True, slots=True)
 class WiredEvent:
-    """hookrun's part of a file for one event: the command line, the agent's timeout in seconds, and where it is.
+    """What fires hookrun for one event: the command line and its meaning, the agent's timeout in seconds, its place.
 
     `only` is the matcher or condition that excludes a part of the event; empty where none does.
     """
 
     event: str
     text: str
+    command: WiredCommand
     limit: float | None
     path: str
     line: int
     handler: dict[str, object] | None = None
     only: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `install` wrote it; otherwise it was written by hand."""
+        return self.command.is_ours
 
 
 class Target(Protocol):
@@ -110,16 +114,23 @@ class Target(Protocol):
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without hookrun, None for no file; `before` is the text from before install."""
 
-    def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return hookrun's part of the file."""
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether install wrote a part of the file."""
 
     def describe(self, now: ExistingFile) -> object:
         """Return the file's data, which does not depend on how it is written."""
 
 
+class HookFile(Target, Protocol):
+    """A file in which an agent reads hooks."""
+
+    def wired(self, now: ExistingFile) -> list[WiredEvent]:
+        """Return what fires hookrun in the file: hookrun's part, and what was written by hand."""
+
+
 def install_targets(
     agent: str, spec: InstallSpec, scope: str, spot: InstallLocation, events: Iterable[str]
-) -> list[Target]:
+) -> list[HookFile]:
     """Return the files that are written for these events, or that may have been."""
     path = hooks_path(spec, scope, spot)
     if spec["form"] == "script":
@@ -182,41 +193,53 @@ class SettingsFile:
         """Return its data."""
         return self.read(now).data
 
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether install wrote some of the handlers."""
+        return bool(entries.find_own(self.read(now), self.layout, self._agent))
+
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return hookrun's handlers."""
+        """Return the handlers that fire hookrun."""
         text = self.read(now)
         found = []
-        for each in entries.find_own(text, self.layout, self._agent):
+        for each in entries.find_all(text, self.layout, self._agent):
             limit = each.handler.get(self._key("{limit}"))
             seconds = limit / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))
             command = str(each.handler[self.layout.command])
             narrowed = entries.narrowing(text, each)
             only = f"{narrowed[0][-1]} {quote(narrowed[1])}" if narrowed is not None else ""
-            found.append(WiredEvent(each.event, command, seconds, self.path, line, each.handler, only))
+            found.append(WiredEvent(each.event, command, each.command, seconds, self.path, line, each.handler, only))
         return found
 
 
 class OwnedFile:
-    """A file of hookrun's alone: it is removed as a whole, and another's file is never overwritten."""
+    """A file of hookrun's alone, as install wrote it: it is removed as a whole. Any other file is left as it is."""
 
     def __init__(self, agent: str, path: str) -> None:
         self.path = path
         self._agent = agent
 
+    def wired(self, now: ExistingFile) -> list[WiredEvent]:
+        """Return what fires hookrun in the file."""
+        raise NotImplementedError
+
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return None for a file of hookrun's, the text for any other."""
-        return None if OWNED_MARK in now.text() else now.text() if now.data is not None else before
+        return None if self.has_ours(now) else now.text() if now.data is not None else before
 
     def describe(self, now: ExistingFile) -> object:
         """Return its text."""
         return now.text()
 
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether install wrote the file."""
+        return any(each.is_ours for each in self.wired(now))
+
     def _refuse_foreign(self, now: ExistingFile) -> None:
-        if now.data is not None and now.data.strip() and OWNED_MARK not in now.text():
+        if now.data is not None and now.data.strip() and not self.has_ours(now):
             raise FileError(
-                f"{self.path}:1:1: found a file that hookrun has not written, expected none; "
-                "declare what it does as a hook of hookrun's, move it away, and install again"
+                f"{self.path}:1:1: found a file that hookrun has not written, or that was changed since, "
+                "expected none; declare what it does as a hook of hookrun's, move it away, and install again"
             )
 
 
@@ -236,14 +259,15 @@ class ScriptFile(OwnedFile):
         return now.text() if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the script's command line."""
-        text = now.text()
-        if now.data is None or OWNED_MARK not in text:
-            return []
-        for number, line in enumerate(text.splitlines(), 1):
-            if wired_command.is_ours(line, self._agent):
-                return [WiredEvent(self._event, line, None, self.path, number)]
-        return [WiredEvent(self._event, "", None, self.path, 1)]
+        """Return the script's command line; all of it where hookrun has not written it."""
+        text = now.text() if now.data is not None else ""
+        before, after = SCRIPT_TEXT.format(agent=self._agent, line="{line}").split("{line}")
+        line = text[len(before) : len(text) - len(after)]
+        command = wired_command.read(line, self._agent)
+        if command is not None and command.is_ours and text == before + line + after:
+            return [WiredEvent(self._event, line, command, None, self.path, before.count("\n") + 1)]
+        command = wired_command.read(text, self._agent)
+        return [] if command is None else [WiredEvent(self._event, text, command, None, self.path, 1)]
 
 
 class PluginFile(OwnedFile):
@@ -264,18 +288,17 @@ class PluginFile(OwnedFile):
         return self._spec["plugin"]([word for word in argv if word not in lines], lines)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the plugin's command for each of its events."""
-        text = now.text()
-        if now.data is None or OWNED_MARK not in text:
-            return []
+        """Return the plugin's command for each of its events; one that was changed counts as written by hand."""
+        text = now.text() if now.data is not None else ""
         parsed = self._spec["parse_plugin"](text)
         if parsed is None:
-            raise FileError(
-                f"{self.path}:1:1: found something else than hookrun has written; "
-                f"remove the file and run `hookrun install {self._agent}`"
-            )
-        argv, events, seconds = parsed
-        return [WiredEvent(event, shlex.join(argv), seconds, self.path, 1) for event in events]
+            return []
+        line = shlex.join(parsed["command"])
+        command = wired_command.read_argv(parsed["command"], self._agent) if parsed["unchanged"] else None
+        command = command or wired_command.read(line, self._agent)
+        if command is None:
+            return []
+        return [WiredEvent(event, line, command, parsed["seconds"], self.path, 1) for event in parsed["events"]]
 
 
 def to_problem(path: str, text: str, error: ParseError) -> Diagnostic:

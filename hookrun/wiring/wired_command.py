@@ -1,4 +1,8 @@
-"""Write and read the shell line that an agent runs: hookrun by absolute paths, and the answer when it is gone."""
+"""Write and read the shell line that an agent runs: hookrun by absolute paths, and the answer when it is gone.
+
+What is read is ours only if `install` could have written it, to the byte; any other line that calls `hookrun fire` was
+written by hand. It counts for who fires, and is neither changed nor started.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,23 @@ import sys
 from dataclasses import dataclass
 
 import hookrun
-from hookrun.config.command_words import FIRES
 from hookrun.edit.file_change import FileError
+from hookrun.shell.fire_call import fire_calls
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
+AGENT = re.compile(r"[a-z][a-z0-9_-]*")
+EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
+SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
+SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
+"""What a line of ours says where hookrun is gone: any text, quoted as `shlex.quote` does it."""
+
+OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
+"""The options of `hookrun fire` that install writes."""
+
+BY_HAND, ABSOLUTE = 0, 1
+"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,56 +120,117 @@ def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse
     """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
     if flags.home is not None:
         _writable(flags.home)
-    quoted = shlex.quote
-    words = [f"test -x {quoted(program.python)} && test -f {quoted(program.main)} && "]
-    words += ["exec ", shlex.join(argv(program, flags))]
+    words = [_begin(program, flags)]
     for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
         if text:
-            words.append(f"; printf '%s\\n' {quoted(text.rstrip())}{channel}")
+            words.append(f"; printf '%s\\n' {shlex.quote(text.rstrip())}{channel}")
     words.append("; exit 0")
     return "".join(words)
 
 
-def is_ours(text: object, agent: str) -> bool:
-    """Return whether a command fires hookrun for this agent, whichever hookrun and wherever it was."""
-    match = FIRES.search(text) if isinstance(text, str) else None
-    return match is not None and match.group(1) == agent
+def _begin(program: HookrunProgram, flags: FireFlags) -> str:
+    quoted = shlex.quote
+    tests = f"test -x {quoted(program.python)} && test -f {quoted(program.main)}"
+    return f"{tests} && exec {shlex.join(argv(program, flags))}"
 
 
-def parse(text: str) -> tuple[HookrunProgram | None, FireFlags]:
-    """Return the program and the flags of a line of hookrun's; no program where `shell_line` would not write it so."""
-    match = FIRES.search(text)
-    if match is None:
-        raise ValueError(f"{text!r} does not fire hookrun")
-    try:
-        words = _words(text)
-    except ValueError:
-        return None, FireFlags(match.group(1))
-    words = words[words.index("exec") + 1 :] if "exec" in words else words
-    words = words[: words.index(";")] if ";" in words else words
-    fire = words.index("fire") if "fire" in words else len(words)
-    program = HookrunProgram(words[0], words[2]) if words[1:2] == ["-I"] and words[3:4] == ["fire"] else None
-    return program, _flags(match.group(1), words[fire + 1 :])
+@dataclass(frozen=True, slots=True)
+class WiredCommand:
+    """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
+
+    Of one written by hand no program is known. `answers` tells that hookrun can be started and that nothing around the
+    call keeps its answer from the agent, as far as that can be seen.
+    """
+
+    flags: FireFlags
+    program: HookrunProgram | None = None
+    version: int = BY_HAND
+    plain: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `install` wrote it."""
+        return self.version != BY_HAND
+
+    @property
+    def answers(self) -> bool:
+        """Whether the program is there, and the line nothing but its call."""
+        return self.plain if self.program is None else self.program.missing() is None
+
+
+def read(text: object, agent: str) -> WiredCommand | None:
+    """Return how a shell line fires hookrun for this agent; None if it does not."""
+    if not isinstance(text, str) or "hookrun" not in text:
+        return None
+    ours = _absolute(text, agent)
+    if ours is not None:
+        return ours
+    for call in fire_calls(text):
+        if call.agent == agent:
+            flags = _flags(call.arguments)
+            plain = flags is not None and call.alone and _is_there(call.program)
+            return WiredCommand(flags or FireFlags(agent), plain=plain)
+    return None
+
+
+def read_argv(words: list[str], agent: str) -> WiredCommand | None:
+    """Return how the words of a command fire hookrun for this agent, if `argv` could have made them; else None."""
+    if words[1:2] != ["-I"] or words[3:4] != ["fire"]:
+        return None
+    program, flags = HookrunProgram(words[0], words[2]), _flags(words[4:])
+    absolute = os.path.isabs(program.python) and os.path.isabs(program.main)
+    if not absolute or not program.main.endswith("/hookrun/__main__.py") or flags is None or flags.agent != agent:
+        return None
+    return WiredCommand(flags, program, ABSOLUTE) if argv(program, flags) == words else None
+
+
+def _absolute(text: str, agent: str) -> WiredCommand | None:
+    """Return what a line says that `shell_line` could have written."""
+    if not text.startswith("test -x ") or not SAFE.fullmatch(text):
+        return None
+    words = _words(text)
+    command = words[words.index("exec") + 1 : words.index(";")] if "exec" in words and ";" in words else []
+    found = read_argv(command, agent)
+    if found is None or found.program is None:
+        return None
+    begins = _begin(found.program, found.flags)
+    return found if text.startswith(begins) and SAID.fullmatch(text, len(begins)) else None
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a shell line; `;` is one. Raises ValueError where a quote is left open."""
+    """Return the words of a shell line, `;` being one; none where a quote is left open."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";")
     lexer.whitespace_split = True
     lexer.commenters = ""
-    return list(lexer)
+    try:
+        return list(lexer)
+    except ValueError:
+        return []
 
 
-def _flags(agent: str, words: list[str]) -> FireFlags:
+def _flags(words: list[str]) -> FireFlags | None:
+    """Return the flags in the arguments of `hookrun fire`; None where one of them is not as `FireFlags` has it."""
     values: dict[str, str] = {}
     event = None
     rest = iter(words)
     for word in rest:
-        if word.startswith("--"):
-            name, equals, value = word.partition("=")
+        name, equals, value = word.partition("=")
+        if name in OPTIONS and name not in values:
             values[name] = value if equals else next(rest, "")
-        elif event is None:
+        elif event is None and EVENT.fullmatch(word):
             event = word
-    deadline = values.get("--deadline", "")
-    seconds = float(deadline) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", deadline) else None
+        else:
+            return None
+    agent, deadline = values.get("--agent", ""), values.get("--deadline", "1")
+    if not AGENT.fullmatch(agent) or not SECONDS.fullmatch(deadline):
+        return None
+    seconds = float(deadline) if "--deadline" in values else None
     return FireFlags(agent, event, seconds, values.get("--scope", "user"), values.get("--home"))
+
+
+def _is_there(program: str) -> bool:
+    """Return whether a program in a line written by hand can be run: by its path, or by its name on PATH."""
+    if "/" in program:
+        return os.path.isabs(program) and os.access(program, os.X_OK)
+    directories = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))
+    return any(os.access(os.path.join(directory, program), os.X_OK) for directory in directories)

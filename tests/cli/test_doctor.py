@@ -374,7 +374,14 @@ def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path:
     """What the agent reads besides the file that is written is looked through."""
     hookrun(project, "install", agent, "--trust")
     file = project.root.parent / path
-    _edit(file, lambda text: f"{text}\n# hookrun fire --agent {agent}\n")
+    line = f"hookrun fire --agent {agent}"
+    plugin = settings_file(project, agent).read_text()
+    handlers = {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}
+    table = f'\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "{line}"\n'
+    texts = {".json": json.dumps({"hooks": handlers}), ".toml": table, "": f"#!/bin/sh\n{line}\n", ".js": plugin}
+    _edit(file, lambda text: f"{text}\n// {line}\n" if file.suffix == ".js" else f"{text}\n# {line}\n")
+    assert not [each for each in _findings(project, agent) if each["check"] == "twice"]
+    _edit(file, lambda text: (text if file.suffix == ".toml" else "") + texts[file.suffix])
     assert _found(project, agent, "twice")["found"] == f"{file} fires hookrun too"
 
 
@@ -449,12 +456,11 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "exit status 1"),
+        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "wired: hookrun is not in its settings"),
         (lambda line: line.replace("/hookrun/__main__.py", "/gone/hookrun/__main__.py"), "the probe did not run"),
-        (lambda line: "echo noise; " + line, "noise"),
         (lambda line: line.replace("; exit 0", "; exit 3").replace("fire --agent", "no --agent", 1), "wired"),
     ],
-    ids=["fails", "gone", "noise before the answer", "not a fire"],
+    ids=["other code", "gone", "not a fire"],
 )
 def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Callable[[str], str], said: str) -> None:
     """Whatever keeps the refusal from the agent, the proof sees it."""

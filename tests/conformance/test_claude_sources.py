@@ -395,6 +395,21 @@ def test_our_own_wiring_is_no_hook(house: House) -> None:
     assert examined.problems == []
 
 
+@pytest.mark.parametrize("line", ["guard # hookrun fire --agent claude", "echo hookrun fire --agent claude"])
+def test_a_text_about_hookrun_hides_no_hook(house: House, line: str) -> None:
+    """A comment or an argument does not make a guard our own wiring, which other agents would leave out."""
+    write(house.shared, settings(handler(line)))
+    assert [hook.target for hook in house.examine(house.shared).declarations.hooks] == [f"/bin/{line}"]
+
+
+def test_a_guard_beside_our_call_is_warned_about(house: House) -> None:
+    """What stands in one line with a call of hookrun is run by Claude Code only."""
+    write(house.shared, settings(handler("./guard && hookrun fire --agent claude")))
+    examined = house.examine(house.shared)
+    assert examined.declarations.hooks == []
+    assert "`hookrun fire` beside guard" in "\n".join(map(str, examined.problems))
+
+
 def test_claudes_form_in_our_own_file(house: House) -> None:
     """A coder.json whose `hooks` are Claude Code's map; Claude Code does not read it, so it runs there too."""
     write(house.root / "coder.json", settings(handler("mine")))

@@ -59,7 +59,9 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
     assert _count(project) == 1
 
 
-@pytest.mark.parametrize("trouble", ["broken", "other event", "program gone", "foreign"])
+@pytest.mark.parametrize(
+    "trouble", ["broken", "other event", "program gone", "foreign", "a text", "piped away", "of a project", "narrowed"]
+)
 def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
     """Settings that cannot be read, another event, a program that is gone: then nobody else would run the hooks."""
     _, ours = _both_wired(project, "claude")
@@ -70,7 +72,12 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
         "other event": text.replace('"PreToolUse"', '"PostToolUse"'),
         "program gone": text.replace("hookrun/__main__.py", "gone/hookrun/__main__.py"),
         "foreign": text.replace("fire --agent claude", "fire --agent other"),
+        "a text": text.replace("test -x", "echo test -x").replace("exec", "exit"),
+        "piped away": text.replace("; exit 0", " > /dev/null; exit 0"),
+        "of a project": text.replace(" --home", " --scope project --home"),
+        "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
     }
+    assert changed[trouble] != text
     path.write_text(changed[trouble])
     run_line(project, ours, before_tool(project, "claude"))
     assert _count(project) == 1

@@ -177,10 +177,14 @@ def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
     assert [hook["name"] for hook in fired.verdict["hooks"]] == ["when", "unless"]  # type: ignore[attr-defined]
 
 
-def test_an_answer_that_says_two_things_is_no_verdict(project: Project) -> None:
-    """A block and a continue in one object: neither is believed."""
-    project.hooks({"command": """echo '{"action": "block", "action": "continue"}'""", "on_failure": "block"})
-    assert project.fire(CONTEXT).hook("hook")["failure"] == "bad_verdict"
+@pytest.mark.parametrize("first", ["block", "continue"])
+def test_of_two_actions_in_one_answer_the_refusal_counts(project: Project, first: str) -> None:
+    """Whichever comes last; two that refuse nothing are no verdict."""
+    second = "continue" if first == "block" else "block"
+    project.hooks({"command": f"""echo '{{"action": "{first}", "action": "{second}"}}'"""})
+    fired = project.fire(CONTEXT)
+    assert (fired.status, fired.hook("hook")["action"]) == (2, "block")
+    assert "the key action stands twice" in fired.stderr
 
 
 def test_arguments_nested_to_the_limit_do_not_lose_a_block(project: Project) -> None:

@@ -189,15 +189,15 @@ def test_outside_of_a_handler_there_is_no_background(engine: Engine, fire: Fire)
             ctx.background(work())
 
 
-def test_work_of_a_task_runs_in_its_loop(engine: Engine) -> None:
-    """A coroutine runs in the loop that fires, a function in a thread."""
+def test_work_of_a_task_runs_outside_of_its_loop(engine: Engine) -> None:
+    """A coroutine runs in the engine's own loop, a function in a thread."""
     seen: list[bool] = []
 
     async def main() -> None:
         loop, thread = asyncio.get_running_loop(), current_thread()
 
         async def work() -> None:
-            seen.append(asyncio.get_running_loop() is loop)
+            seen.append(asyncio.get_running_loop() is not loop)
 
         def handler(ctx: Context) -> None:
             ctx.background(work())

@@ -56,7 +56,7 @@ def test_the_same_name_replaces(engine: Engine, fire: Fire) -> None:
     result = fire(engine, "stop")
     assert (order(result), result.action, result.additional_context) == (["b", "a"], "continue", "new")
     assert engine.hooks()[1] is new
-    engine.register("error", answers(None), name="a", priority=0)
+    engine.register("error", answers(None), name="a", priority=0, replace=True)
     assert names(engine, "stop") == ["b"]
     assert names(engine) == ["a", "b"]
 

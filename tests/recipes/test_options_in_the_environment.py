@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ATTACKS = [
     ("block-destructive-commands", "protect", "/srv/app", "the project's root"),
     ("block-destructive-commands", "git", "clean reset", "git clean where it is wanted"),
+    ("block-destructive-commands", "outside_project", "block", "another project"),
+    ("block-destructive-commands", "ask", "none", "what git never gives back"),
     ("commit-message-check", "pattern", ".*", "no type"),
     ("commit-message-check", "example", "Ignore the rule.", "no type"),
     ("commit-message-check", "subject", "0", "a longer first line"),

@@ -129,9 +129,12 @@ def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None
 
 
 def test_its_cases_hold_where_it_is_added(project: Project) -> None:
-    """`hookrun add` writes the cases that the recipe ships, and `hookrun test` runs them."""
+    """`hookrun add` writes examples that `hookrun test` runs; `recipes test` runs all that the recipe ships."""
     assert hookrun(project, "add", "protect-hooks").status == 0
     done = hookrun(project, "test")
+    assert done.status == 0, done.stdout
+    assert "3 cases: 3 passed" in done.stdout
+    done = hookrun(project, "recipes", "test", "protect-hooks")
     assert done.status == 0, done.stdout
     assert "34 cases: 34 passed" in done.stdout
 

@@ -149,8 +149,8 @@ def test_a_scrubbed_environment_keeps_what_headers_are_granted(project: Project)
 @pytest.mark.parametrize(
     "answer",
     [
-        '{"action": "block", "action": "continue"}',
-        r'{"\u0061ction": "block", "action": "continue"}',
+        '{"action": "continue", "action": "modify"}',
+        r'{"\u0061ction": "allow", "action": "continue"}',
         '{"action": "modify", "args_patch": {"a": 1}, "args_patch": {"b": 1}}',
     ],
 )

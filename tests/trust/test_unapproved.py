@@ -76,7 +76,7 @@ class Run:
             capture_output=True,
             cwd=project.root,
             env=project.environment(),
-            timeout=10 * PATIENCE,
+            timeout=PATIENCE,
             check=False,
         )
         self.seconds = time.monotonic() - begun
@@ -306,3 +306,18 @@ def test_a_command_at_the_limit_is_read(project: Project) -> None:
     project.hooks({"name": "guard", "command": line})
     [found] = json.loads(hookrun(project, "trust", "--json").stdout)
     assert [name.rpartition("/")[2] for name in found["files"]] == ["guard.sh"]
+
+
+@pytest.mark.parametrize("text", ["a|", "a b.c 'd' ", "cat <<E\n", "a=("])
+def test_what_is_read_of_all_commands_of_a_project_is_bounded(project: Project, text: str) -> None:
+    """Lines of 60 KB: some are read, the others cannot be approved, and none is dropped."""
+    line = text * (60_000 // len(text))
+    project.user_hooks(GUARD)
+    hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": line} for n in range(200)]
+    project.hooks(*hooks)
+    run = Run(project)
+    assert run.reason == "no"
+    assert run.seconds < DEADLINE
+    found = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert len(found) == 200
+    assert found[-1]["state"] == "cannot be approved"

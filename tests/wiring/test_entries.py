@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.edit.json_edit import Json
-from hookrun.wiring.entries import EntryLayout, LayoutError, add_handlers, find_own, remove_handlers
-from tests.wiring.texts import UNHURRIED, written
+from hookrun.wiring.entries import EntryLayout, LayoutError, add_handlers, find_all, find_own, remove_handlers
+from tests.wiring.texts import UNHURRIED, wired, written
 
 NESTED, FLAT = EntryLayout(), EntryLayout("bash", nested=False, first=(("version", 1),))
-COMMAND = "exec /v/bin/python -I /v/hookrun/__main__.py fire --agent claude Stop --deadline 595"
 WANTED = {
-    event: {"type": "command", "command": COMMAND.replace("Stop", event), "timeout": 600}
+    event: {"type": "command", "command": wired("claude", event, "/new"), "timeout": 600}
     for event in ("PreToolUse", "Stop")
 }
 
@@ -35,15 +34,16 @@ def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[s
 
 def test_an_old_handler_is_replaced_where_it_stands() -> None:
     """A handler of another hookrun is brought up to date in its place, between foreign ones; a second one goes."""
-    text = """{
-  "hooks": {
+    old = json.dumps({"type": "command", "command": wired("claude", "Stop")})
+    text = f"""{{
+  "hooks": {{
     "Stop": [
-      {"hooks": [{"type": "command", "command": "first"}]},
-      {"hooks": [{"type": "command", "command": "hookrun fire --agent claude"}], "note": 1},
-      {"hooks": [{"type": "command", "command": "last"}, {"type": "command", "command": "hookrun fire --agent claude"}]}
+      {{"hooks": [{{"type": "command", "command": "first"}}]}},
+      {{"hooks": [{old}], "note": 1}},
+      {{"hooks": [{{"type": "command", "command": "last"}}, {old}]}}
     ]
-  }
-}
+  }}
+}}
 """
     new = WANTED["Stop"]
     put = add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new})
@@ -77,14 +77,34 @@ def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
 
 def test_another_agents_handler_is_foreign() -> None:
     """What fires hookrun for another agent is left where it is."""
-    text = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hookrun fire --agent qwen"}]}]}}'
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": wired("qwen", "Stop")}]}]}})
     assert find_own(Json(text, "json"), NESTED, "claude") == []
     assert remove_handlers(Json(text, "json"), NESTED, "claude", None).text == text
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "touch PWNED; hookrun fire --agent claude",
+        "hookrun fire --agent claude; touch PWNED",
+        "HOOKRUN=0 hookrun fire --agent claude",
+        f"{wired('claude', 'Stop')}; touch PWNED",
+    ],
+)
+def test_a_line_written_by_hand_is_found_and_never_edited(line: str) -> None:
+    """It counts for who fires; ours is put beside it, and taken out alone."""
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}})
+    json_text = Json(text, "json")
+    assert [each.command.is_ours for each in find_all(json_text, NESTED, "claude")] == [False]
+    assert find_own(json_text, NESTED, "claude") == []
+    put = add_handlers(json_text, NESTED, "claude", {"Stop": WANTED["Stop"]})
+    assert put.at(("hooks", "Stop", 0)) == json_text.at(("hooks", "Stop", 0))
+    assert remove_handlers(put, NESTED, "claude", json_text).text == text
+
+
 def test_flat_entries_and_a_file_of_ones_own() -> None:
     """Copilot's form: handlers without groups, in a file that begins with a version and is gone when they are."""
-    handler: dict[str, object] = {"type": "command", "bash": "hookrun fire --agent copilot Stop", "timeoutSec": 600}
+    handler: dict[str, object] = {"type": "command", "bash": wired("copilot", "Stop"), "timeoutSec": 600}
     put = add_handlers(Json("", "json"), FLAT, "copilot", {"Stop": handler})
     assert put.data == {"version": 1, "hooks": {"Stop": [handler]}}
     assert remove_handlers(put, FLAT, "copilot", None).data == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from hookrun.agents import codex, codex_trust
@@ -9,15 +10,23 @@ from hookrun.edit.file_change import ExistingFile
 from hookrun.edit.json_edit import Json
 from hookrun.wiring.entries import EntryLayout
 from hookrun.wiring.hook_trust import HookTrust, TrustConfig, required_trust_by_any_path
+from tests.wiring.texts import wired
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOOKS = """{"hooks": {
-  "Stop": [{"hooks": [{"type": "command", "command": "mine"}]},
-           {"hooks": [{"type": "command", "command": "hookrun fire --agent codex Stop", "timeout": 600}]}],
-  "SessionEnd": [{"hooks": [{"type": "command", "command": "hookrun fire --agent codex SessionEnd", "timeout": 3}]}]
-}}"""
+MINE = {"type": "command", "command": "mine"}
+HOOKS = json.dumps(
+    {
+        "hooks": {
+            "Stop": [
+                {"hooks": [MINE]},
+                {"hooks": [{"type": "command", "command": wired("codex", "Stop"), "timeout": 600}]},
+            ],
+            "SessionEnd": [{"hooks": [{"type": "command", "command": wired("codex", "SessionEnd"), "timeout": 3}]}],
+        }
+    }
+)
 
 
 def _required(path: str, hooks: Json) -> list[HookTrust]:
@@ -52,7 +61,7 @@ def test_trust_is_put_in_and_taken_out_alone() -> None:
     assert put.startswith(text)
     assert put.count("trusted_hash") == 3
     later = ExistingFile("/h/.codex/config.toml", put.encode())
-    assert {each.event for each in config.wired(later)} == {trust.table[-1] for trust in trusts}
+    assert (config.has_ours(now), config.has_ours(later)) == (False, True)
     assert config.remove(later, text) == text
 
 

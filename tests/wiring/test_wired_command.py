@@ -14,11 +14,14 @@ from hypothesis import given, strategies as st
 
 from hookrun.edit.file_change import FileError
 from hookrun.wiring.wired_command import (
+    ABSOLUTE,
     FallbackResponse,
     FireFlags,
     HookrunProgram,
-    is_ours,
-    parse,
+    WiredCommand,
+    argv,
+    read,
+    read_argv,
     shell_line,
     this_program,
 )
@@ -41,9 +44,9 @@ def test_what_is_written_is_read_back(
     program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
     fires = FireFlags("claude", "PreToolUse", deadline, scope, home)
     text = shell_line(program, fires, GONE)
-    assert parse(text) == (program, fires)
-    assert is_ours(text, "claude")
-    assert not is_ours(text, "codex")
+    assert read(text, "claude") == WiredCommand(fires, program, ABSOLUTE)
+    assert read(text, "codex") is None
+    assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program, ABSOLUTE)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -78,26 +81,74 @@ def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(shell: str, gone: 
     assert (done.returncode, done.stdout, done.stderr) == (0, b'{"systemMessage": "it\'s gone"}\n', b"gone\n")
 
 
+OURS = shell_line(HookrunProgram("/v/python3", "/v/hookrun/__main__.py"), FireFlags("claude", "Stop", 595.0), GONE)
+
+
 @pytest.mark.parametrize(
-    ("text", "agent"),
+    "line",
     [
-        ("hookrun fire --agent claude", "claude"),
-        ("/usr/bin/hookrun fire --agent codex PreToolUse", "codex"),
-        ("python3 -I '/a b/hookrun/__main__.py' fire --agent qwen", "qwen"),
-        ("nothook fire --agent claude", None),
-        ("hookrun fire pre_tool_use", None),
-        ("echo hookrun", None),
+        f"touch PWNED; {OURS}",
+        f"{OURS}; touch PWNED",
+        OURS.replace("; exit 0", "; touch PWNED; exit 0"),
+        OURS.replace("; exit 0", "; printf '%s\\n' $(touch PWNED); exit 0"),
+        OURS.replace("Stop", "Stop --home `touch PWNED`"),
+        OURS.replace("Stop", '"$(touch PWNED)"'),
+        OURS.replace("test -x /v/python3", "test -x /v/other"),
+        OURS.replace("--deadline 595", "--deadline 595 --config /x"),
+        OURS.replace("exec ", "exec env A=1 "),
+        OURS.replace("; exit 0", "; exit 2"),
+        OURS.replace("/v/python3", "v/python3"),
+        OURS.replace(" && exec", " &&  exec"),
+        f"{OURS} # and more",
+        f"HOOKRUN=0 {OURS}",
+        f"({OURS})",
+        OURS.replace("; exit 0", "\n; exit 0"),
+        "hookrun fire --agent claude",
+        "hookrun fire --agent claude Stop --deadline=5",
+        "/usr/bin/hookrun fire --agent claude 'unfinished",
+        "touch PWNED; hookrun fire --agent claude",
+        "HOOKRUN=0 hookrun fire --agent claude",
+        "python3 -I '/a b/hookrun/__main__.py' fire --agent claude",
     ],
 )
-def test_ours_are_recognised(text: str, agent: str | None) -> None:
-    """A line that fires hookrun for an agent is ours, however it was written; nothing else is."""
-    assert [name for name in ("claude", "codex", "qwen") if is_ours(text, name)] == ([agent] if agent else [])
+def test_only_what_install_could_have_written_is_ours(line: str) -> None:
+    """Anything before, after or within makes it a line by hand: it fires, and no program of it is known."""
+    found = read(line, "claude")
+    assert found is not None
+    assert (found.is_ours, found.program) == (False, None)
 
 
-def test_a_line_by_hand_has_no_program_that_is_known() -> None:
-    """What was written by hand is understood as far as it goes."""
-    assert parse("hookrun fire --agent claude Stop --deadline=5") == (None, FireFlags("claude", "Stop", 5.0))
-    assert parse("hookrun fire --agent claude 'unfinished") == (None, FireFlags("claude"))
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# hookrun fire --agent claude",
+        "echo hookrun fire --agent claude",
+        "true # hookrun fire --agent claude",
+        "printf '%s' 'hookrun fire --agent claude'",
+        "nothook fire --agent claude",
+        "hookrun fire pre_tool_use",
+        "hookrun fire --agent codex",
+        OURS.replace("--agent claude", "--agent codex"),
+        OURS.replace("exec", "echo"),
+        OURS.replace("-I", "-I -c 'touch PWNED'"),
+    ],
+)
+def test_text_in_a_comment_or_an_argument_fires_nothing(line: str) -> None:
+    """Neither ours nor by hand."""
+    assert read(line, "claude") is None
+
+
+def test_a_plain_call_by_hand_answers_and_no_other(tmp_path: Path) -> None:
+    """What is said of who answers is believed of a program that is there, with nothing around its call."""
+    program = tmp_path / "hookrun"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    plain = f"{program} fire --agent claude"
+    cases = {plain: True, f"{plain} Stop --deadline 5": True, f"{plain} --home /x": True}
+    cases |= {f"{plain} > /dev/null": False, f"false && {plain}": False, f"{plain} &": False, f"sh -c '{plain}'": False}
+    cases |= {f"{plain} --probe /x": False, f"{tmp_path}/gone/hookrun fire --agent claude": False}
+    found = {line: read(line, "claude") for line in cases}
+    assert {line: each is not None and each.answers for line, each in found.items()} == cases
 
 
 def test_this_program_is_the_one_that_runs() -> None:

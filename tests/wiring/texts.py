@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings, strategies as st
 
+from hookrun.wiring.wired_command import FallbackResponse, FireFlags, HookrunProgram, shell_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def wired(agent: str, event: str, place: str = "/old") -> str:
+    """Return the line that install of a hookrun at another place has written."""
+    program = HookrunProgram(f"{place}/bin/python3", f"{place}/lib/hookrun/__main__.py")
+    return shell_line(program, FireFlags(agent, event, 595.0), FallbackResponse('{"systemMessage": "gone"}'))
+
 
 UNHURRIED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 """How such tests are run: they write files, and a machine may be busy."""

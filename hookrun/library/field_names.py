@@ -1,0 +1,105 @@
+"""Find fields of a context whose names are slips: every matcher and condition would miss them in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hookrun.config.schema import CONTEXT_FIELDS
+from hookrun.context import FIELDS, MISNAMED, ContextError
+from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.library.event_contexts import CLASSES
+from hookrun.library.handler_context import Context, ContextField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ARGUMENTS_OF_FIRE = {"deadline": float}
+SIMILAR = 0.85
+"""How alike two names are of which one is taken for the other, misspelled: one letter in six may differ."""
+UNAMBIGUOUS = 6
+"""Letters of a name that has no neighbors which mean something else: `mode` is not `model`."""
+MAX_REMEMBERED = 1024
+"""Names whose meaning is remembered; they may come from outside."""
+
+
+def _fields(cls: type[Context]) -> dict[str, type]:
+    """Return the fields that the class has as attributes, with the type of their values."""
+    own = {name: each for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, ContextField)}
+    return {name: each.kind for name, each in own.items()}
+
+
+KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
+"""Canonical event -> the fields that its context is known to have."""
+KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
+_LIKELY: dict[tuple[str, str], str | None] = {}
+
+
+def check_names(data: Mapping[str, object], event: str) -> None:
+    """Raise ContextError for a field that is probably another one, misspelled or by a common other name.
+
+    A field of the program's own is none of these: where it resembles no known field, where that field is given too
+    (null is enough), or where the value would not fit it.
+
+    >>> check_names({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
+    >>> try:
+    ...     check_names({"tool_nam": "bash"}, "pre_tool_use")
+    ... except ContextError as error:
+    ...     print(str(error).partition("?")[0])
+    fire pre_tool_use: unknown field 'tool_nam': did you mean tool_name
+    """
+    known = KNOWN.get(event, KNOWN_ANYWHERE)
+    for name in data:
+        if name in known:
+            continue
+        likely = _likely_field(name, event)
+        if likely is None or (root := likely.partition(".")[0]) in data:
+            continue
+        if MISNAMED.get(name) == likely or _fits(data[name], root, event):
+            raise ContextError(
+                f"fire {event}: unknown field {name!r}: did you mean {likely}? "
+                f"(a field of your own may have this name where {root} is given as well, None if there is none)"
+            )
+
+
+def _likely_field(name: str, event: str) -> str | None:
+    """Return the known field that a name probably stands for, as a path; None for a field of the program's own."""
+    key = (event, name)
+    if key not in _LIKELY:
+        if len(_LIKELY) >= MAX_REMEMBERED:
+            _LIKELY.clear()
+        _LIKELY[key] = next(_candidates(name, event), None)
+    return _LIKELY[key]
+
+
+def _candidates(name: str, event: str) -> Iterator[str]:
+    from difflib import SequenceMatcher
+
+    instead = MISNAMED.get(name, "")
+    prefix = instead.partition("_")[0]
+    if instead and event in ALIASES:
+        if prefix == "tool":
+            wanted = event in WITH_TOOL
+        else:
+            wanted = prefix != "user" or event == "user_prompt_submit"
+        if wanted:
+            yield instead
+    given = _letters(name)
+    matcher = SequenceMatcher(b=given)
+    best = (SIMILAR, "")
+    for field in (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE))):
+        matcher.set_seq1(_letters(field))
+        if (len(given) >= UNAMBIGUOUS or field in FIELDS) and matcher.quick_ratio() > best[0]:
+            best = max(best, (matcher.ratio(), field))
+    if best[1]:
+        yield best[1]
+
+
+def _letters(name: str) -> str:
+    """Return the letters of a name without what differs between styles of writing it."""
+    return name[:60].replace("_", "").replace("-", "").lower()
+
+
+def _fits(value: object, field: str, event: str) -> bool:
+    expected = FIELDS.get(field) or _fields(CLASSES.get(event, Context)).get(field) or ARGUMENTS_OF_FIRE.get(field)
+    return value is None or expected is None or isinstance(value, (expected, int) if expected is float else expected)

@@ -1,0 +1,144 @@
+"""Lines that fire hookrun and that install did not write: they count, are shown, and are neither edited nor started."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, tree, wired_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+ATTACKS = (
+    "touch PWNED; hookrun fire --agent AGENT",
+    "hookrun fire --agent AGENT; touch PWNED",
+    "hookrun fire --agent AGENT $(touch PWNED)",
+    "HOOKRUN=0 hookrun fire --agent AGENT",
+)
+TEXTS = (
+    "# hookrun fire --agent AGENT",
+    "true # hookrun fire --agent AGENT",
+    "echo hookrun fire --agent AGENT",
+    "touch PWNED # hookrun fire --agent AGENT",
+)
+IN_LINES = [agent for agent in ALL if agent != "opencode"]
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    project.hooks({"name": "a", "command": "true"})
+    project.approve()
+
+
+def _write(project: Project, agent: str, line: str, scope: str) -> Path:
+    """Put a line into an agent's settings for its event before a tool, as a person or a project would."""
+    path, event = settings_file(project, agent, scope), BEFORE_TOOL[agent]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = line.replace("AGENT", agent).replace("PWNED", str(project.root / "PWNED"))
+    if agent == "cline":
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+    elif agent == "copilot":
+        path.write_text(json.dumps({"version": 1, "hooks": {event: [{"type": "command", "bash": line}]}}))
+    else:
+        path.write_text(json.dumps({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}}))
+    return path
+
+
+def _findings(project: Project, agent: str) -> list[dict[str, str]]:
+    report = hookrun(project, "doctor", agent, "--prove", "--json").json["agents"]
+    assert isinstance(report, list)
+    return list(report[0]["findings"])
+
+
+@pytest.mark.parametrize("line", [*ATTACKS, *TEXTS])
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, line: str) -> None:
+    """`doctor --prove` in a clone runs nothing that a project's settings say."""
+    _write(project, "claude", line, scope)
+    findings = _findings(project, "claude")
+    assert not (project.root / "PWNED").exists()
+    assert not [each for each in findings if each["check"] == "proof" and each["level"] == "ok"]
+
+
+@pytest.mark.parametrize("line", ATTACKS)
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -> None:
+    """`doctor` and `agents` name it; `install` wires its own beside it, where that can be, and says so."""
+    path = _write(project, agent, line, "user")
+    before = path.read_text()
+    (shown,) = [each for each in _findings(project, agent) if "written by hand" in each["found"]]
+    assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} fires hookrun by a line written by hand: ")
+    assert "user (by hand)" in hookrun(project, "agents").stdout
+    done = hookrun(project, "install", agent, "--trust")
+    if agent == "cline":
+        assert (done.status, path.read_text()) == (1, before)
+        assert "was changed since" in done.stderr
+    else:
+        assert f"{path}:1: {BEFORE_TOOL[agent]} fires hookrun by a line written by hand, which stays" in done.stderr
+        assert [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == (
+            "twice", "problem")] == [f"{path}: {BEFORE_TOOL[agent]} is wired 2 times"]  # fmt: skip
+    out = hookrun(project, "uninstall", agent)
+    assert "hookrun still runs there" in out.stderr
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("line", TEXTS)
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_a_text_keeps_nobody_from_installing(project: Project, agent: str, line: str) -> None:
+    """A comment in a project's settings is no wiring: the user's own is installed, and without one doctor says so."""
+    _write(project, agent, line, "project")
+    found = [each["found"] for each in _findings(project, agent) if each["check"] == "wired"]
+    assert found == ["hookrun is not in its settings"]
+    done = hookrun(project, "install", agent, "--trust")
+    assert (done.status, done.stderr) == (0, "")
+
+
+def test_the_proof_starts_no_program_that_a_project_names(project: Project) -> None:
+    """A line of the right form may name any program: of a project's, only this very hookrun is started."""
+    assert hookrun(project, "install", "claude").status == 0
+    text = settings_file(project, "claude").read_text()
+    evil = project.root / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {project.root}/PWNED\n")
+    evil.chmod(0o755)
+    path = settings_file(project, "claude", "project")
+    path.parent.mkdir()
+    handler = json.loads(text)["hooks"]["PreToolUse"][0]["hooks"][0]
+    python = handler["command"].split()[2]
+    handler["command"] = handler["command"].replace(python, str(evil)).replace(" --home", " --scope project --home")
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+    not_tried = [each["cause"] for each in _findings(project, "claude") if each["found"].startswith("not tried")]
+    assert any("which is not this hookrun" in cause for cause in not_tried)
+    assert not (project.root / "PWNED").exists()
+
+
+@pytest.mark.parametrize("agent", ["cline", "opencode"])
+def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, agent: str) -> None:
+    """Of a script or plugin that install wrote, and that was changed since, nothing is overwritten or removed."""
+    assert hookrun(project, "install", agent).status == 0
+    path = settings_file(project, agent)
+    path.write_text(path.read_text() + "\ntouch('PWNED')\n")
+    before = tree(project.home)
+    done = hookrun(project, "install", agent)
+    assert done.status == 1
+    assert "was changed since" in done.stderr
+    assert "which stays" in hookrun(project, "uninstall", agent).stderr
+    assert tree(project.home) == before
+
+
+def test_a_text_about_an_agent_does_not_silence_hookrun_for_it(project: Project) -> None:
+    """What Copilot fires through Claude's settings is answered, unless a handler of its own really fires hookrun."""
+    project.user_hooks({"name": "guard", "command": "exit 2"})
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    line = wired_line(project, "claude", "PreToolUse", "project")
+    path = _write(project, "copilot", "echo hookrun fire --agent AGENT", "project")
+    message = {**before_tool(project, "copilot"), "timestamp": "2026-11-20T15:58:02.545Z"}
+    assert b"deny" in run_line(project, line, message).stdout
+    path.write_text(path.read_text().replace("echo ", ""))
+    assert run_line(project, line, message).stdout == b""

@@ -1,0 +1,140 @@
+// Written by `hookrun install opencode`; what is changed here is lost at the next install.
+// Calls hookrun for what happens in OpenCode, and does as it is told: see hookrun/agents/opencode.py.
+// OpenCode drops a whole file of which any export is no function.
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+
+const COMMAND = ["/opt/hookrun/bin/python3", "-I", "/opt/hookrun/lib/hookrun/__main__.py", "fire", "--agent", "opencode", "--deadline", "55", "--home", "/home/ada"] // the program and its arguments; the event is added
+const EVENTS = new Set(["tool.execute.before"]) // those for which hookrun is called
+const PATIENCE = 65000 // milliseconds; hookrun itself decides before that
+
+export const HookrunPlugin = async ({ client, directory, worktree }) => {
+  const headless = process.argv.includes("run") // `opencode run` ends at session.idle, whatever a plugin does
+  const parents = new Map() // a subagent's session -> the session that it works for
+  const starts = new Map() // a session -> what its first prompt is to carry, as soon as that is known
+  const beside = new Map() // a tool call -> what its result is to carry
+  const told = new Set()
+
+  const tell = async (text) => {
+    if (headless) return console.error(text)
+    try {
+      await client.tui.showToast({ body: { title: "hookrun", message: text, variant: "warning" } })
+    } catch {
+      console.error(text)
+    }
+  }
+
+  const tellOnce = async (text) => {
+    if (told.has(text)) return
+    told.add(text)
+    await tell(text)
+  }
+
+  const run = (event, message) =>
+    new Promise((resolve) => {
+      // An interpreter without its program ends with 2, which would be a refusal of everything.
+      const gone = COMMAND.slice(0, COMMAND.indexOf("fire")).find((word) => word.startsWith("/") && !existsSync(word))
+      if (gone) return resolve({ failed: `${gone} is not there any more` })
+      const child = spawn(COMMAND[0], [...COMMAND.slice(1), event], { cwd: directory })
+      const out = []
+      const err = []
+      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE)
+      child.on("error", (error) => resolve({ failed: `${COMMAND[0]} could not be run: ${error.message}` }))
+      child.on("close", (code) => resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }))
+      child.on("close", () => clearTimeout(timer))
+      child.stdout.on("data", (data) => out.push(data))
+      child.stderr.on("data", (data) => err.push(data))
+      child.stdin.on("error", () => {}) // it has ended: what it said counts
+      child.stdin.end(JSON.stringify(message))
+    })
+
+  const fire = async (event, session, message) => {
+    if (!EVENTS.has(event)) return {}
+    const about = { directory, worktree, parent: parents.get(session) ?? null, ...message }
+    const { failed, code, out, err } = await run(event, about)
+    if (failed) await tellOnce(`hookrun: ${failed}; no hook has a say any more: run hookrun doctor opencode`)
+    if (failed) return {}
+    if (code === 2) return { refuse: err.trim() || "refused by hookrun" }
+    if (code !== 0) await tellOnce(`hookrun: it ended with ${code ?? "a signal"} at ${event}: ${err.trim()}`)
+    let answer = {}
+    try {
+      answer = out.trim() ? JSON.parse(out) : {}
+    } catch {
+      await tellOnce(`hookrun: its answer to ${event} cannot be read; the hooks for it had no say`)
+    }
+    if (answer.person) await tell(answer.person)
+    return answer
+  }
+
+  const goOn = async (session, answer) => {
+    if (!answer.go_on) return
+    await client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text: answer.go_on }] } })
+  }
+
+  const joined = (...texts) => texts.filter(Boolean).join("\n\n")
+
+  return {
+    event: async ({ event }) => {
+      const info = event.properties?.info ?? {}
+      const session = event.properties?.sessionID ?? info.id
+      if (event.type === "session.created") {
+        if (info.parentID) parents.set(info.id, info.parentID)
+        starts.set(session, fire(event.type, session, { hook: "event", event }).then((answer) => answer.context))
+      } else if (event.type === "session.idle") {
+        if (!headless) await goOn(session, await fire(event.type, session, { hook: "event", event }))
+      } else {
+        await fire(event.type, session, { hook: "event", event })
+      }
+    },
+
+    "chat.message": async (input, output) => {
+      const session = input.sessionID
+      const atStart = await starts.get(session)
+      starts.delete(session)
+      let answer = {}
+      if (!parents.has(session)) answer = await fire("chat.message", session, { hook: "chat.message", input, output })
+      if (answer.refuse !== undefined) {
+        await tell(`hookrun: the prompt was refused: ${answer.refuse}`)
+        throw new Error(answer.refuse)
+      }
+      const text = joined(atStart, answer.context)
+      if (!text) return
+      const messageID = output.message?.id ?? output.parts[0]?.messageID
+      const id = `prt_hookrun${Date.now()}${Math.random().toString(36).slice(2, 8)}`
+      output.parts.push({ id, type: "text", text, synthetic: true, messageID, sessionID: session })
+    },
+
+    "tool.execute.before": async (input, output) => {
+      const message = { hook: "tool.execute.before", input, output }
+      const answer = await fire("tool.execute.before", input.sessionID, message)
+      if (answer.refuse !== undefined) throw new Error(joined(answer.refuse, answer.context))
+      if (answer.args) {
+        for (const key of Object.keys(output.args)) delete output.args[key] // another object would be ignored
+        Object.assign(output.args, answer.args)
+      }
+      if (answer.context) beside.set(input.callID, answer.context)
+    },
+
+    "tool.execute.after": async (input, output) => {
+      const before = beside.get(input.callID)
+      beside.delete(input.callID)
+      const answer = await fire("tool.execute.after", input.sessionID, { hook: "tool.execute.after", input, output })
+      output.output = joined(output.output, before, answer.context)
+    },
+
+    "experimental.text.complete": async (input, output) => {
+      const session = input.sessionID
+      const name = "experimental.text.complete"
+      await fire(name, session, { hook: name, input, output })
+      if (!headless || parents.has(session)) return
+      const event = { type: "session.idle", properties: { sessionID: session } }
+      await goOn(session, await fire(event.type, session, { hook: "event", event, text: output.text }))
+    },
+
+    "experimental.session.compacting": async (input, output) => {
+      const name = "experimental.session.compacting"
+      const answer = await fire(name, input.sessionID, { hook: name, input, output })
+      if (answer.context) output.context.push(answer.context)
+    },
+  }
+}

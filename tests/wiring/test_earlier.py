@@ -1,0 +1,62 @@
+"""What an earlier hookrun wrote is still its own: it is recognised, repaired, and removed to the byte.
+
+`earlier/` is a home into which the hookrun of 2026-11-21 installed itself, each file with nothing else in it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, settings_file
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+EARLIER = Path(__file__).parent / "earlier"
+
+
+@pytest.fixture(autouse=True)
+def _installed(project: Project) -> None:
+    for directory in EARLIER.iterdir():
+        shutil.copytree(directory, project.home / f".{directory.name}")
+    project.hooks({"name": "a", "command": "true"})
+    project.approve()
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:
+    """The program that is gone is named; install puts this hookrun in its place, once."""
+    found = hookrun(project, "doctor", agent)
+    assert "/opt/hookrun/bin/python3 is not there any more" in found.stdout
+    assert "written by hand" not in found.stdout
+    assert hookrun(project, "install", agent, "--trust").status == 0
+    assert "/opt/hookrun" not in settings_file(project, agent).read_text()
+    done = hookrun(project, "doctor", agent, "--prove")
+    assert (done.status, done.stdout.count("the probe refused")) == (0, 1), done.stdout
+    assert f"wired: for the user: {BEFORE_TOOL[agent]} in " in done.stdout
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_what_was_there_before_it_comes_back(project: Project, agent: str) -> None:
+    """By the ledger that the earlier hookrun left, to the byte."""
+    path = settings_file(project, agent)
+    original = None if agent in ("copilot", "cline", "opencode") else b' {"mine" :1}\n'
+    if original is not None:
+        own = path.read_text()
+        path.write_text(own.replace("{", '{"mine": 1,', 1))
+    with Ledger(str(project.home)).locked():
+        pass
+    ledger = Ledger(str(project.home))
+    ledger.keep(
+        str(path),
+        LedgerEntry(agent, ["user"], digest(path.read_bytes()), None if original is None else digest(original)),
+        original,
+    )
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert (path.read_bytes() if path.exists() else None) == original
