@@ -339,16 +339,7 @@ class CodeReader:
         if UNKNOWN in text:
             self.unknown[text] = None
             self._runs_what_is_made = self._runs_what_is_made or not text.strip(UNKNOWN + " \n")
-        if language in {"sed", "shell", "jq"}:
-            if language == "sed" and RUNS_LINES.search(text):
-                self._pieces(text, directory)
-            literals: list[str] = []
-        else:
-            literals = ["".join(each) for each in LITERAL.findall(text)]
-            for literal in literals:
-                self._pieces(literal, directory)
-            if language != "awk":
-                self._pieces(text, directory)
+        literals = self._literals(language, text, directory)
         if language in MODULES:
             roots = [".", *libraries]
             if language == "python":
@@ -356,6 +347,21 @@ class CodeReader:
             for found in MODULES[language][0].finditer(text):
                 for name in re.split(r"\s*,\s*", next(filter(None, found.groups()), "")):
                     self.module(language, name, directory, roots[:MOST_DIRECTORIES])
+
+    def _literals(self, language: str, text: str, directory: str | None) -> list[str]:
+        """Add the files that inline code names, and return its literals."""
+        if language in {"sed", "shell", "jq"}:  # no literal of these is a file that is run
+            if language == "sed" and RUNS_LINES.search(text):
+                self._pieces(text, directory)
+            return []
+        literals = ["".join(each) for each in LITERAL.findall(text)]
+        for literal in literals:
+            self._pieces(literal, directory)
+        if language != "awk":
+            self._pieces(text, directory)
+            if not text.strip().isdecimal():
+                self.unknown["inline code"] = None
+        return literals
 
     def module(self, language: str, name: str, directory: str | None, roots: Sequence[str]) -> None:
         """Add a module that a language finds in one of these directories."""

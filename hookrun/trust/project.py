@@ -150,6 +150,7 @@ class Project:
                 "source": place(found.hook.source, self.root, self.home),
                 "root": self.root,
                 "time": time.time(),
+                "rule": stores.RULE,
             }
         snapshots.keep(self.home, found.digest, texts)
 
