@@ -160,7 +160,7 @@ def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
     project = agent.project
     project.script("hooks/guard.sh", "#!/bin/sh\n. hooks/lib.sh\n")
     project.script("hooks/lib.sh", ":\n")
-    fields = {"name": "guard", "command": "./hooks/guard.sh", "files": ["hooks/lib.sh"]}
+    fields: dict[str, object] = {"name": "guard", "command": "./hooks/guard.sh", "files": ["hooks/lib.sh"]}
     project.hooks(fields)
     agent.approve()
     project.script("hooks/lib.sh", "true\n")
