@@ -16,7 +16,6 @@ from hookrun.model import Hook
 from hookrun.process.prepare import resolve
 from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.coverage import Coverage
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
@@ -301,11 +300,11 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
         yield "program", os.path.normpath(program) if program else f"{hook.look[0]}, which is not there"
     for file in found.inspection.files:
         yield "file", os.path.normpath(file.path)
-    coverage = Coverage(hook, found.inspection, project)
-    if coverage.data:
-        yield "not covered", f"{', '.join(coverage.data)} (data, free to change; `files` covers it)"
-    if coverage.unknown:
-        yield "unknown", f"only a run tells which files these name: {', '.join(coverage.unknown)}"
+    data, unknown = project.uncovered(found)
+    if data:
+        yield "not covered", f"{', '.join(data)} (data, free to change; `files` covers it)"
+    if unknown:
+        yield "unknown", f"only a run tells which files these name: {', '.join(unknown)}"
     inherits = project.around.env_policy(hook)
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
