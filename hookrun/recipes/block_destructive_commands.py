@@ -9,7 +9,16 @@ from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.downloads import DOWNLOADERS, Downloads
 from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
-from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
+from hookrun.recipes.shell_recipe import (
+    INTERACTIVE,
+    block,
+    may_open_unseen,
+    opens_unseen,
+    parse,
+    project_directory,
+    shell_line,
+    unreadable,
+)
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -52,6 +61,7 @@ RECIPE = Recipe(
             "What you are asked about: any of the words of `git`, and `download` (what is downloaded and run at once).",
             words_from((*WORDS, "download")),
         ),
+        INTERACTIVE,
     ),
     catches="""
         - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, your
@@ -70,9 +80,12 @@ RECIPE = Recipe(
           however it is quoted.
         - A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; so is
           one of which a part is no shell that is understood, and looks like one of them.
+        - On Codex a shell or interpreter that reads commands from its terminal: `bash`, `sudo -s`, `ssh host`,
+          `python3 -i`, `cat | sh`.
     """,
     misses="""
         - What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.
+        - On Codex what is typed into another program that runs commands: an editor, a debugger, a shell in a container.
         - Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a command
           prints, arrays, `${DIR%/*}`.
         - A link that leads to one of the directories.
@@ -143,7 +156,7 @@ ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would destroy something protected, the question before one that may be meant."""
     line = shell_line(context)
-    if line is None or not _may_matter(line):
+    if line is None or not (_may_matter(line) or may_open_unseen(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -155,7 +168,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
         question = question or guard.question(command, git)
-    reason = unreadable(parsed, DANGER.search)
+    reason = unreadable(parsed, DANGER.search) or opens_unseen(RECIPE, context, line, parsed)
     if reason is not None:
         return block(reason)
     return {"action": "ask", "message": f"{question}."} if question is not None else None
