@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.types import Agent
 
 AGENTS = {
@@ -35,6 +37,16 @@ def load(name: str) -> Agent:
 
     module: object = modules[path]
     return module  # type: ignore[return-value]  # tests check what a module must have
+
+
+def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
+    """Return the agent that sent a message, which may be one without a module of its own."""
+    if name in AGENTS:
+        return load(name)
+    from importlib import import_module  # rarely needed
+
+    found: Agent = import_module("hookrun.agents.callers").load(name, payload)
+    return found
 
 
 def env_markers() -> tuple[str, ...]:

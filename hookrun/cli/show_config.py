@@ -74,7 +74,7 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
             "root": declarations.root,
             "files": declarations.files,
             "events": declarations.events,
-            "settings": declarations.settings,
+            "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
             "problems": declarations.problems,
             "hooks": [{**to_json(hook), **undecided, **decisions.get(id(hook), {})} for hook in hooks],
         }

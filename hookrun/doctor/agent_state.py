@@ -39,8 +39,9 @@ class AgentState:
 
     By scope: `wired` is where hookrun is installed, `unreadable` the error of settings that cannot be read. By
     hookrun's names of events: `declared` are those with hooks for this agent, `fired` is when the agent last fired
-    each. `problems` are the errors of the declarations. `unapproved` are the project's hooks that lack approval, with
-    their state; `undecided` is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
+    each. `callers` are other agents that fired the hooks in its settings -> when they last did. `problems` are the
+    errors of the declarations. `unapproved` are the project's hooks that lack approval, with their state; `undecided`
+    is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
     """
 
     agent: Agent
@@ -52,6 +53,7 @@ class AgentState:
     wired: dict[str, list[WiredEvent]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     fired: dict[str, str] = field(default_factory=dict)
+    callers: dict[str, str] = field(default_factory=dict)
     unapproved: dict[str, str] = field(default_factory=dict)
     undecided: str | None = None
     unprotected: bool = False
@@ -91,17 +93,23 @@ def inspect_agent(
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
             state.unreadable[scope] = str(error)
-    state.fired = last_fired(spot.home, agent.NAME)
+    state.fired, state.callers = last_fired(spot.home, agent.NAME)
     return state
 
 
-def last_fired(home: str, agent: str) -> dict[str, str]:
-    """Return, for each of hookrun's events, when the agent last fired it, by the audit (RFC 3339, UTC)."""
+def last_fired(home: str, agent: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return when the agent last fired each event (hookrun's name), and when another agent fired through its settings.
+
+    Both are by the audit (RFC 3339, UTC).
+    """
     fired: dict[str, str] = {}
+    callers: dict[str, str] = {}
     for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):
         with open(path, "rb") as file:
             records = [audit_reader.parse(line) for line in file if b'"kind":"fire"' in line]
         for record in records:
             if record is not None and record.get("agent") == agent:
                 fired[str(record.get("event"))] = str(record.get("time"))
-    return fired
+            elif record is not None and record.get("through") == agent:
+                callers[str(record.get("agent"))] = str(record.get("time"))
+    return fired, callers

@@ -65,8 +65,7 @@ class Project:
         settings = declarations.settings
         named = settings.get("trusted_owners")
         self.owners = uids(named) if isinstance(named, list) else []
-        policy = settings.get("project_env_policy")
-        self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
+        self.around = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
