@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """Version of the file's format."""
 
+RULE = 2
+"""Version of the rule that says what an approval covers."""
+
 MAX_PAUSE = 24 * 3600
 """Seconds of the longest pause: a hook that is not wanted for longer should be disabled or removed."""
 
