@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import os
 
-from hookrun.recipes.recipe import Option, choice_of, one_of
 from hookrun.shell.prefilter import QUOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.recipes.recipe import Recipe
     from hookrun.shell.simple_command import ParsedLine
 
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
-
-UNSEEN_BY_HOOKS = frozenset({"codex"})
-"""Agents that send hooks nothing of what the model types into a program that runs (Codex: `write_stdin`)."""
-
-INTERACTIVE = Option(
-    "interactive",
-    "block",
-    "What is done on Codex with a shell or an interpreter that reads commands from its terminal (`bash`, `python3`): "
-    "`block` or `allow`. Codex sends hooks nothing of what is typed there.",
-    choice_of("block", "allow"),
-)
 
 
 def shell_line(context: Mapping[str, object]) -> str | None:
@@ -71,30 +58,6 @@ def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _
             near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
             return f"this line cannot be read as shell (near `{near}`): write it more simply"
     return None
-
-
-def may_open_unseen(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
-    """Return whether a line may start a program whose commands no hook would see; it surely starts none if not."""
-    if context.get("agent") not in UNSEEN_BY_HOOKS or one_of(recipe, INTERACTIVE.name, ("block", "allow")) == "allow":
-        return False
-    from hookrun.shell.interactive import may_read_terminal
-
-    return may_read_terminal(line)
-
-
-def opens_unseen(recipe: Recipe, context: Mapping[str, object], line: str, parsed: ParsedLine) -> str | None:
-    """Return why a line is blocked that starts a program whose commands no hook would see, None for any other."""
-    if not may_open_unseen(recipe, context, line):
-        return None
-    from hookrun.shell.interactive import terminal_reader
-
-    program = terminal_reader(parsed)
-    if program is None:
-        return None
-    return (
-        f"`{program}` would read commands that no hook sees, for Codex sends hooks nothing of what is typed into a "
-        f"program. Give it its commands in the line: `bash -c ...`, a script or a here-document"
-    )
 
 
 def block(reason: str) -> dict[str, object]:
