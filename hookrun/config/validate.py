@@ -192,7 +192,8 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
         fields["name"] = unique_name(default_name(kind, target), scope)
     if "cwd" not in fields and fields.get("dialect") == "claude":
         fields["cwd"] = "event"
-    from hookrun.config.executed import executed, state_that_is_code
+    from hookrun.config.code_arguments import state_that_is_code
+    from hookrun.config.executed import executed
 
     env = fields.get("env")
     code = executed(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", ""))).code
