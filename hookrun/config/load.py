@@ -84,15 +84,16 @@ def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)],
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)],
             examined,
         )
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
     root = examined.declarations.root
-    if root is not None and _includes_claude(examined):
-        _take_claudes(claude_files.project_files(root, looked_for), examined)
+    if _includes_claude(examined):
+        _take_claudes(claude_files.project_files(root, looked_for) if root is not None else [], examined)
+        _take_claudes(claude_files.plugin_files(examined.files, found, root, looked_for), examined)
     claude_files.mark_native(examined.files, found)
     _combine(examined, warns=warns)
     return examined
