@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hookrun.config.claude_plugins import Plugins
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.model import UNTRUSTED_LAYERS
@@ -36,18 +35,22 @@ def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
     return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
 
 
+def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's and the administrator's settings that are not among `files`: their hooks are not included."""
+    read = {os.path.realpath(file.path) for file in files}
+    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
+    return [file for file in above if os.path.realpath(file.path) not in read]
+
+
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's and the administrator's settings that are not among `files`, if any of those has hooks.
+    """Return those settings if any of `files` are settings with hooks.
 
     Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
     so their problems are left out, unless they cannot be read at all.
     """
-    theirs = [file for file in files if file.claudes]
-    if not any(file.handlers for file in theirs):
+    if not any(file.claudes and file.handlers for file in files):
         return []
-    read = {os.path.realpath(file.path) for file in theirs}
-    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
-    unread = [file for file in above if os.path.realpath(file.path) not in read]
+    unread = settings_above(files, found, looked_for)
     for file in unread:
         if file.document is not None:
             file.problems = []
@@ -79,18 +82,6 @@ def _there(paths: list[str], layer: str, looked_for: list[str], *, own: bool | s
     for file in files:
         file.own = own
     return files
-
-
-def plugin_files(
-    files: list[ConfigFile], found: ConfigFiles, root: str | None, looked_for: list[str]
-) -> list[ConfigFile]:
-    """Return the hooks of the plugins that these settings of Claude Code enable in the project at `root`."""
-    settings = [file for file in files if file.claudes and file.plugin is None]
-    read = {os.path.realpath(file.path) for file in settings}
-    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
-    others = [file for file in above if os.path.realpath(file.path) not in read]
-    project = os.path.realpath(root or found.repository or found.cwd or "/")
-    return Plugins(found.claude[0], project, looked_for).files(settings, others)
 
 
 def switch_off(files: list[ConfigFile]) -> None:

@@ -118,7 +118,7 @@ class Plugins:
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
         if path is None:
             return
-        self._looked_for.append(path)
+        self._note(path)
         if os.path.lexists(path) and os.path.realpath(path) not in self._taken:
             self._taken.add(os.path.realpath(path))
             file = load_file(path, layer, claudes=True)
@@ -139,11 +139,15 @@ class Plugins:
         document = self._document(f"{self._base}/{name}")
         return document.data if document is not None and isinstance(document.data, dict) else {}
 
+    def _note(self, path: str) -> None:
+        if path not in self._looked_for:
+            self._looked_for.append(path)
+
     def _document(self, path: str) -> Document | None:
         """Return a file of Claude Code's, None if there is none; report one that cannot be read."""
         if path not in self._documents:
             self._documents[path] = None
-            self._looked_for.append(path)
+            self._note(path)
             if os.path.lexists(path):
                 try:
                     self._documents[path] = read(path)
