@@ -28,7 +28,7 @@ HOOKS = "hooks/hooks.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
 """The layers of settings, those first whose word counts more."""
-IN_PLACE = frozenset({"directory", "file"})
+IN_PLACE = ("directory", "file")
 """Sources of marketplaces whose plugins run where they are, whatever copies were made of them."""
 EVERYWHERE = frozenset({"managed", "user"})
 
