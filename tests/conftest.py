@@ -17,6 +17,7 @@ from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.store import RULE
 from hookrun.trust.store_writer import locked_store
 from tests.live.summary import report_agents
 
@@ -136,7 +137,7 @@ class Project:
             with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
-                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
+                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0, "rule": RULE}
                     decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 

@@ -196,6 +196,13 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
         fields.setdefault("cwd", "event")
         if isinstance(fields.get("matcher"), list):
             fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
+    from hookrun.config.executed import executed, state_that_is_code
+
+    env = fields.get("env")
+    code = executed(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", ""))).code
+    for path in state_that_is_code(code, texts(fields, "state")):
+        found, expected = f"{quote(path)} under state", "a file that the hook only reads or writes (it is run as code)"
+        at.at("state").report(found, expected, "remove it from state")
     return Hook.from_dict(
         {
             **fields,
@@ -206,7 +213,7 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "source": document.path,
             "line": document.position(at.path)[0],
             "look": command_words.program_and_script(kind, target),
-            "words": command_words.file_words(kind, target),
+            "words": code,
         },
     )
 
