@@ -17,6 +17,7 @@ from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.store import RULE
 from hookrun.trust.store_writer import locked_store
 from tests.live.summary import report_agents
 
@@ -143,6 +144,7 @@ class Project:
                         "root": root,
                         "time": 0.0,
                         "declaration": declared,
+                        "rule": RULE,
                     }
                     decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()

@@ -22,6 +22,9 @@ AGENTS = {
 OTHERS = {"cursor": (".cursor/hooks.json",)}
 """Agents that a hook's `agents` may name but that have no module here -> their SETTINGS_GLOBS."""
 
+KEEPS_TYPED_INPUT = frozenset({"codex"})
+"""Agents that send hooks nothing of what the model types into a program that runs."""
+
 
 class UnknownAgentError(LookupError):
     """No agent has the given name; the message lists the known ones."""
@@ -71,3 +74,8 @@ def settings_globs() -> tuple[str, ...]:
     """
     known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
     return (*known, *(each for globs in OTHERS.values() for each in globs))
+
+
+def sends_typed_input(agent: str) -> bool:
+    """Return whether hooks are sent what the model types into a program that runs, or it can type into none."""
+    return agent not in KEEPS_TYPED_INPUT

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_env, claude_files, claude_settings
+from hookrun.config.claude_plugins import Plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
@@ -93,15 +94,16 @@ def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_files(found, looked_for)],
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)],
             examined,
         )
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
     root = examined.declarations.root
-    if root is not None and _includes_claude(examined):
-        _take_claudes(claude_files.project_files(root, looked_for), examined)
+    if _includes_claude(examined):
+        _take_claudes(claude_files.project_files(root, looked_for) if root is not None else [], examined)
+        _take_claudes(_plugin_files(examined), examined)
     claude_files.mark_native(examined.files, found)
     _combine(examined, warns=warns)
     return examined
@@ -109,6 +111,14 @@ def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
 
 def _includes_claude(examined: LoadedConfig) -> bool:
     return any(file.settings.get("include_claude") is True for file in examined.files)
+
+
+def _plugin_files(examined: LoadedConfig) -> list[ConfigFile]:
+    """Return the files of the plugins that the included settings of Claude Code enable."""
+    found, looked_for = examined.found, examined.declarations.files
+    settings = [file for file in examined.files if file.claudes and file.plugin is None]
+    others = claude_files.settings_above(settings, found, looked_for)
+    return Plugins(found.claude[0], os.path.realpath(examined.project), looked_for).files(settings, others)
 
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
@@ -24,6 +25,7 @@ from hookrun.config.schema import (
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import closest, quote
 
@@ -193,9 +195,11 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
         fields["name"] = unique_name(default_name(kind, target, scope), scope)
-    if "cwd" not in fields and fields.get("dialect") == "claude":
-        fields["cwd"] = "event"
-    from hookrun.config.executed import state_that_is_code
+    if fields.get("dialect") == "claude":
+        fields.setdefault("cwd", "event")
+        if isinstance(fields.get("matcher"), list):
+            fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
+    from hookrun.config.code_arguments import state_that_is_code
 
     env = fields.get("env")
     code = words_of(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", "")), scope)
@@ -224,6 +228,12 @@ def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dia
     if not scope.reads_commands:
         return [f"unread:the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     return executed(kind, target, env, dialect).code
+
+
+def _with_canonical_names(matcher: list[str]) -> list[str]:
+    """Return a matcher with hookrun's name of each tool that it has by Claude Code's: other agents have other names."""
+    ours = [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
+    return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
 
 
 def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:

@@ -188,7 +188,7 @@ class AgentFire:
 
     def _handled_by_other_wiring(self, command: FireInvocation) -> str | None:
         """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
-        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command, self.message.native):
             return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
         if self.options.scope == "project":
             from hookrun.wiring.presence import user_wiring_answers
@@ -199,12 +199,12 @@ class AgentFire:
                 return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through the person's own wiring"
         return None
 
-    def _has_own_wiring(self, command: FireInvocation) -> bool:
+    def _has_own_wiring(self, command: FireInvocation, event: str) -> bool:
         from hookrun.agents.detect import has_own_hooks
 
         repository = command.config_files.repository if command.config_files is not None else None
         project = repository or command.project_root()
-        return has_own_hooks(self.agent, self.message.native, home=command.home, project=project)
+        return has_own_hooks(self.agent, event, home=command.home, project=project)
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the agent that really calls: it runs the hooks in another one's settings."""
@@ -219,9 +219,10 @@ class AgentFire:
         return self.invocation
 
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
-        """Return the fire of a call; None of one that we made up and nobody waits for."""
+        """Return the fire of a call; None of one that we made up, if nobody waits for it or it comes by itself."""
         event = call.event or command.resolve_event(self.message.native)
-        if call.synthesized and (command.compiled is None or not len(command.compiled.candidates(event))):
+        hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
+        if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
             return None
         return EventFire(command, event)
 

@@ -54,11 +54,11 @@ class SimpleCommand:
     first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` stand before it,
     those of git's variables, and of NAMING_CODE, anywhere before. `within` are the functions of the line that it is
     called in, and `beside` tells that it runs beside other commands, in a pipeline or in the background. `stdin` is
-    what it reads, where known.
+    what it reads, where known; `piped` tells that it reads the output of another one.
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
-    __slots__ = ("assignments", "beside", "directory", "redirections", "stdin", "within", "words", "wrappers")
+    __slots__ = ("assignments", "beside", "directory", "piped", "redirections", "stdin", "within", "words", "wrappers")
 
     def __init__(
         self, words: list[Word], streams: Streams, scope: ShellScope, assignments: Mapping[str, str] | None = None
@@ -72,6 +72,7 @@ class SimpleCommand:
         self.wrappers = scope.wrappers
         self.within = scope.within
         self.beside = scope.beside
+        self.piped = scope.piped
 
     @property
     def program(self) -> str:

@@ -11,10 +11,10 @@ from hookrun.state import data_dir
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypedDict
+    from typing import NotRequired, TypedDict
 
     class Approved(TypedDict):
-        """An approval: the hook's name, its source and root at that time, and the Unix time.
+        """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
 
         `declaration` is the SHA-256 of its declaration alone, so that no file of one never approved is hashed. It is
         empty in what older versions wrote.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         root: str
         time: float
         declaration: str
+        rule: NotRequired[int]
 
     class Refused(TypedDict):
         """A denied or disabled hook: by name in one project, by digest in all others."""
@@ -164,6 +165,7 @@ def _store(data: object) -> Store:
             "root": _text_of(each["root"]),
             "time": float(each["time"]),
             "declaration": _text_of(each.get("declaration", "")),
+            "rule": int(each.get("rule", 1)),
         }
     store.denied = [_refused(each) for each in data["denied"]]
     store.disabled = [_refused(each) for each in data["disabled"]]

@@ -59,6 +59,12 @@ def claude(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 
 @pytest.fixture
+def codex(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Codex, whose programs the model can type into."""
+    yield from _settled(DRIVERS["codex"], request, tmp_path)
+
+
+@pytest.fixture
 def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Copilot, which runs the hooks in Claude's settings too."""
     yield from _settled(DRIVERS["copilot"], request, tmp_path)
