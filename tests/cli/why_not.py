@@ -288,7 +288,7 @@ WAYS: dict[str, Way] = {
         "The hook, or its script, has changed since it was approved",
         _changed,
         BASH,
-        "guard would fail: untrusted: changed since it was approved",
+        "changed since it was approved",
         "`hookrun trust` shows the difference.",
     ),
     "disabled": Way(
