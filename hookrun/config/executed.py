@@ -49,6 +49,9 @@ DEPTH = 16
 """Levels of the working directory that a line may leave by `cd ..`."""
 
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH
+LONGEST_ENVIRONMENT = 4 * LONGEST_LINE
+"""Characters of all values of a hook's `env`."""
+
 MOST = 2000
 """References of one hook; a command with more cannot be approved."""
 
@@ -77,8 +80,9 @@ def executed(
     made = Executed()
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
-    if any(len(text) > LONGEST_LINE for text in (line, *values.values())):
-        made.code = [f"unread:its command is longer than {LONGEST_LINE} characters"]
+    if len(line) > LONGEST_LINE or sum(map(len, values.values())) > LONGEST_ENVIRONMENT:
+        what = "command" if len(line) > LONGEST_LINE else "env"
+        made.code = [f"unread:its {what} is too long to be read for the code that it names"]
         return made
     reader = CodeReader(values)
     reader.variables(values, WORKING_DIRECTORY)
@@ -406,9 +410,10 @@ class CodeReader:
         known = text[0] == "/" or directory is not None
         if UNKNOWN not in text and known:
             located = self._located(text, directory)
-            if not word.globs:
+            pattern = self._below or any(sign in text for sign in "*?[")
+            if not (word.globs and pattern):
                 self._add(kind, located if kind != "program" or "/" in located else f"./{located}")
-            if any(sign in text for sign in "*?["):  # a loop's variable stands for names, quoted or not
+            if pattern:  # a loop's variable stands for names, quoted or not
                 self._glob(located, kind)
             return
         self.unknown[text] = None
