@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
-from hookrun.edit.file_change import FileError
+from hookrun.config.parse import ParseError
+from hookrun.edit.file_change import FileError, existing
+from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import Toml
+from hookrun.shell import project_line
+from hookrun.state import NoHomeError, account_home
 from hookrun.wiring import plan, presence
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -73,8 +78,19 @@ class AgentState:
 
     @property
     def is_here(self) -> bool:
-        """Whether its program is on this machine, or hookrun in its settings, or settings that cannot be read."""
-        return self.installed is not None or bool(self.all_wired) or bool(self.unreadable)
+        """Whether its program is on this machine, or hookrun in the user's settings, or settings that cannot be read.
+
+        A project has settings for agents that others use.
+        """
+        return self.installed is not None or bool(self.wired.get("user")) or bool(self.unreadable)
+
+    def found_by_project(self) -> list[str] | None:
+        """Return the command that the project's line runs on this machine, without arguments; None if it finds none."""
+        try:
+            home: str | None = account_home()
+        except NoHomeError:
+            home = None
+        return project_line.find(home, self.spot.project, self.spot.project, os.environ.get("PATH", ""))
 
     def request(self, scope: str) -> InstallRequest:
         """Return what `hookrun install` would be asked for."""
@@ -105,3 +121,12 @@ def last_fired(home: str, agent: str) -> dict[str, str]:
             if record is not None and record.get("agent") == agent:
                 fired[str(record.get("event"))] = str(record.get("time"))
     return fired
+
+
+def read_settings(path: str) -> Json | Toml:
+    """Return a settings file, an empty one where it cannot be read."""
+    try:
+        text = existing(path).text()
+        return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
+    except (FileError, ParseError):
+        return Json("", "jsonc")
