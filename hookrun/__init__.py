@@ -7,7 +7,11 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
-    from hookrun.agents import agent_events as agent_events, settings_globs as settings_globs
+    from hookrun.agents import (
+        agent_events as agent_events,
+        sends_typed_input as sends_typed_input,
+        settings_globs as settings_globs,
+    )
     from hookrun.guarded import guarded_files as guarded_files
     from hookrun.library.embedded_engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.engine_fire import NestedError as NestedError
@@ -53,7 +57,7 @@ if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does i
     from hookrun.process.pool import ClosedError as ClosedError
 
 PUBLIC = {
-    "hookrun.agents": "agent_events settings_globs",
+    "hookrun.agents": "agent_events sends_typed_input settings_globs",
     "hookrun.guarded": "guarded_files",
     "hookrun.library.embedded_engine": "Bundle DeclarationError Engine",
     "hookrun.library.engine_fire": "NestedError",

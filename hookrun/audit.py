@@ -31,6 +31,7 @@ MAX_CONTEXT_BYTES = 1 << 20
 ABOUT = (
     ("request_id", "request_id"),
     ("agent", "agent"),
+    ("through", "fired_through"),
     ("event", "event"),
     ("session_id", "session_id"),
     ("tool", "tool_name"),

@@ -89,7 +89,7 @@ class ConditionEvaluator:
     ) -> bool:
         """Tell whether these conditions of a hook let it run in this context; `claude` as `model.Hook` has it."""
         return (
-            (agents is None or self._agent in agents)
+            (agents is None or self._agent in agents or self._context.get("fired_through") in agents)
             and (matcher is None or self.tool_matches(matcher))
             and (when is None or self.all_match(when))
             and (unless is None or not self.all_match(unless, every=False))

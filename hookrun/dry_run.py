@@ -277,7 +277,7 @@ def _is_text(path: str) -> bool:
 def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
     view = ConditionEvaluator(context)
-    if hook.agents is not None and context.get("agent") not in hook.agents:
+    if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
         return f"agents: {_quoted(hook.agents)} does not hold {format_value(context.get('agent'))}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"

@@ -11,7 +11,7 @@ from hookrun.files import is_within
 from hookrun.process.prepare import expand
 from hookrun.state import home_directory
 from hookrun.trust.digest import SYSTEM
-from hookrun.trust.hook_files import TooManyFilesError, files_of
+from hookrun.trust.hook_files import UnfitFilesError, files_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +52,12 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
 
 
 def _files(hook: Hook, root: str) -> Iterator[str]:
-    """Yield the files of a hook that are run or declared; one that it only reads as an argument may be edited."""
+    """Yield the files of a hook that an approval covers; data that its command names may be edited."""
     cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
     environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as hooks in Claude's settings have it
     try:
         files = files_of(hook, environment, cwd, root)
-    except TooManyFilesError:
+    except UnfitFilesError:
         return
     for file in files:
-        if file.label in hook.look or ":" in file.label or os.access(file.path, os.X_OK):
-            yield file.path
+        yield file.path

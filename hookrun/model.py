@@ -203,7 +203,7 @@ class Hook:
 
     `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
     `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
-    `words` are all that may name a local file; what they name belongs to what a person approves.
+    `words` are references to what it executes (see `config.executed`): that belongs to what a person approves.
     `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
     `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
@@ -243,6 +243,7 @@ class Hook:
         "payload",
         "priority",
         "source",
+        "state",
         "target",
         "timeout",
         "unless",
@@ -280,6 +281,7 @@ class Hook:
         env_policy: str = "inherit",
         cwd: str = "project",
         files: Sequence[str] = (),
+        state: Sequence[str] = (),
         payload: bool = False,
         max_output: int = 1 << 20,
         description: str | None = None,
@@ -318,6 +320,7 @@ class Hook:
         self.env_policy = env_policy
         self.cwd = cwd
         self.files = files
+        self.state = state
         self.payload = payload
         self.max_output = max_output
         self.description = description

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from hookrun import agents, session  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.agents.base import Message  # noqa: E402
+from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
 
@@ -89,6 +90,27 @@ BEFORE = """
 """
 
 
+CALLING = """
+## Agents that run Claude Code's hooks
+
+Grok Build, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, too: hookrun installed into Claude
+Code is run by them, and its hooks hold there. Their messages tell them apart; their tools and arguments get hookrun's
+names, a `matcher` may also use Claude Code's, and a hook with `"agents": ["claude"]` runs for them (`fired_through`
+in the context is then `claude`). They are answered in words that they obey, and `hookrun doctor claude` lists them as
+"also fired by".
+
+For any other agent, a tool that is neither Claude Code's nor an MCP server's is taken by its arguments: a `command`
+for `bash`, a path with a content for `write`, with an old or a new text for `edit`, a `url` for `web_fetch`, a path
+alone for `read` (or `delete`, `edit`, if the tool's name says so). You are told once in a session. Of such an agent
+it is not known what it obeys: a question, and changed arguments, become a refusal, which is also said by exit status
+2 and on stderr.
+
+Grok Build is measured (1.0.41); the others are as their documentation has it. Grok Build asks nobody with
+`--always-approve`: there an `ask` is a refusal. Cursor does not say of which MCP server a tool is: match `MCP:tool`.
+
+"""
+
+
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page())
@@ -97,6 +119,7 @@ def main() -> None:
 def page() -> str:
     """Return the text of docs/agents.md."""
     modules = [agents.load(name) for name in agents.AGENTS]
+    callers = list(CALLERS.values())
     parts = [
         INTRODUCTION.format(blocks=session.MAX_STOP_BLOCKS),
         table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
@@ -106,6 +129,10 @@ def page() -> str:
         _tools(modules),
         BEFORE,
         _before_a_tool(modules),
+        CALLING,
+        _tools(callers),
+        "\n",
+        _before_a_tool([*callers, UNKNOWN]),
         *(_agent(module) for module in modules),
     ]
     return "".join(parts)
@@ -173,7 +200,7 @@ def _said(module: Agent, native: str, said: Reply) -> str:
     able = form.capabilities if form is not None else frozenset[str]()
     told, names = degrade(said, able, event)
     if form is not None:
-        names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS))))
+        names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS), None)))
     parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
     steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
     return steps[-1] if steps else "yes" if said.action != "allow" or "allow" in able else "continue"

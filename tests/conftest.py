@@ -17,6 +17,7 @@ from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.store import RULE
 from hookrun.trust.store_writer import locked_store
 from tests.live.summary import report_agents
 
@@ -90,8 +91,10 @@ class Project:
         self.root = directory / "project"
         self.home = directory / "home"
         self.report = directory / "report.json"
+        self.temporary = directory / "temporary"
         (self.root / ".git").mkdir(parents=True)
         self.home.mkdir()
+        self.temporary.mkdir()
 
     def hooks(self, *hooks: dict[str, object], **settings: object) -> None:
         """Declare hooks in the project: without a name one is called `hook`, without an event it is pre_tool_use's."""
@@ -134,13 +137,15 @@ class Project:
             with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
-                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0}
+                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0, "rule": RULE}
                     decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment in which nothing of the account's own is seen."""
         kept = {n: v for n, v in os.environ.items() if not n.startswith("HOOKRUN") and n not in AGENT_MARKS}
+        # `hookrun install` refuses a hookrun in a temporary directory, which a clone or a copy must not seem to be in
+        kept["TMPDIR"] = str(self.temporary)
         return {**kept, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
 
     def command(self, *arguments: str) -> list[str]:

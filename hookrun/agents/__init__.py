@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.types import Agent
 
 AGENTS = {
@@ -20,6 +22,9 @@ AGENTS = {
 OTHERS = {"cursor": (".cursor/hooks.json",)}
 """Agents that a hook's `agents` may name but that have no module here -> their SETTINGS_GLOBS."""
 
+KEEPS_TYPED_INPUT = frozenset({"codex"})
+"""Agents that send hooks nothing of what the model types into a program that runs."""
+
 
 class UnknownAgentError(LookupError):
     """No agent has the given name; the message lists the known ones."""
@@ -35,6 +40,16 @@ def load(name: str) -> Agent:
 
     module: object = modules[path]
     return module  # type: ignore[return-value]  # tests check what a module must have
+
+
+def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
+    """Return the agent that sent a message, which may be one without a module of its own."""
+    if name in AGENTS:
+        return load(name)
+    from importlib import import_module  # rarely needed
+
+    found: Agent = import_module("hookrun.agents.callers").load(name, payload)
+    return found
 
 
 def env_markers() -> tuple[str, ...]:
@@ -59,3 +74,8 @@ def settings_globs() -> tuple[str, ...]:
     """
     known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
     return (*known, *(each for globs in OTHERS.values() for each in globs))
+
+
+def sends_typed_input(agent: str) -> bool:
+    """Return whether hooks are sent what the model types into a program that runs, or it can type into none."""
+    return agent not in KEEPS_TYPED_INPUT

@@ -159,6 +159,25 @@ def _is_copilots(payload: dict[str, object]) -> bool:
     return "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
 
 
+def _is_groks(payload: dict[str, object]) -> bool:
+    """Return whether Grok Build sent the message: it names the event in two ways, and the workspace."""
+    return "hookEventName" in payload and "workspaceRoot" in payload
+
+
+def _is_vs_codes(payload: dict[str, object]) -> bool:
+    """Return whether the agent in VS Code's own extension host sent the message."""
+    named = "hookEventName" in payload or "/GitHub.copilot-chat/" in str(payload.get("transcript_path"))
+    return "timestamp" in payload and named
+
+
+DEVINS = ("exec", "read", "write", "edit", "apply_patch", "glob", "grep", "webfetch")
+
+
+def _is_devins(payload: dict[str, object]) -> bool:
+    """Return whether Devin sent the message: a tool of its own, and no transcript, which Claude Code always has."""
+    return "transcript_path" not in payload and payload.get("tool_name") in DEVINS
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -182,5 +201,11 @@ INSTALL: InstallSpec = {
     ),
     "managed_only": {"allowManagedHooksOnly": (True,), "strictPluginOnlyCustomization": (True, "hooks")},
     "dropped_if": _dropped_if,
-    "read_by": {"copilot": _is_copilots},
+    "read_by": {
+        "grok": _is_groks,
+        "cursor": lambda payload: "cursor_version" in payload,
+        "vscode": _is_vs_codes,
+        "copilot": _is_copilots,
+        "devin": _is_devins,
+    },
 }

@@ -58,7 +58,14 @@ HOOK_NAMES = {
 }
 """The name of an event in a message -> the name of the file that is the hook."""
 
-SYNTHESIZED_FROM = {"post_tool_failure": ("PostToolUse",), "file_changed": ("PostToolUse",)}
+SUBAGENTS = {"TaskStart": "subagent_start", "TaskComplete": "subagent_stop"}
+"""An event that is about a subagent where it has a parent -> hookrun's name of it then."""
+
+SYNTHESIZED_FROM = {
+    "post_tool_failure": ("PostToolUse",),
+    "file_changed": ("PostToolUse",),
+    **{event: (native,) for native, event in SUBAGENTS.items()},
+}
 PRE_TOOL_EVENT = "PreToolUse"
 
 COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
@@ -132,7 +139,8 @@ def read(payload: dict[str, object], event: str) -> Message:
     fields["assistant_response"] = string_in(payload.get("turn"), "outputText")
     if payload.get("error") is not None:
         fields["error_info"] = {"error_message": text_of(payload["error"])}
-    call = CanonicalCall(EVENTS.get(native), fields)
+    of_subagent = SUBAGENTS.get(native) if fields["agent_id"] is not None else None
+    call = CanonicalCall(of_subagent or EVENTS.get(native), fields)
     about = payload.get("tool_call") or payload.get("tool_result")
     if not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return Message(native, [call], roots=roots)

@@ -61,6 +61,8 @@ MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "`write_stdin` sends hooks nothing: what the model types into a shell or interpreter that runs is not seen.",
+    "block-destructive-commands and no-force-push refuse to start one, unless their option `interactive` allows it.",
     "`apply_patch` is fired as one `write`, `edit` or `delete` for each file of the patch.",
     "`PostToolUse` comes for a shell command that fails too, without its exit status.",
     "`PostToolUse` does not come for a patch that cannot be applied.",

@@ -50,6 +50,9 @@ IRREGULAR = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
 CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENTS}
 """An event's name in the camelCase dialect -> in the other."""
 
+SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
+"""An event that comes for a subagent too, beside that of its own -> hookrun's name of the latter."""
+
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
 
@@ -98,7 +101,11 @@ NOTES = (
     "`PostToolUse` comes for a shell command that fails too; its exit status is in the text.",
     "In `copilot -p` an `ask` is a refusal with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "What is said at `PermissionRequest` and `SubagentStop` is by its documentation, not measured.",
+    "What is said at `PermissionRequest` is by its documentation, not measured.",
+    (
+        "For a subagent `UserPromptSubmit` and `Stop` come, too: `subagent_start` and `subagent_stop` are fired once "
+        "all the same. A block of its `Stop` has no effect, one of its `SubagentStop` has."
+    ),
     "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
@@ -111,6 +118,8 @@ FIELDS = {
     "stopReason": "stop_reason",
     "initialPrompt": "initial_prompt",
     "agentName": "agent_name",
+    "agentId": "agent_id",
+    "parentAgentId": "parent_agent_id",
 }
 TRANSLATED = frozenset(
     {"hook_event_name", "hookName", "tool_name", "toolName", "tool_input", "toolInput", "toolArgs", "tool_result",
@@ -126,7 +135,8 @@ def read(payload: dict[str, object], event: str) -> Message:
     native = CAMEL.get(given, given)
     dialect = "" if "hook_event_name" in payload else "camel"
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
-    call = CanonicalCall(EVENTS.get(native), fields)
+    of_subagent = SUBAGENTS.get(native) if fields.get("agent_id") else None
+    call = CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)
     roots = [payload.get("cwd")]
     if payload.get("error") is not None:
         error = payload["error"]
@@ -193,6 +203,10 @@ def _permission(reply: Reply, _message: Message) -> Json:
     return {"behavior": "deny", "message": reply.reason} if reply.action == "block" else {}
 
 
+def _stop_caveats(reply: Reply, message: Message) -> list[str]:
+    return ["block -> nothing"] if reply.action == "block" and message.event == SUBAGENTS["Stop"] else []
+
+
 def _answer(reply: Reply, _message: Message) -> Json:
     answer: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
     if reply.context:
@@ -209,7 +223,8 @@ RESPONSE_FORMATS = {
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
     "PostToolUse": ResponseFormat("block, context", _answer),
-    "Stop": ResponseFormat("block", _answer),
+    "Stop": ResponseFormat("block", _answer, _stop_caveats),
+    "SubagentStart": ResponseFormat("context", _answer),
     "SubagentStop": ResponseFormat("block", _answer),
 }
 

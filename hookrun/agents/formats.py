@@ -117,6 +117,10 @@ STOP_EVENTS = frozenset({"stop", "subagent_stop"})
 """The events at which a block makes the agent continue."""
 
 
+REFUSED_BY_STATUS = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
+"""The events at which an agent that may not read an answer learns of a refusal from exit status and stderr as well."""
+
+
 class ResponseFormat:
     """What the response to an event can express, out of CAPABILITIES, and how it is rendered as JSON.
 

@@ -1,17 +1,19 @@
-"""The tools and arguments that agents have beside those they share, for warnings. Not loaded by `hookrun fire`.
+"""The tools and arguments that agents have beside those they share: for warnings, and for a tool that is in no table.
 
 A tool that an agent's own module translates is in its TOOLS. A list may be incomplete: an unknown name is only doubted.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 from hookrun.agents import AGENTS, load
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in text.split())
 
 
 ARGUMENTS = {
@@ -79,21 +81,41 @@ MORE_TOOLS = {
 """An agent -> its tools that have no name of hookrun's."""
 
 OTHER_CALLERS = {
-    "cursor": ("Cursor", {"Shell": "bash", "Read": "read", "Write": "write", "Edit": "edit", "StrReplace": "edit",
-                          "Delete": "delete", "Grep": "grep", "Glob": "glob", "Task": "task"}),
-    "devin": ("Devin", {"exec": "bash", "webfetch": "web_fetch"}),
-    "grok": ("Grok Build", {"run_terminal_command": "bash", "search_replace": "edit", "list_dir": "glob"}),
-    "vscode": ("VS Code", {"runTerminalCommand": "bash", "runInTerminal": "bash", "run_in_terminal": "bash",
-                           "editFiles": "edit", "readFile": "read", "createFile": "write", "fetch": "web_fetch"}),
-}  # fmt: skip
-"""Agents that run the hooks of an agent in AGENTS -> their title, and their names of tools with hookrun's."""
+    "cursor": (
+        "Cursor",
+        _pairs(
+            "Shell=bash Read=read Write=write Edit=edit StrReplace=edit Delete=delete Grep=grep Glob=glob Task=task"
+        ),
+    ),
+    "devin": ("Devin", _pairs("exec=bash read=read write=write edit=edit glob=glob grep=grep webfetch=web_fetch")),
+    "grok": (
+        "Grok Build",
+        _pairs(
+            "run_terminal_command=bash monitor=bash read_file=read write=write search_replace=edit list_dir=glob "
+            "grep=grep web_search=web_search web_fetch=web_fetch spawn_subagent=task"
+        ),
+    ),
+    "vscode": (
+        "VS Code",
+        _pairs(
+            "runTerminalCommand=bash runInTerminal=bash run_in_terminal=bash readFile=read read_file=read "
+            "createFile=write create_file=write editFiles=edit replace_string_in_file=edit "
+            "multi_replace_string_in_file=edit insert_edit_into_file=edit apply_patch=edit deleteFile=delete "
+            "grep_search=grep file_search=glob fetch=web_fetch fetch_webpage=web_fetch runSubagent=task"
+        ),
+    ),
+}
+"""Agents that run the hooks in Claude Code's settings (see callers.py) -> title, and tools with hookrun's names."""
+
+_NATIVE: dict[str, dict[str, str]] = {}
 
 
-@cache
 def native_tools(agent: str) -> dict[str, str]:
     """Return an agent's own names of its tools, each with hookrun's (itself, if it has none)."""
-    tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
-    return {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
+    if agent not in _NATIVE:
+        tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
+        _NATIVE[agent] = {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
+    return _NATIVE[agent]
 
 
 def title(agent: str) -> str:

@@ -32,6 +32,7 @@ def name_mcp_tool(agent: Agent, message: Message, *, home: str = "", project: st
     form, tool = agent.INSTALL.get("mcp"), message.tool
     if form is None or tool is None:
         return
+    tool = tool.removeprefix(form.get("prefix", ""))
     of_user = _known(tool, form, "{home}", home)
     of_project = _known(tool, form, "{project}", project)
     names = [*of_user, *of_project] if of_user else [*of_project, *_readings(tool, form)]

@@ -106,6 +106,8 @@ class FolderTrust(TypedDict):
 class McpForm(TypedDict):
     """How an agent that has no `mcp__SERVER__TOOL` names the tools of MCP servers, and where it has its servers."""
 
+    prefix: NotRequired[str]
+    """What stands before the name of a server."""
     joins: tuple[str, ...]
     """What stands between the name of a server and that of its tool."""
     unsafe: str
@@ -167,7 +169,11 @@ class InstallSpec(TypedDict):
     off: NotRequired[dict[str, object]]
     """A setting, as a dotted path -> the value that disables its hooks."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
-    """Agents that run the hooks in these files, too -> whether a message is theirs."""
+    """Agents that run the hooks in these files, too -> whether a message is theirs; the first that fits sent it."""
+    reads_user_settings: NotRequired[bool]
+    """For an agent that has another's hooks only: whether it runs those in the user's settings, too."""
+    refused_by_status: NotRequired[bool]
+    """For such an agent: whether a refusal needs exit status 2 and stderr, for it may not read the answer."""
     own_hooks: NotRequired[tuple[str, ...]]
     """For an agent that runs another's hooks, too: the directories of `{home}` or `{project}` with its own hooks."""
     mcp: NotRequired[McpForm]

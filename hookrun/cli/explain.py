@@ -152,7 +152,7 @@ class Explanation:
             context,
             project=self.sources.project,
             request_id="",
-            project_env_policy=settings.get("project_env_policy"),
+            settings=settings,
             home=self.home,
         )
         kind = UserDecisions if self.for_user else Approvals

@@ -28,7 +28,7 @@ from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.text import escape
 from hookrun.trust.store import StoreError
-from hookrun.wiring import plan
+from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -69,6 +69,7 @@ scope_option = click.option(
     help="With --scope project: what happens where hookrun is not installed; default what is there, else warn.",
 )
 @click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
+@click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
     names: tuple[str, ...],
@@ -78,6 +79,7 @@ def install_command(
     *,
     all_events: bool,
     trust: bool,
+    from_here: bool,
 ) -> None:
     """Connect hookrun to coding agents, by entries in their settings.
 
@@ -90,7 +92,7 @@ def install_command(
     location = install_location(report.home)
     for agent in agents_named(names):
         with _errors_in(report, agent):
-            installation = Installation(agent, scope, location, report, all_events=all_events)
+            installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
             installation.when_missing = when_missing
             if report.dry_run:
                 installation.show_diff()
@@ -132,9 +134,16 @@ class Installation:
     """The installation in one agent and scope."""
 
     def __init__(
-        self, agent: Agent, scope: str, location: InstallLocation, report: CommandReport, *, all_events: bool
+        self,
+        agent: Agent,
+        scope: str,
+        location: InstallLocation,
+        report: CommandReport,
+        *,
+        all_events: bool,
+        from_here: bool,
     ) -> None:
-        """Choose the events, all of them for a project. Raises FileError where there are none."""
+        """Choose the events, in a project all. Raises FileError if there are none, or hookrun will not last."""
         self.report = report
         self.agent = agent
         self.when_missing: str | None = None
@@ -154,6 +163,24 @@ class Installation:
             else:
                 cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
             raise FileError(cause)
+        self.from_here = self._choose_from_here(wanted=from_here)
+
+    def _choose_from_here(self, *, wanted: bool) -> bool:
+        """Return whether to record that the user installs a hookrun that may be cleaned away.
+
+        Raises FileError where the user has not asked for that, now or before.
+        """
+        program, home = self.wish.program, self.wish.spot.home
+        directory = ephemeral.ephemeral_directory(program, home) if self.wish.scope == "user" else None
+        if directory is None:
+            return False
+        if wanted or program.main in Ledger(home).from_here:
+            return True
+        raise FileError(
+            f"found this hookrun in {directory}, which may be cleaned at any time: then no hook would run; install it "
+            f"in a place that lasts with {ephemeral.lasting_installation()} and run {self.wish.command('install')}, or "
+            f"install this one all the same with {self.wish.command('install', '--from-here')}"
+        )
 
     def show_diff(self) -> None:
         """Show what would change."""
@@ -169,6 +196,8 @@ class Installation:
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
+            if self.from_here:
+                ledger.keep_from_here(self.wish.program.main)
             for each in changes:
                 _write(each, ledger)
             self._report(changes)

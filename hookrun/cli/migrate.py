@@ -60,7 +60,13 @@ def migrate_command(
     migrated = migrate(_read(path), _declared(now))
     changes = _planned(now, migrated, path, own_home) if write or not as_json else []
     if as_json:
-        report = {"target": target, "hooks": migrated.hooks, "rest": migrated.rest, "notes": migrated.notes}
+        report = {
+            "target": target,
+            "hooks": migrated.hooks,
+            "rest": migrated.rest,
+            "env": migrated.env,
+            "notes": migrated.notes,
+        }
         print_json(report)
     else:
         click.echo("\n".join(change.diff() for change in changes) or "no hooks to convert")
@@ -123,7 +129,10 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
     if migrated.rest:
         name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
         rest = existing(f"{directory}/{name}")
-        kept = json.dumps({"hooks": migrated.rest}, indent=2, ensure_ascii=False) + "\n"
+        kept_hooks: dict[str, object] = {"hooks": migrated.rest}
+        if migrated.env:
+            kept_hooks["hookrun"] = {"defaults": {"env": migrated.env}}
+        kept = json.dumps(kept_hooks, indent=2, ensure_ascii=False) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(kept)))
         if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
             text = text.add((), {}, "hookrun")

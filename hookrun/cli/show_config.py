@@ -74,7 +74,7 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
             "root": declarations.root,
             "files": declarations.files,
             "events": declarations.events,
-            "settings": declarations.settings,
+            "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
             "problems": declarations.problems,
             "hooks": [{**to_json(hook), **undecided, **decisions.get(id(hook), {})} for hook in hooks],
         }
@@ -136,9 +136,19 @@ def to_json(hook: Hook) -> dict[str, object]:
         }
     before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
     after = json.dumps(data["target"])
+    env = (hook.env or {}).items()
+    secrets = [value for name, value in env if looks_like_credential(name.encode("utf-8", "replace"))]
     for name, words in (("look", hook.look), ("words", hook.words)):
-        data[name] = [MASK if each in before and each not in after else without_credentials(each) for each in words]
+        data[name] = [_masked_word(each, before, after, secrets) for each in words]
     return data
+
+
+def _masked_word(word: str, before: str, after: str, secrets: list[str]) -> object:
+    """Mask a word, or a reference to what one names, that holds a credential of the command or of `env`."""
+    values = {word, word.partition(":")[2]} - {""}
+    hidden = any(value in before and value not in after for value in values)
+    hidden = hidden or any(value in secret for secret in secrets for value in values)
+    return MASK if hidden else without_credentials(word)
 
 
 def without_credentials(value: object) -> object:

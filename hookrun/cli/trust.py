@@ -19,6 +19,7 @@ from hookrun.trust import snapshots
 from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
+from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,7 +34,6 @@ DECIDED = ("approved", "denied", "disabled")
 MAX_LINES = 200
 """Lines of a file, or of its difference, that are shown."""
 
-DECLARATION = "declaration"
 DEFAULTS = Hook(name="", events=()).to_dict()
 NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error", "name"})
 HAS_OWN_LINE = NOT_SHOWN | {
@@ -260,7 +260,7 @@ def _approved_texts(found: ProjectHook) -> Texts:
     }
     if found.hook.claude is not None:
         fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
-    texts = {DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
+    texts = {snapshots.DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
     for file in found.inspection.files:
         texts[file.label] = snapshots.text_of(file.path)
     return texts
@@ -274,6 +274,8 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
     for title, value in _facts(found, project):
         yield f"  {title:<12}{value}"
     last = project.last_approved(hook)
+    if last is not None and project.store.approved[last].get("rule", 1) != RULE:
+        yield "  the rule has changed since it was approved: covered now is what it executes or reads as code (`file`)"
     before = snapshots.read(project.home, last) if last is not None else None
     if last is not None and before is not None and last != found.digest:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
@@ -281,7 +283,7 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
         yield from _limited(list(_difference(before, texts)))
         return
     for name, text in texts.items():
-        if name != DECLARATION:
+        if name != snapshots.DECLARATION:
             yield f"  {name}:"
             yield from _limited([f"    {line}" for line in text.splitlines()])
 
@@ -298,6 +300,11 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
         yield "program", os.path.normpath(program) if program else f"{hook.look[0]}, which is not there"
     for file in found.inspection.files:
         yield "file", os.path.normpath(file.path)
+    data, unknown = project.uncovered(found)
+    if data:
+        yield "not covered", f"{', '.join(data)} (data, free to change; `files` covers it)"
+    if unknown:
+        yield "unknown", f"only a run tells which files these name: {', '.join(unknown)}"
     inherits = project.around.env_policy(hook)
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure

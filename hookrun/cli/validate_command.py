@@ -97,7 +97,10 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
         from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
         found += run_samples(
-            [hook for hook in hooks if hook.error is None and hook.mode != "off"], root, examined.found.home
+            [hook for hook in hooks if hook.error is None and hook.mode != "off"],
+            root,
+            examined.found.home,
+            examined.declarations.settings,
         )
     return found
 
@@ -111,7 +114,7 @@ def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
 
 def _missing_programs(declarations: Declarations) -> list[Diagnostic]:
     """Return a warning for each hook whose program or script does not exist."""
-    around = HookEnvironment({}, project=declarations.root or "/", request_id="")
+    around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
     warnings: list[Diagnostic] = []
     for hook in declarations.hooks:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):

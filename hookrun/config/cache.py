@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Conditions = dict[str, list[str]] | None
     Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
 
-FORMAT = 4
+FORMAT = 5
 SEAL = 17
 """Characters of the checksum and the line end after it."""
 ROW_LENGTH = 8

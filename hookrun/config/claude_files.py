@@ -37,7 +37,7 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
 def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the user's settings and the hooks of the plugins that they enable."""
     base = found.claude[0]
-    files = _there([f"{base}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
+    files = user_settings(found, looked_for)
     enabled = {name for file in files for name in _enabled(file)}
     if enabled:
         looked_for.append(f"{base}/{PLUGINS}")
@@ -45,6 +45,29 @@ def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
             if name in enabled:
                 files += _there([f"{root}/hooks/hooks.json"], "user", looked_for, own=True, plugin=root)
     return files
+
+
+def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's settings, without plugins."""
+    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
+
+
+def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's and the administrator's settings that are not among `files`, if any of those has hooks.
+
+    Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
+    so their problems are left out, unless they cannot be read at all.
+    """
+    theirs = [file for file in files if file.claudes]
+    if not any(file.handlers for file in theirs):
+        return []
+    read = {os.path.realpath(file.path) for file in theirs}
+    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
+    unread = [file for file in above if os.path.realpath(file.path) not in read]
+    for file in unread:
+        if file.document is not None:
+            file.problems = []
+    return unread
 
 
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:

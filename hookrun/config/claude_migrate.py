@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hookrun.claude import tables
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
+from hookrun.config import claude_env
 from hookrun.config.claude_settings import A_DAY, session_end, validate_handler
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
@@ -35,12 +36,16 @@ DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "all
 
 
 class Migrated:
-    """A converted file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` on differences."""
+    """A converted file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` on differences.
+
+    `env` are the variables that the file gives to its hooks; those in hookrun's form have them already.
+    """
 
     def __init__(self) -> None:
         self.hooks: list[Json] = []
         self.rest: dict[str, list[Json]] = {}
         self.notes: list[str] = []
+        self.env: dict[str, str] = {}
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
@@ -51,6 +56,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
         return migrated
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)
+    migrated.env = claude_env.variables(file)
     found: list[tuple[HandlerEntry, Hook]] = []
     for entry in file.handlers:
         checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
@@ -67,7 +73,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     for entry, hook in found:
         why = "it is declared several times, and runs once" if often[_key(entry, hook)] > 1 else _why_not(entry, hook)
         if why is None:
-            declared = _declared(entry, hook)
+            declared = _declared(entry, hook) | ({"env": migrated.env} if migrated.env else {})
             if _nameless(declared) not in map(_nameless, there):
                 migrated.hooks.append(declared)
         else:

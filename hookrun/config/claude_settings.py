@@ -84,7 +84,18 @@ NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle
 FILLED = ("${CLAUDE_PROJECT_DIR}/",)
 """Prefixes of words in `args` that are expanded when the hook runs."""
 
-FROM_DEFAULTS = ("agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority")
+FROM_DEFAULTS = (
+    "agents",
+    "env",
+    "env_policy",
+    "exclusive",
+    "files",
+    "max_output",
+    "mode",
+    "on_failure",
+    "priority",
+    "state",
+)
 """The `defaults` that apply to Claude Code's form as well, because it has no such fields."""
 
 
@@ -234,6 +245,8 @@ def validate_handler(
             expected = "a handler for each (what calls hookrun is never run as a hook)"
             at.at("command").warn(f"`hookrun fire` beside {', '.join(others)}", expected, "write two handlers")
         return checked
+    from hookrun.config.executed import executed
+
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
     error = _unsupported(type_, given, entry, at)
@@ -262,12 +275,17 @@ def validate_handler(
             "cwd": "event",
             "parallel": True,
             "look": command_words.program_and_script(kind, target, filled=FILLED),
-            "words": command_words.file_words(kind, target),
+            "words": executed(kind, target, _variables(fields), "claude").code,
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }
     )
     return checked
+
+
+def _variables(fields: dict[str, object]) -> dict[str, str]:
+    env = fields.get("env")
+    return {str(name): str(value) for name, value in env.items()} if isinstance(env, dict) else {}
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:

@@ -20,6 +20,14 @@ CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "d
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Claude Code's settings in a project: shared, and the user's own."""
 
+_CODE_SUFFIXES = (
+    "sh bash zsh fish ksh csh py pyw pyc pyz js mjs cjs ts mts cts jsx tsx rb pl pm php lua awk sed jq tcl exp r "
+    "jl go rs java class jar so dylib node wasm ps1 psm1 scpt applescript groovy gradle kts scala clj ex exs erl "
+    "hs ml el vim mk bats nix cmake star bzl rego scm rkt raku nu gdb"
+)
+CODE_SUFFIXES = frozenset(_CODE_SUFFIXES.split())
+"""Suffixes of files that look like code."""
+
 
 class ConfigFiles:
     """The files that exist: `files` are (layer, path, identity) in the order of layers, the nearest of a project first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from hookrun.config import claude_files, claude_settings
+from hookrun.config import claude_env, claude_files, claude_settings
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
@@ -214,13 +214,18 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
+    above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
+    variables = claude_env.by_layer([*above, *examined.files])
+    for file in above:
+        declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
+        examined.problems += file.problems
     for file in examined.files:
         declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
             scope = Scope(file.layer, events, file.defaults, reserved=explicit_names(file.entries), warns=warns)
-            _check_entries(file, examined, scope)
+            _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
             problem = internal_problem(file.path, error)
             examined.problems.append(problem)
@@ -228,14 +233,21 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
+    if from_above := claude_env.from_above(variables):
+        declarations.settings["claude_env"] = from_above
 
 
 def _texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope) -> None:
-    """Validate the entries of a file. The scope's events are those that this layer and those above it declare."""
+def _check_entries(
+    file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: dict[str, dict[str, str]]
+) -> None:
+    """Validate the entries of a file. The scope's events are those that this layer and those above it declare.
+
+    `variables` are those that Claude Code's settings give to the hooks in them, by layer.
+    """
     if file.document is None:
         return
     declarations = examined.declarations
@@ -243,6 +255,8 @@ def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope) -> No
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
         if checked.hook is not None:
+            if file.claudes:
+                claude_env.give(checked.hook, variables)
             declarations.hooks.append(checked.hook)
             examined.written.append((checked.hook, file, checked.path))
 

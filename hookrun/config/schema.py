@@ -299,6 +299,11 @@ HOOK_FIELDS = (
         default="project",
     ),
     Field("files", ListOf(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
+    Field(
+        "state",
+        ListOf(Str("a relative path", r"(?![/~])[^\u0000]+"), "a list of relative paths", least=0),
+        "Files that the hook may change: data, relative to the root.",
+    ),
     Field("payload", Bool(), "Put the agent's whole message into the context.", default=False),
     Field("max_output", Integer(1, 64 << 20), "How many bytes of each output stream are kept.", default=1 << 20),
     Field(

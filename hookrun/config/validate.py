@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
@@ -24,6 +25,7 @@ from hookrun.config.schema import (
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import closest, quote
 
@@ -190,8 +192,17 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
         fields["name"] = unique_name(default_name(kind, target), scope)
-    if "cwd" not in fields and fields.get("dialect") == "claude":
-        fields["cwd"] = "event"
+    if fields.get("dialect") == "claude":
+        fields.setdefault("cwd", "event")
+        if isinstance(fields.get("matcher"), list):
+            fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
+    from hookrun.config.executed import executed, state_that_is_code
+
+    env = fields.get("env")
+    code = executed(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", ""))).code
+    for path in state_that_is_code(code, texts(fields, "state")):
+        found, expected = f"{quote(path)} under state", "a file that the hook only reads or writes (it is run as code)"
+        at.at("state").report(found, expected, "remove it from state")
     return Hook.from_dict(
         {
             **fields,
@@ -202,9 +213,15 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "source": document.path,
             "line": document.position(at.path)[0],
             "look": command_words.program_and_script(kind, target),
-            "words": command_words.file_words(kind, target),
+            "words": code,
         },
     )
+
+
+def _with_canonical_names(matcher: list[str]) -> list[str]:
+    """Return a matcher with hookrun's name of each tool that it has by Claude Code's: other agents have other names."""
+    ours = [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
+    return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
 
 
 def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
-from hookrun.config.parse import ParseError
-from hookrun.edit.file_change import FileError, existing
-from hookrun.edit.json_edit import Json
-from hookrun.edit.toml_edit import Toml
+from hookrun.edit.file_change import FileError
 from hookrun.shell import project_line
 from hookrun.state import NoHomeError, account_home
 from hookrun.wiring import plan, presence
@@ -44,8 +41,9 @@ class AgentState:
 
     By scope: `wired` is where hookrun is installed, `unreadable` the error of settings that cannot be read. By
     hookrun's names of events: `declared` are those with hooks for this agent, `fired` is when the agent last fired
-    each. `problems` are the errors of the declarations. `unapproved` are the project's hooks that lack approval, with
-    their state; `undecided` is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
+    each. `callers` are other agents that fired the hooks in its settings -> when they last did. `problems` are the
+    errors of the declarations. `unapproved` are the project's hooks that lack approval, with their state; `undecided`
+    is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
     """
 
     agent: Agent
@@ -57,6 +55,7 @@ class AgentState:
     wired: dict[str, list[WiredEvent]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     fired: dict[str, str] = field(default_factory=dict)
+    callers: dict[str, str] = field(default_factory=dict)
     unapproved: dict[str, str] = field(default_factory=dict)
     undecided: str | None = None
     unprotected: bool = False
@@ -107,26 +106,23 @@ def inspect_agent(
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
             state.unreadable[scope] = str(error)
-    state.fired = last_fired(spot.home, agent.NAME)
+    state.fired, state.callers = last_fired(spot.home, agent.NAME)
     return state
 
 
-def last_fired(home: str, agent: str) -> dict[str, str]:
-    """Return, for each of hookrun's events, when the agent last fired it, by the audit (RFC 3339, UTC)."""
+def last_fired(home: str, agent: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return when the agent last fired each event (hookrun's name), and when another agent fired through its settings.
+
+    Both are by the audit (RFC 3339, UTC).
+    """
     fired: dict[str, str] = {}
+    callers: dict[str, str] = {}
     for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):
         with open(path, "rb") as file:
             records = [audit_reader.parse(line) for line in file if b'"kind":"fire"' in line]
         for record in records:
             if record is not None and record.get("agent") == agent:
                 fired[str(record.get("event"))] = str(record.get("time"))
-    return fired
-
-
-def read_settings(path: str) -> Json | Toml:
-    """Return a settings file, an empty one where it cannot be read."""
-    try:
-        text = existing(path).text()
-        return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
-    except (FileError, ParseError):
-        return Json("", "jsonc")
+            elif record is not None and record.get("through") == agent:
+                callers[str(record.get("agent"))] = str(record.get("time"))
+    return fired, callers

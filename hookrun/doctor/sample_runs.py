@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hookrun.model import Hook, Outcome
 
@@ -60,7 +61,7 @@ EVENTS: dict[str, dict[str, object]] = {
 WITH_TOOL = frozenset({"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"})
 
 
-def run_samples(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnostic]:
+def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
     """Run each hook on a sample and yield warnings about its answer. The hook runs with all its side effects."""
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
@@ -68,7 +69,7 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str) -> Iterator[Diagnos
                 first = os.path.normpath(word).partition("/")[0]
                 if not os.path.lexists(f"{cwd}/{first}"):
                     os.symlink(f"{root}/{first}", f"{cwd}/{first}")
-            yield from _judged(hook, cwd, root, home)
+            yield from _judged(hook, cwd, partial(_answered, cwd=cwd, root=root, home=home, settings=settings))
 
 
 def sample(hook: Hook, cwd: str) -> dict[str, object]:
@@ -86,9 +87,11 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
     return contexts.with_defaults(data, event, "probe", cwd)
 
 
-def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Diagnostic]:
+def _judged(
+    hook: Hook, cwd: str, answered: Callable[[Hook, dict[str, object]], tuple[Outcome, Interpretation]]
+) -> Iterator[Diagnostic]:
     context = sample(hook, cwd)
-    outcome, answer = _answered(hook, context, cwd, root, home)
+    outcome, answer = answered(hook, context)
     event = str((hook.claude or {}).get("event", hook.events[0]))
     if isinstance(answer.result, Failure):
         found = f"{answer.result.kind} on a sample of {event}: {answer.result.detail}"
@@ -97,7 +100,7 @@ def _judged(hook: Hook, cwd: str, root: str, home: str) -> Iterator[Diagnostic]:
         found = f"on a sample of {event}: {note}"
         yield _warning(hook, found, "an answer that counts as a whole", "see what it prints")
     if "stop_hook_active" in context and _goes_on(answer.result):
-        _, again = _answered(hook, {**context, "stop_hook_active": True}, cwd, root, home)
+        _, again = answered(hook, {**context, "stop_hook_active": True})
         if _goes_on(again.result):
             found = f"that it keeps the turn from ending at {event} also when stop_hook_active is true"
             expected = "a hook that lets the turn end once it has said what is to be done"
@@ -108,8 +111,10 @@ def _goes_on(given: Verdict | Failure) -> bool:
     return isinstance(given, Verdict) and given.action == "block"
 
 
-def _answered(hook: Hook, context: dict[str, object], cwd: str, root: str, home: str) -> tuple[Outcome, Interpretation]:
-    around = HookEnvironment(context, project=root, request_id="probe", home=home)
+def _answered(
+    hook: Hook, context: dict[str, object], *, cwd: str, root: str, home: str, settings: Mapping[str, object]
+) -> tuple[Outcome, Interpretation]:
+    around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
     loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
     runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
     stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"

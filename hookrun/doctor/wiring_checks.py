@@ -8,11 +8,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.doctor.settings_checks import read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
-from hookrun.wiring import plan, wired_command
+from hookrun.wiring import ephemeral, plan, wired_command
+from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.targets import EVENT, resolve_path
 
 if TYPE_CHECKING:
@@ -127,6 +129,29 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
         return False  # check_program reports it, or it is no line
     when_missing = form.when_missing if form is not None else wired_command.WARN
     return each.text != agent.request(scope).line(each.event, when_missing).text
+
+
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "that may be cleaned at any time: then no hook runs"
+        remedy = install_remedy(agent)
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
 
 
 def check_timeouts(agent: AgentState) -> Iterable[Finding]:

@@ -15,7 +15,7 @@ from hookrun.agents.base import (
     native_event,
     placeholder_message,
 )
-from hookrun.agents.formats import STOP_EVENTS
+from hookrun.agents.formats import REFUSED_BY_STATUS, STOP_EVENTS
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import NoHomeError, account_home, kept_texts_dir
@@ -93,6 +93,7 @@ class AgentFire:
         self.message = placeholder_message(agent, self.event)
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
+        self.notice: str | None = None
         self.answer: AgentResponse | None = None
 
     def run(self) -> int:
@@ -162,8 +163,15 @@ class AgentFire:
         payload = command.read_context(self.options.ctx)
         name = detect_agent(self.agent, payload)
         if name != self.agent.NAME:
-            self._answer_instead(name)
-        return self.agent.read(payload, self.event)
+            self._answer_instead(agents.load_sender(name, payload))
+        message = self.agent.read(payload, self.event)
+        if "read_by" in self.agent.INSTALL and not knows_tool(self.agent, message):
+            from hookrun.agents.callers import take_unknown_tool
+
+            caller, self.notice = take_unknown_tool(message, payload)
+            if caller is not None:
+                self._answer_instead(caller)
+        return message
 
     def _name_tool(self, command: FireInvocation) -> None:
         """Name a tool of which the agent's own name does not say what it is."""
@@ -180,26 +188,28 @@ class AgentFire:
 
     def _handled_by_other_wiring(self, command: FireInvocation) -> str | None:
         """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
-        if self.wired_as != self.agent.NAME and self._has_own_wiring(command):
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(command, self.message.native):
             return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
         if self.options.scope == "project":
             from hookrun.wiring.presence import user_wiring_answers
 
-            if user_wiring_answers(self.agent, self.message.native, command.home):
+            owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
+            reads_it = self.agent.INSTALL.get("reads_user_settings", owner is self.agent)
+            if reads_it and user_wiring_answers(owner, self.message.native, command.home):
                 return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through the person's own wiring"
         return None
 
-    def _has_own_wiring(self, command: FireInvocation) -> bool:
+    def _has_own_wiring(self, command: FireInvocation, event: str) -> bool:
         from hookrun.agents.detect import has_own_hooks
 
         repository = command.config_files.repository if command.config_files is not None else None
         project = repository or command.project_root()
-        return has_own_hooks(self.agent, self.message.native, home=command.home, project=project)
+        return has_own_hooks(self.agent, event, home=command.home, project=project)
 
-    def _answer_instead(self, name: str) -> None:
+    def _answer_instead(self, agent: Agent) -> None:
         """Answer the agent that really calls: it runs the hooks in another one's settings."""
-        self.agent = agents.load(name)
-        self._command().agent = name
+        self.agent = agent
+        self._command().agent = agent.NAME
         self.event = native_event(self.agent, self.event)
         self.message = placeholder_message(self.agent, self.event)
 
@@ -209,9 +219,10 @@ class AgentFire:
         return self.invocation
 
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
-        """Return the fire of a call; None of one that we made up and nobody waits for."""
+        """Return the fire of a call; None of one that we made up, if nobody waits for it or it comes by itself."""
         event = call.event or command.resolve_event(self.message.native)
-        if call.synthesized and (command.compiled is None or not len(command.compiled.candidates(event))):
+        hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
+        if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
             return None
         return EventFire(command, event)
 
@@ -244,10 +255,11 @@ class AgentFire:
         status = GO_ON
         if error is not None:
             print_error(f"the answer could not be written to stdout: {error}")
-            if answer is not None and refused:
-                print_error(answer.reply.reason or "refused")
-                status = REFUSED
-        elif interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
+        by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in REFUSED_BY_STATUS
+        if answer is not None and refused and (by_status or error is not None):
+            print_error(answer.reply.reason or "refused")
+            status = REFUSED
+        elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
             status = 128 + interrupted
         if self.options.explain:
             self._explain(answer, stdout)
@@ -276,13 +288,13 @@ class AgentFire:
 
     def _has_something_to_say(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
-        if self.invocation is not None and os.path.exists(kept_texts_dir(self.invocation.home)):
+        if self.notice or (self.invocation is not None and os.path.exists(kept_texts_dir(self.invocation.home))):
             return True
         return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
     def _build_response(self) -> AgentResponse:
         """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
-        from hookrun.agents.formats import reply_from_verdict
+        from hookrun.agents.formats import Reply, reply_from_verdict
         from hookrun.agents.reply import build_response
 
         saids = [
@@ -290,8 +302,9 @@ class AgentFire:
             for fire, verdict in self.fires
         ]
         saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
+        told = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
         answer = build_response(
-            self.agent, self.message, [*saids, self._kept_texts(), self._own_failure()], self._notice
+            self.agent, self.message, [*saids, self._kept_texts(), self._own_failure(), told], self._notice
         )
         if self.message.session_id and (answer.kept.context or answer.kept.user_message):
             from hookrun.session import keep_texts

@@ -167,7 +167,7 @@ class EventFire:
             self.context,
             project=command.project_root(),
             request_id=self.request_id,
-            project_env_policy=command.settings.get("project_env_policy"),
+            settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
         self.trust = trust = self._trust(around)

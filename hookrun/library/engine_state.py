@@ -136,7 +136,7 @@ class EngineState:
             request_id=request_id,
             program=program,
             may_fork=False,
-            project_env_policy=self.settings.get("project_env_policy"),
+            settings=self.settings,
         )
 
     @property

@@ -44,7 +44,8 @@ class HookEnvironment:
     """What the hooks of one fire share: project, working directory, variables, and how a program is started.
 
     A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
-    `project_env_policy` is the user's limit on what a project's hooks inherit. With an agent the environment
+    `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
+    `claude_env` what Claude Code's settings above a project give to hooks in them. With an agent the environment
     of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* that is inherited.
     """
 
@@ -56,11 +57,13 @@ class HookEnvironment:
         request_id: str,
         program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], spawn.Start] = spawn.program,
         may_fork: bool = True,
-        project_env_policy: object = None,
+        settings: Mapping[str, object] | None = None,
         home: str | None = None,
     ) -> None:
         self.project = project
-        self._project_env_policy = project_env_policy
+        given = settings or {}
+        self._project_env_policy = given.get("project_env_policy")
+        self._claude_env: Mapping[str, Mapping[str, str]] = given.get("claude_env") or {}  # type: ignore[assignment]
         self.program = program
         self.may_fork = may_fork
         self.event = str(context.get("event") or "")
@@ -101,8 +104,9 @@ class HookEnvironment:
     def own_variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return what a run of a hook has in its environment beside what it inherits."""
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
-        for name, value in (hook.env or {}).items():
-            own[os.fsencode(name)] = os.fsencode(value)
+        for variables in (self._from_claude(hook, "user"), hook.env or {}, self._from_claude(hook, "managed")):
+            for name, value in variables.items():
+                own[os.fsencode(name)] = os.fsencode(value)
         own.update(self._hookrun_vars)
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
@@ -116,6 +120,13 @@ class HookEnvironment:
             if isinstance(plugin, str):
                 own[CLAUDE_PLUGIN.encode()] = os.fsencode(plugin)
         return own
+
+    def _from_claude(self, hook: Hook, layer: str) -> Mapping[str, str]:
+        """Return what the `env` of a layer's Claude Code settings gives to a hook that was read from such settings."""
+        claude = hook.claude
+        if not self._claude_env or claude is None or not ("own" in claude or "plugin_root" in claude):
+            return {}
+        return {} if layer == "user" and hook.layer == "managed" else self._claude_env.get(layer, {})
 
     def env_policy(self, hook: Hook) -> str:
         """Return what a hook inherits: as configured, but a project's hook no more than the user allows.

@@ -38,22 +38,8 @@ _before: dict[int, object] = {}
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
 
-WATCH = """\
-cd / && cd /
-while read -r line; do
-  case $line in
-    =) set -- ;;
-    *) set -- "$@" "$line" ;;
-  esac
-done
-[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
-"""
-"""The watcher's script: collect lines until the pipe ends, then let orphans.py kill the hooks that they name."""
 NOT_STARTED, ENDED = 0, -1
 """In a line of the watcher, instead of the process id of a hook."""
-MAX_LINES = 64
-"""Lines after which the watcher gets the whole list anew, so that it does not grow."""
-
 WATCH = """\
 cd /
 while read -r line; do

@@ -7,7 +7,9 @@ import re
 
 from hookrun.files import is_within
 from hookrun.globs import glob
+from hookrun.recipes import typed_input
 from hookrun.recipes.downloads import DOWNLOADERS, Downloads
+from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
@@ -52,6 +54,7 @@ RECIPE = Recipe(
             "What you are asked about: any of the words of `git`, and `download` (what is downloaded and run at once).",
             words_from((*WORDS, "download")),
         ),
+        typed_input.OPTION,
     ),
     catches="""
         - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, your
@@ -70,9 +73,12 @@ RECIPE = Recipe(
           however it is quoted.
         - A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; so is
           one of which a part is no shell that is understood, and looks like one of them.
+        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under
+          agents that send hooks nothing of what is typed there.
     """,
     misses="""
         - What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.
+        - Under such an agent what is typed into another program: an editor, a debugger, a shell in a container.
         - Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a command
           prints, arrays, `${DIR%/*}`.
         - A link that leads to one of the directories.
@@ -82,17 +88,6 @@ RECIPE = Recipe(
         - Programs by a name of their own: an alias or a function of your shell's settings.
     """,
 )
-
-SYSTEM = (
-    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc",
-    "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share",
-    "/var", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users", "/Volumes", "/private",
-    "/private/etc", "/private/var",
-)  # fmt: skip
-HOME = (
-    ".aws", ".config", ".gnupg", ".kube", ".local", ".local/share", ".ssh", "Desktop", "Documents", "Downloads",
-    "Library", "Movies", "Music", "Pictures", "Videos",
-)  # fmt: skip
 
 HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
 """Devices in /dev that are not disks."""
@@ -121,8 +116,6 @@ ERASING = (
 )  # fmt: skip
 """Beginnings of words with which other programs erase a disk."""
 
-TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
-
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
 DANGER = re.compile(
@@ -143,7 +136,7 @@ ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would destroy something protected, the question before one that may be meant."""
     line = shell_line(context)
-    if line is None or not _may_matter(line):
+    if line is None or not (_may_matter(line) or typed_input.may_open(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -155,7 +148,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
         question = question or guard.question(command, git)
-    reason = unreadable(parsed, DANGER.search)
+    reason = unreadable(parsed, DANGER.search) or typed_input.refusal(RECIPE, context, line, parsed)
     if reason is not None:
         return block(reason)
     return {"action": "ask", "message": f"{question}."} if question is not None else None
@@ -168,57 +161,6 @@ def _may_matter(line: str) -> bool:
         or any(name in line.lower() for name in FORMATTING)
         or ("(" in line and "|" in line)
     )
-
-
-class ProtectedPaths:
-    """The directories that must not be removed as a whole, in one project."""
-
-    def __init__(self, home: str, project: str, extra: list[str]) -> None:
-        self._home = home
-        self._project = project
-        self._protected = {**dict.fromkeys(SYSTEM, "a directory of the system"), "/": "everything there is"}
-        if home != "/":
-            self._protected.update((f"{home}/{name}", "a directory of the person's") for name in HOME)
-            self._protected[home] = "the person's home directory"
-        if project != "/":
-            self._protected[f"{project}/.git"] = "the project's history"
-            self._protected.setdefault(project, "the whole project")
-        for path in extra:
-            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "protected"
-
-    def is_large(self, path: str) -> bool:
-        """Return whether an absolute path is a directory of the system or the home directory."""
-        return path in SYSTEM or path == self._home
-
-    def outside(self, path: str, directory: str | None) -> str | None:
-        """Return the absolute path of what is neither in the project nor in a temporary directory."""
-        full = absolute(path.removesuffix("/*") or "/", directory)
-        if full is None or self._project == "/":
-            return None
-        mine = (self._project, os.path.realpath(self._project))
-        if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
-            return None
-        temporary = (*TEMPORARY, os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  # named, not used
-        return None if any(each != full and is_within(full, each.rstrip("/")) for each in temporary) else full
-
-    def threatened_by(self, path: str, directory: str | None) -> str | None:
-        """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
-        if path[:1] == "~" and "/" not in path.rstrip("/*"):
-            return "a home directory"
-        full = absolute(path, directory)
-        if full is None:
-            return None
-        parent, _, last = full.rpartition("/")
-        if "*" in last and not last.strip("*?.[]!^"):
-            full = parent or "/"
-        if full in self._protected:
-            return f"{full}, {self._protected[full]}"
-        for tree, what in self._protected.items():
-            if tree.startswith(full.rstrip("/") + "/"):
-                return f"{tree}, {what}"
-            if any(sign in full for sign in "*?[") and full.count("/") == tree.count("/") and glob(full, tree):
-                return f"{tree}, {what}"
-        return None
 
 
 class Guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hookrun.globs import glob
+from hookrun.recipes import typed_input
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
@@ -29,6 +30,7 @@ RECIPE = Recipe(
         ),
         Option("lease", "no", "With `yes`, `--force-with-lease` may be used.", yes),
         Option("kept", "main master", "Globs of the branches that are not deleted."),
+        typed_input.OPTION,
     ),
     catches="""
         - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
@@ -39,8 +41,11 @@ RECIPE = Recipe(
         - All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, functions,
           loops and here-documents, and however it is quoted. A line is blocked of which a part is no shell that is
           understood, and looks like one of these.
+        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under
+          agents that send hooks nothing of what is typed there.
     """,
     misses="""
+        - Under such an agent what is typed into another program: an editor, a debugger, a shell in a container.
         - What a script writes into git's configuration before: `./setup.sh && git p`.
         - What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.
         - Options that only the shell will know: `git push $FLAGS`.
@@ -71,7 +76,9 @@ ADVICE = "Push without force (after a rebase or merge), to a branch of its own, 
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
     line = shell_line(context)
-    if line is None or not may_run(line, ("git", "git-push", "git-send-pack", "hub")):
+    if line is None or not (
+        may_run(line, ("git", "git-push", "git-send-pack", "hub")) or typed_input.may_open(RECIPE, context, line)
+    ):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -81,7 +88,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         reason = _reason(git, command, configuration) if git is not None else None
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
-    reason = unreadable(parsed, DANGER.search)
+    reason = unreadable(parsed, DANGER.search) or typed_input.refusal(RECIPE, context, line, parsed)
     return block(reason) if reason is not None else None
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import ParsedLine
 
-KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME")
+KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""

@@ -39,6 +39,9 @@ IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 WITH_WORDS = frozenset({"parallel", "xargs"})
 """Wrappers that add words to what they run, and read those."""
 
+TOPLEVEL = "git rev-parse --show-toplevel"
+"""Among the variables, the output of this command where it is known."""
+
 SEPARATOR = "\n"
 """Stands for a NUL that is printed: it separates as well, and no word can hold it."""
 
@@ -94,6 +97,7 @@ class Evaluator:
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
         if wrapped is not None and program not in WITH_WORDS:
+            self._parsed.wrappers.append(command)
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
         if line is not None:
@@ -105,8 +109,8 @@ class Evaluator:
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
-        if program == "pwd":
-            return _kept(None if scope.directory is None else Word(scope.directory), streams)
+        if program in {"git", "pwd"}:
+            return _kept(_directory_of(words, scope), streams)
         return _kept(_output_of(program, words, streams.stdin), streams)
 
     def _run_wrapped(
@@ -159,6 +163,14 @@ class Evaluator:
         text = self._walk(body, source, scope, Streams(streams.redirections, streams.stdin))
         scope.positional, scope.within = before
         return text
+
+
+def _directory_of(words: list[Word], scope: ShellScope) -> Word | None:
+    """Return the directory that `pwd`, or git if it is known, prints."""
+    if program_name(words[0].text) == "pwd":
+        return None if scope.directory is None else Word(scope.directory)
+    known = " ".join(word.text for word in words) == TOPLEVEL and TOPLEVEL in scope.variables
+    return Word(scope.variables[TOPLEVEL]) if known else None
 
 
 def _kept(text: Word | None, streams: Streams) -> Word | None:

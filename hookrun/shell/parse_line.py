@@ -198,6 +198,7 @@ class LineReader:
         for stage in stages:
             inner = scope.copy()
             inner.beside = True
+            inner.piped = scope.piped or stage != stages[0]
             given = Streams(stdin=stdin)
             if stage == stages[-1]:
                 given.redirections, given.words = streams.redirections, streams.words

@@ -18,7 +18,7 @@ class ShellScope:
     """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
 
     __slots__ = (
-        "beside", "depth", "directory", "functions", "positional", "previous", "reads", "variables", "within",
+        "beside", "depth", "directory", "functions", "piped", "positional", "previous", "reads", "variables", "within",
         "wrappers",
     )  # fmt: skip
 
@@ -33,6 +33,7 @@ class ShellScope:
         self.wrappers: tuple[str, ...] = ()
         self.within: tuple[str, ...] = ()
         self.beside = False
+        self.piped = False
         self.depth = 0
         self.reads = reads
 
@@ -45,6 +46,7 @@ class ShellScope:
         other.wrappers = self.wrappers
         other.within = self.within
         other.beside = self.beside
+        other.piped = self.piped
         other.depth = self.depth
         return other
 

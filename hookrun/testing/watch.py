@@ -30,7 +30,8 @@ def files_of(results: Iterable[CaseRun]) -> set[str]:
     for declared in {ran.config for ran in results if ran.config is not None}:
         found.update(declared.files)
         for hook in declared.hooks:
-            words = [word for word in (*hook.words, *hook.look) if not word.startswith(("$", "~"))]
+            named = [reference.partition(":")[2] for reference in hook.words]
+            words = [word for word in (*named, *hook.look) if not word.startswith(("$", "~"))]
             found.update(os.path.join(declared.root, word) for word in words)
     return found
 

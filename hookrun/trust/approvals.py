@@ -172,7 +172,7 @@ class Approvals(UserDecisions):
             return Failure("untrusted", f"it cannot be approved: {examined.problem}")
         # An agent that starts in a stranger's repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
-            return Failure("untrusted", self._why(hook))
+            return Failure("untrusted", self._why(hook, examined.files))
         # From the inspection that decided, right before the start: check_after compares the files with these.
         self._running[id(hook)] = examined.files
         return None
@@ -183,28 +183,59 @@ class Approvals(UserDecisions):
         A block stays a block, in our words: whoever can write the script cannot undo it.
         """
         files = self._running.pop(id(hook), None)
-        if not files or self._are_still(hook, files):
+        changed = self._changed(hook, files) if files is not None else ""
+        if not changed:
             return outcome
         answer, _ = interpret(hook, outcome, self._around.event, {})
         # Its words may be those of whoever swapped the files.
         outcome.stdout = outcome.stderr = b""
-        outcome.failure = Failure("untrusted", "its files changed while it ran: what it answered does not count")
+        outcome.failure = Failure("untrusted", f"{changed} changed while it ran: its answer does not count")
         if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
-            outcome.answer = Verdict("block", f"hook {hook.name} refused, and its files changed while it ran")
+            outcome.answer = Verdict("block", f"hook {hook.name} refused, and {changed} changed while it ran")
         return outcome
 
-    def _are_still(self, hook: Hook, files: list[LocalFile]) -> bool:
+    def _changed(self, hook: Hook, files: list[LocalFile]) -> str:
+        """Return which files are not what they were when it started, those included that were not there."""
+        before = {file.label: file.to_list() for file in files}
         try:
-            now = self.inspector.files(hook)
-        except Exception:  # what cannot be inspected counts as changed
-            return False
-        return now is not None and [file.to_list() for file in now] == [file.to_list() for file in files]
+            now = {file.label: file.to_list() for file in self.inspector.files(hook)}
+        except Exception as error:  # what cannot be inspected counts as changed
+            return f"what belongs to it ({error})"
+        return named([label for label in {**before, **now} if before.get(label) != now.get(label)])
 
-    def _why(self, hook: Hook) -> str:
-        approved = self._store.approved.values()
-        changed = any((each["name"], each["root"]) == (hook.name, self._root) for each in approved)
-        what = "it has changed since it was approved" if changed else "nobody has approved it"
+    def _why(self, hook: Hook, files: list[LocalFile]) -> str:
+        what = change_since_approval(self._home, self._store, hook.name, self._root, files) or "nobody has approved it"
         return f"{what}: look at it with hookrun trust {quoted(self._root)}"
+
+
+def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
+    """Return what changed since a hook was approved in this project, naming the files; "" if it never was."""
+    here = [
+        (each["time"], digest)
+        for digest, each in store.approved.items()
+        if (each["name"], each["root"]) == (name, root)
+    ]
+    if not here:
+        return ""
+    last = max(here)[1]
+    if store.approved[last].get("rule", 1) != stores.RULE:
+        return "it was approved by an older rule of what an approval covers"
+    from hookrun.trust import snapshots
+
+    before = snapshots.read(home, last)
+    changed = snapshots.changed_files(before, files) if before is not None else ["it"]
+    return (
+        f"{named(changed) or 'its declaration'} {'have' if len(changed) > 1 else 'has'} changed since it was approved"
+    )
+
+
+MOST_NAMED = 3
+
+
+def named(labels: list[str]) -> str:
+    """Return the names of files as part of a sentence; "" if there are none."""
+    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    return ", ".join(labels[:MOST_NAMED]) + more
 
 
 def quoted(path: str) -> str:

@@ -11,8 +11,9 @@ from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
 from hookrun.state import cache_dir, now_ns
 from hookrun.trust import hook_files as local
-from hookrun.trust.hook_files import BY_PATH, within
+from hookrun.trust.hook_files import within
 from hookrun.trust.ownership import Owners
+from hookrun.trust.store import RULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.hook_files import LocalFile
 
-FORM = "hookrun trust 1"
+FORM = f"hookrun trust {RULE}"
 """Version of the digest's input."""
 
 PREFIX = "sha256:"
@@ -44,7 +45,7 @@ FOR_PEOPLE = frozenset({"description", "metadata"})
 FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
 """Fields that follow from others, and the declaration's place."""
 
-IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "allowed_env"})
+IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
 """Lists whose order has no meaning."""
 
 LABELS = frozenset({"base", "home", "own", "twins"})
@@ -100,8 +101,6 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
     for file in files:
         real = owners.resolve_and_check(file.path)[0]
         inside = within(real, real_root)
-        if file.label.startswith(BY_PATH) and not inside:
-            continue  # a virtual environment's link: which one is active does not belong to the hook
         if inside or not real.startswith(SYSTEM):
             contents.append([file.label, sum_of(file)])
         elif within(os.path.normpath(file.path), root):
@@ -232,9 +231,10 @@ class HookInspector:
             return Inspection("", [], f"it cannot be looked at ({type(error).__name__}: {error})")
 
     def _inspect(self, hook: Hook) -> Inspection:
-        files = self.files(hook)
-        if files is None:
-            return Inspection("", [], f"its files are more than {local.MOST_LOOKED_AT}: name fewer under files")
+        try:
+            files = self.files(hook)
+        except local.UnfitFilesError as error:
+            return Inspection("", [], str(error))
         owners = Owners(self._owners)
         for file in files:
             real, problem = owners.resolve_and_check(file.path)
@@ -253,14 +253,11 @@ class HookInspector:
             self._identities.remember(declared, files, digest)
         return Inspection(digest, files)
 
-    def files(self, hook: Hook) -> list[LocalFile] | None:
-        """Return the files of the hook, None if they are too many."""
+    def files(self, hook: Hook) -> list[LocalFile]:
+        """Return the files of the hook. Raises UnfitFilesError."""
         environment = self._around.variables(hook, b"")
         cwd = self._around.directory(hook, environment)
-        try:
-            return local.files_of(hook, environment, cwd, self.root)
-        except local.TooManyFilesError:
-            return None
+        return local.files_of(hook, environment, cwd, self.root)
 
     def keep(self) -> None:
         """Cache the digests for the next run."""

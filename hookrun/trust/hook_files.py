@@ -1,11 +1,12 @@
-"""Find the files of a hook: those that its command or module names, and those under `files`."""
+"""Find the files of a hook: the code that its command or module names, and those under `files`."""
 
 from __future__ import annotations
 
 import os
+from errno import ENAMETOOLONG
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
-from hookrun.config.discovery import identity_of
+from hookrun.config.discovery import CODE_SUFFIXES, identity_of
 from hookrun.globs import glob
 from hookrun.process.prepare import expand
 
@@ -16,28 +17,34 @@ if TYPE_CHECKING:
     from hookrun.config.discovery import Identity
     from hookrun.model import Hook
 
-    Named = tuple[str, str]
-    """A file's label in the digest, and its path."""
-
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
 """Files that an interpreter reads when it is given a directory."""
 
-BY_PATH = "PATH:"
-"""Prefix of the label of a program found by PATH in the project."""
+NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".json", ".node", ".ts")
 
 MOST_LOOKED_AT = 10_000
 """Limit on directory entries read for the globs of one hook."""
 
+LONGEST_NAME = 255
+"""Bytes of a name in a directory (NAME_MAX, limits.h)."""
+
 UNCHECKED = 1
 """Flags of a compiled Python module that is loaded without checking its source (PEP 552)."""
 
+SHEBANG_LINE = 256
+DEEPEST = 4
+"""Interpreters of interpreters that are followed."""
 
-class TooManyFilesError(Exception):
-    """The globs of a hook read more than MOST_LOOKED_AT entries."""
+
+class UnfitFilesError(Exception):
+    """The files of a hook are too many, or one of them is no file: it cannot be approved. The message says why."""
 
 
 class LocalFile:
-    """A file of a hook: its `label` in the digest, its `path`, its `identity` when it was found."""
+    """A file of a hook: its `label` in the digest, its `path`, its `identity` when it was found.
+
+    The label is the path from the project's root, so that it stays the same when the project moves.
+    """
 
     __slots__ = ("identity", "label", "path")
 
@@ -54,45 +61,212 @@ class LocalFile:
 def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> list[LocalFile]:
     """Return the files of a hook that runs in `cwd` with this environment in the project at `root`.
 
-    They include system files that the hook names. Raises TooManyFilesError.
+    They include system files that the hook names. Raises UnfitFilesError.
     """
-    found: dict[str, LocalFile] = {}
-    for label, path in _named(hook, environment, cwd, root):
-        if label not in found and _look(label, path, found) == DIRECTORY:
-            for name in ENTRY_POINTS:
-                _look(f"{label}/{name}", f"{path}/{name}", found)
-    return list(found.values())
-
-
-def _look(label: str, path: str, found: dict[str, LocalFile]) -> int:
-    """Add a regular file; return the type of the path (S_IFMT), 0 if it does not exist."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return 0
-    kind = S_IFMT(status.st_mode)
-    if kind == REGULAR:
-        found[label] = LocalFile(label, path, identity_of(status))
-    return kind
-
-
-def _named(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> Iterator[Named]:
-    """Yield label and path of every possible file."""
-    on_path = _path_within(root, environment, cwd)
-    # Every word under whose name a file exists, not only program and script: one file too many costs a question, one
-    # too few lets a change pass.
-    for word in (*hook.words, *((hook.interpreter,) if hook.interpreter else ())):
-        yield word, expand(word, environment, cwd)
-        if hook.cwd == "event":  # the same file when the agent works in another directory, where it is missing
-            yield word, expand(word, environment, root)
-        if "/" not in word:
-            for directory in on_path:
-                yield f"{BY_PATH}{word}", f"{directory}/{word}"
+    finder = _Finder(hook, environment, cwd, root)
+    # A hook that runs where the agent is may name files that are only in the project's root.
+    for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
+        for reference in hook.words:
+            kind, _, value = reference.partition(":")
+            FINDERS[kind](finder, value, directory)
+    if hook.interpreter:
+        finder.program(hook.interpreter, cwd)
     if hook.kind == "python":
-        yield from _modules(str(hook.target).partition(":")[0], cwd)
-    looked_at = [0]
+        finder.module(f"{cwd}:{str(hook.target).partition(':')[0]}", cwd)
     for pattern in hook.files:
-        yield from _matching(pattern, expand(pattern, environment, root), looked_at)
+        for path in finder.matching(expand(pattern, environment, root)):
+            if not finder.is_state(path):
+                finder.add(path)
+    return list(finder.found.values())
+
+
+class _Finder:
+    def __init__(self, hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> None:
+        # Outside of Claude's dialect the variable may not be set: what it would name is in the root.
+        self._environment = {b"CLAUDE_PROJECT_DIR": os.fsencode(root), **environment}
+        self._root = root
+        self._on_path = _path_within(root, environment, cwd)
+        self._state = {_plain(os.path.join(root, each)) for each in hook.state}
+        self._looked_at = [0]
+        self._index: tuple[str, bytes] | None = None
+        self.found: dict[str, LocalFile] = {}
+
+    def expand(self, word: str, cwd: str) -> str:
+        return expand(word, self._environment, cwd)
+
+    def add(self, path: str, *, sure: bool = True) -> int:
+        """Add a regular file; return the type of the path (S_IFMT), 0 if it does not exist."""
+        path = _plain(path)
+        label = _label(path, self._root)
+        if label in self.found:
+            return REGULAR
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            if sure and error.errno == ENAMETOOLONG and max(map(len, os.fsencode(path).split(b"/"))) <= LONGEST_NAME:
+                raise UnfitFilesError(f"the path {path[:64]}... is longer than the system can open") from None
+            return 0
+        except ValueError:
+            return 0
+        kind = S_IFMT(status.st_mode)
+        if kind == REGULAR:
+            self.found[label] = LocalFile(label, path, identity_of(status))
+        elif sure and kind != DIRECTORY:
+            raise UnfitFilesError(f"{path} is neither a file nor a directory: nobody knows what will be read from it")
+        return kind
+
+    def is_state(self, path: str) -> bool:
+        """Return whether the declaration says that the hook may change a file."""
+        path = _plain(path)
+        return any(within(path, each) for each in self._state)
+
+    # --- the kinds of references
+
+    def path(self, value: str, cwd: str) -> None:
+        path = self.expand(value, cwd)
+        if self.add(path) == DIRECTORY:
+            for name in ENTRY_POINTS:
+                self.add(f"{path}/{name}")
+
+    def program(self, value: str, cwd: str, depth: int = 0) -> None:
+        if "/" in value:
+            paths = [self.expand(value, cwd)]
+        else:
+            paths = [path for path in (f"{each}/{value}" for each in self._on_path) if self._is_within_really(path)]
+        for path in paths:
+            if self.add(path) == REGULAR and within(path, self._root) and depth < DEEPEST:
+                self._interpreter(path, cwd, depth)
+
+    def _interpreter(self, path: str, cwd: str, depth: int) -> None:
+        """Add the interpreter that the first line of a script names, if it is in the project."""
+        words = _start(path).partition(b"\n")[0][2:].decode("utf-8", "surrogateescape").split()
+        if words and words[0].rpartition("/")[2] == "env":
+            words = [word for word in words[1:] if word[:1] != "-" and "=" not in word]
+        for index, word in enumerate(words):
+            if index or "/" not in word:
+                if not index:
+                    self.program(word, cwd, depth + 1)
+                self.maybe(word.partition("=")[2] if word[:1] == "-" else word, cwd)
+            elif within(_plain(self.expand(word, cwd)), self._root):
+                self.program(word, cwd, depth + 1)
+
+    def _is_within_really(self, path: str) -> bool:
+        """Return whether a file is in the project: a virtual environment's link is not, the active one may differ."""
+        return os.path.exists(path) and within(os.path.realpath(path), os.path.realpath(self._root))
+
+    def node(self, value: str, cwd: str) -> None:
+        self._node(self.expand(value, cwd))
+
+    def _node(self, path: str, *, follow: bool = True) -> None:
+        kinds = [self.add(path + suffix) for suffix in NODE_SUFFIXES]
+        if kinds[0] != DIRECTORY:
+            return
+        for name in ("package.json", *(f"index{suffix}" for suffix in NODE_SUFFIXES[1:])):
+            self.add(f"{path}/{name}")
+        main = _main_of(f"{path}/package.json") if follow else None
+        if main is not None:
+            self._node(f"{path}/{main}", follow=False)
+
+    def module(self, value: str, cwd: str) -> None:
+        directory, _, name = value.rpartition(":")
+        for path in _modules(name, self.expand(directory, cwd)):
+            self.add(path)
+
+    def up(self, value: str, cwd: str) -> None:
+        start, _, name = value.partition(":")
+        directory = os.path.normpath(self.expand(start, cwd))
+        while within(directory, self._root):
+            path = f"{directory}/{name}"
+            if name.startswith("node_modules/") and not name.startswith("node_modules/.bin/"):
+                self._node(path)
+            elif self.add(path) == REGULAR:
+                self._interpreter(path, cwd, 0)
+            directory = os.path.dirname(directory)
+
+    def glob(self, value: str, cwd: str) -> None:
+        for path in self.matching(self.expand(value, cwd)):
+            self.add(path)
+
+    def maybe(self, value: str, cwd: str) -> None:
+        self._if_code(self.expand(value, cwd))
+
+    def maybe_glob(self, value: str, cwd: str) -> None:
+        for path in self.matching(self.expand(value, cwd)):
+            self._if_code(path)
+
+    def unread(self, value: str, cwd: str) -> None:  # noqa: ARG002  # one of a table
+        raise UnfitFilesError(value)
+
+    def _if_code(self, path: str) -> None:
+        """Add an argument of a program if it looks like code, or is configuration that git tracks."""
+        path = _plain(path)
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return
+        if S_IFMT(status.st_mode) != REGULAR:
+            return
+        name = path.rpartition("/")[2]
+        suffix = name.rpartition(".")[2].lower() if "." in name[1:] else ""
+        if suffix in CODE_SUFFIXES or status.st_mode & 0o111 or _start(path)[:2] == b"#!":
+            if self.is_state(path):
+                raise UnfitFilesError(f"`state` names {_label(path, self._root)}, which is code: remove it from there")
+        elif self.is_state(path) or not (suffix in CONFIGURATION or name[:1] == ".") or not self._is_tracked(path):
+            return
+        self.add(path, sure=False)
+
+    def _is_tracked(self, path: str) -> bool:
+        if self._index is None:
+            self._index = _git_index(self._root)
+        top, data = self._index
+        if not within(path, top):
+            return False
+        name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
+        if data[4:8] == COMPRESSED:  # version 4 has only the ends of the names
+            return name.rpartition(b"/")[2] + b"\0" in data
+        at = data.find(name + b"\0")
+        while at > 0:
+            # Two bytes before a name are its length; in an entry with more flags those are between.
+            if any(int.from_bytes(data[at - n : at - n + 2], "big") & 0xFFF == min(len(name), 0xFFF) for n in (2, 4)):
+                return True
+            at = data.find(name + b"\0", at + 1)
+        return False
+
+    def matching(self, path: str) -> Iterator[str]:
+        """Yield the files of a glob. `*` matches in one directory, `**` in any below; a directory is all its files."""
+        return _below("", [part for part in path.split("/") if part not in ("", ".")], self._looked_at)
+
+
+FINDERS = {
+    "path": _Finder.path,
+    "program": _Finder.program,
+    "node": _Finder.node,
+    "module": _Finder.module,
+    "up": _Finder.up,
+    "glob": _Finder.glob,
+    "maybe": _Finder.maybe,
+    "maybeglob": _Finder.maybe_glob,
+    "unread": _Finder.unread,
+}
+
+_CONFIGURATION = "json jsonc json5 yaml yml toml ini cfg conf config xml properties env rules hcl tf rc plist"
+CONFIGURATION = frozenset(_CONFIGURATION.split())
+"""Suffixes of configuration."""
+
+COMPRESSED = (4).to_bytes(4, "big")
+LARGEST_INDEX = 64 << 20
+
+
+def _plain(path: str) -> str:
+    """Return a path without `.` and double slashes. `..` stays: behind a link it leads elsewhere."""
+    if "//" not in path and "/." not in path:
+        return path
+    return "/" + "/".join(part for part in path.split("/") if part not in {"", "."})
+
+
+def _label(path: str, root: str) -> str:
+    """Return a plain path from the root of the project, or the whole path if it is outside."""
+    return path[len(root.rstrip("/")) + 1 :] if within(path, root) else path
 
 
 def _path_within(root: str, environment: Mapping[bytes, bytes], cwd: str) -> list[str]:
@@ -107,6 +281,52 @@ def within(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
+def _start(path: str) -> bytes:
+    """Return the first bytes of a script, nothing of another file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError:
+        return b""
+    try:
+        data = os.read(fd, SHEBANG_LINE)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+    return data if data[:2] == b"#!" else b""
+
+
+def _main_of(path: str) -> str | None:
+    """Return `main` of a package.json."""
+    from hookrun.fastjson import loads
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = loads(file.read(1 << 20))
+    except (OSError, ValueError):
+        return None
+    main = data.get("main") if isinstance(data, dict) else None
+    return main if isinstance(main, str) and "\0" not in main else None
+
+
+def _git_index(root: str) -> tuple[str, bytes]:
+    """Return the top of the repository that holds a directory, and its index; two empty ones if there is none."""
+    top = root
+    while not os.path.lexists(f"{top}/.git"):
+        if top == "/":
+            return "", b""
+        top = os.path.dirname(top)
+    directory = f"{top}/.git"
+    try:
+        if os.path.isfile(directory):  # a worktree or a submodule
+            with open(directory, encoding="utf-8", errors="surrogateescape") as file:
+                directory = os.path.join(top, file.read(4096).partition("gitdir:")[2].strip())
+        with open(f"{directory}/index", "rb") as index:
+            return top, index.read(LARGEST_INDEX)
+    except (OSError, ValueError):
+        return top, b""
+
+
 def _is_directory(path: str) -> bool:
     try:
         return S_IFMT(os.stat(path).st_mode) == DIRECTORY
@@ -114,30 +334,32 @@ def _is_directory(path: str) -> bool:
         return False
 
 
-def _modules(name: str, directory: str) -> Iterator[Named]:
-    """Yield the files that Python may load for a module and its packages from this directory."""
+def _modules(name: str, directory: str) -> Iterator[str]:
+    """Yield the files that Python may load for a module and its packages from this directory, or run with `-m`."""
     from _imp import extension_suffixes
 
     suffixes = (".py", ".pyc", *extension_suffixes())
-    label = "module:"
     for part in name.split("."):
         for suffix in suffixes:
-            yield f"{label}{part}{suffix}", f"{directory}/{part}{suffix}"
-            yield f"{label}{part}/__init__{suffix}", f"{directory}/{part}/__init__{suffix}"
-        yield from _unchecked(label, directory, part)
-        yield from _unchecked(f"{label}{part}/", f"{directory}/{part}", "__init__")
-        label, directory = f"{label}{part}/", f"{directory}/{part}"
+            yield f"{directory}/{part}{suffix}"
+            yield f"{directory}/{part}/__init__{suffix}"
+        yield from _unchecked(directory, part)
+        yield from _unchecked(f"{directory}/{part}", "__init__")
+        directory = f"{directory}/{part}"
+    yield f"{directory}/__main__.py"
+    yield f"{directory}/__main__.pyc"
+    yield from _unchecked(directory, "__main__")
 
 
-def _unchecked(label: str, directory: str, part: str) -> Iterator[Named]:
+def _unchecked(directory: str, part: str) -> Iterator[str]:
     """Yield compiled forms of a module that Python loads without checking the source."""
     try:
         names = sorted(os.listdir(f"{directory}/__pycache__"))
-    except OSError:
+    except (OSError, ValueError):
         return
     for name in names:
         if name.startswith(part + ".") and _flags(path := f"{directory}/__pycache__/{name}") == UNCHECKED:
-            yield f"{label}__pycache__/{name}", path
+            yield path
 
 
 def _flags(path: str) -> int | None:
@@ -146,21 +368,6 @@ def _flags(path: str) -> int | None:
             return int.from_bytes((file.read(8) or b"")[4:8], "little")
     except OSError:
         return None
-
-
-def _matching(pattern: str, path: str, looked_at: list[int]) -> Iterator[Named]:
-    """Yield the files of a glob. `*` matches in one directory, `**` any depth; a directory means all files in it."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    for found in _below("", parts, looked_at):
-        yield f"files:{pattern}:{_labelled(found, parts)}", found
-
-
-def _labelled(path: str, parts: list[str]) -> str:
-    """Return the part of a path that the glob matched, which stays the same when the project moves."""
-    plain = 0
-    while plain < len(parts) and not _is_glob(parts[plain]):
-        plain += 1
-    return "/".join(path.split("/")[1 + plain :])
 
 
 def _is_glob(part: str) -> bool:
@@ -200,5 +407,5 @@ def _entries(directory: str, looked_at: list[int]) -> list[tuple[str, bool]]:
         return []
     looked_at[0] += len(found)
     if looked_at[0] > MOST_LOOKED_AT:
-        raise TooManyFilesError
+        raise UnfitFilesError(f"its files are more than {MOST_LOOKED_AT}: name fewer under files")
     return found

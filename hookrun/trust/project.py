@@ -11,12 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookrun.agents import env_markers
+from hookrun.config.command_words import file_words
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.process.prepare import NESTING, HookEnvironment
-from hookrun.text import closest, quote
+from hookrun.process.prepare import NESTING, HookEnvironment, expand
+from hookrun.shell.words import UNKNOWN
+from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
 from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.hook_files import within
 from hookrun.trust.ownership import uids
 from hookrun.trust.store_writer import locked_store
 
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
+
+
+MAX_SHOWN = 60
+"""Characters of a part of a command that is shown."""
 
 
 class NotAllowedError(Exception):
@@ -65,8 +72,7 @@ class Project:
         settings = declarations.settings
         named = settings.get("trusted_owners")
         self.owners = uids(named) if isinstance(named, list) else []
-        policy = settings.get("project_env_policy")
-        self.around = HookEnvironment({}, project=self.root, request_id="", project_env_policy=policy, home=self.home)
+        self.around = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
@@ -113,6 +119,23 @@ class Project:
         ]
         return max(here)[1] if here else None
 
+    def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
+        """Return the words of a hook that name data, which may change, and the parts that only a run can tell."""
+        from hookrun.config.executed import executed
+
+        hook = found.hook
+        environment = self.around.variables(hook, b"")
+        cwd = self.around.directory(hook, environment)
+        covered = {os.path.realpath(file.path) for file in found.inspection.files}
+        data = []
+        for word in file_words(hook.kind, hook.target):
+            path = os.path.realpath(expand(word, environment, cwd))
+            if os.path.isfile(path) and within(path, os.path.realpath(self.root)) and path not in covered:
+                covered.add(path)
+                data.append(word)
+        unknown = executed(hook.kind, hook.target, hook.env, hook.dialect).unknown
+        return data, [truncate(part.replace(UNKNOWN, "..."), MAX_SHOWN) for part in unknown]
+
     def paused_until(self, hook: Hook) -> str | None:
         """Return the local time until which a hook is paused; None if it is not."""
         pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
@@ -151,6 +174,7 @@ class Project:
                 "source": place(found.hook.source, self.root, self.home),
                 "root": self.root,
                 "time": time.time(),
+                "rule": stores.RULE,
             }
         snapshots.keep(self.home, found.digest, texts)
 

@@ -11,13 +11,21 @@ from hookrun.config.cache_writer import write as keep_file
 from hookrun.state import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.trust.hook_files import LocalFile
 
 LARGEST_FILE = 64 << 10
 """Limit on the bytes of a file that is stored and shown; of a larger one, only its size is."""
 
 LARGEST = 512 << 10
 """Limit on the bytes stored for a hook."""
+
+DECLARATION = "declaration"
+"""Name of the declaration among the texts."""
+
+PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
+"""How the text of a file begins that is not stored whole."""
 
 Texts = dict[str, str]
 """Name -> text of the declaration and of every file of the hook."""
@@ -64,6 +72,27 @@ def read(home: str, digest: str) -> Texts | None:
     except (OSError, ValueError):
         return None
     return {str(name): str(text) for name, text in data.items()} if isinstance(data, dict) else None
+
+
+def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list[str]:
+    """Return the labels of files that are new, gone or changed since they were stored under `before`.
+
+    Of a file that is not stored whole only its size is compared.
+    """
+    changed = []
+    labels = set()
+    for file in files:
+        labels.add(file.label)
+        known = before.get(file.label)
+        if known is None:
+            changed.append(file.label)
+        elif known.startswith(PARTS):
+            size = known[1:].partition(" ")[0]
+            if size.isdecimal() and int(size) != file.identity[2]:
+                changed.append(file.label)
+        elif file.identity[2] > LARGEST_FILE or text_of(file.path) != known:
+            changed.append(file.label)
+    return [*changed, *(name for name in before if name not in labels and name != DECLARATION)]
 
 
 def _path(home: str, digest: str) -> str:

@@ -11,15 +11,16 @@ from hookrun.state import data_dir
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypedDict
+    from typing import NotRequired, TypedDict
 
     class Approved(TypedDict):
-        """An approval: the hook's name, its source and root at that time, and the Unix time."""
+        """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent)."""
 
         name: str
         source: str
         root: str
         time: float
+        rule: NotRequired[int]
 
     class Refused(TypedDict):
         """A denied or disabled hook: by name in one project, by digest in all others."""
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Version of the file's format."""
+
+RULE = 2
+"""Version of the rule that says what an approval covers."""
 
 MAX_PAUSE = 24 * 3600
 """Seconds of the longest pause: a hook that is not wanted for longer should be disabled or removed."""
@@ -155,6 +159,7 @@ def _store(data: object) -> Store:
             "source": _text_of(each["source"]),
             "root": _text_of(each["root"]),
             "time": float(each["time"]),
+            "rule": int(each.get("rule", 1)),
         }
     store.denied = [_refused(each) for each in data["denied"]]
     store.disabled = [_refused(each) for each in data["disabled"]]

@@ -48,6 +48,8 @@ class Ledger:
         self.directory = state.state_dir(home) + "/backups"
         self.path = self.directory + "/manifest.json"
         self.entries: dict[str, LedgerEntry] = {}
+        self.from_here: list[str] = []
+        """The programs of hookrun's that the user installed with `--from-here`, though they may be cleaned away."""
         self._read()
 
     def _read(self) -> None:
@@ -59,6 +61,7 @@ class Ledger:
             version = manifest["version"]
             if version <= VERSION:
                 self.entries = {path: LedgerEntry(**entry) for path, entry in manifest["files"].items()}
+                self.from_here = [str(program) for program in manifest.get("from_here", [])]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError(
                 f"{self.path}: found something else than what install has written; move it away: what is hookrun's is "
@@ -104,13 +107,25 @@ class Ledger:
         self.entries[path] = entry
         self._write()
 
+    def keep_from_here(self, program: str) -> None:
+        """Record that the user installed a program that may be cleaned away. Raises FileError."""
+        if program not in self.from_here:
+            self.from_here.append(program)
+            self._write()
+
     def forget(self, path: str) -> None:
         """Drop the entry of a file, and the copy of what was there. Raises FileError."""
         if self.entries.pop(path, None) is not None:
+            self.from_here = self.from_here if self.entries else []
             self._write()
 
     def _write(self) -> None:
-        manifest = {"version": VERSION, "files": {path: asdict(entry) for path, entry in self.entries.items()}}
+        manifest: dict[str, object] = {
+            "version": VERSION,
+            "files": {path: asdict(entry) for path, entry in self.entries.items()},
+        }
+        if self.from_here:
+            manifest["from_here"] = self.from_here
         file_change.write_file(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
         kept = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
         for name in os.listdir(self.directory):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hookrun.agents import claude, copilot, gemini, load, opencode, qwen
+from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
 from hookrun.agents.base import UnreadableMessageError, detect_agent
 from tests.golden import golden
 
@@ -105,6 +105,36 @@ def test_copilot_s_failure_is_no_changed_file() -> None:
         result = {"resultType": kind, "textResultForLlm": "t"}
         read = copilot.read({**message, "toolResult": result}, "PostToolUse")
         assert [call.event for call in read.calls] == events
+
+
+@pytest.mark.parametrize(
+    ("native", "camel", "of_session", "of_subagent"),
+    [
+        ("UserPromptSubmit", "userPromptSubmitted", "user_prompt_submit", "subagent_start"),
+        ("Stop", "agentStop", "stop", "subagent_stop"),
+    ],
+)
+def test_copilot_s_prompt_and_stop_of_a_subagent_are_no_prompt_and_no_end_of_a_turn(
+    native: str, camel: str, of_session: str, of_subagent: str
+) -> None:
+    """It has an agent's id then; the names of its fields differ in its two dialects."""
+    about: Json = {"hook_event_name": native, "session_id": "s2"}
+    of_one = {"agent_id": "s2", "agent_type": "general-purpose", "parent_agent_id": "s1"}
+    assert [call.event for call in copilot.read(about, "").calls] == [of_session]
+    assert [call.event for call in copilot.read({**about, **of_one}, "").calls] == [of_subagent]
+    assert [call.event for call in copilot.read({"sessionId": "s2", "agentId": "s2"}, camel).calls] == [of_subagent]
+
+
+@pytest.mark.parametrize(
+    ("name", "of_session", "of_subagent"),
+    [("agent_start", "session_start", "subagent_start"), ("agent_end", "stop", "subagent_stop")],
+)
+def test_cline_s_start_and_end_of_a_subagent_are_its_own(name: str, of_session: str, of_subagent: str) -> None:
+    """It has a parent then."""
+    about: Json = {"hookName": name, "taskId": "s2", "agent_id": "a2"}
+    for parent, event in ((None, of_session), ("a1", of_subagent)):
+        (call,) = cline.read({**about, "parent_agent_id": parent}, "").calls
+        assert call.event == event
 
 
 def test_opencode_s_patch_is_read_into_its_files() -> None:

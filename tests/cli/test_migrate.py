@@ -85,6 +85,19 @@ def test_what_is_written_does_the_same(project: Project) -> None:
     assert (project.root / ".claude" / "settings.json").read_text() == before
 
 
+def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
+    """Those in hookrun's form declare them, for those that stay in Claude's the included file does."""
+    settings(project, PreToolUse=[group("Bash"), group("Edit", **{"if": "Edit(*.py)"})])
+    path = project.root / ".claude" / "settings.json"
+    env = {"MODE": "strict", "HOOKRUN_SKIP": "x"}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "env": env}))
+    assert hookrun(project, "migrate", "--write").status == 0
+    assert hookrun(project, "validate").status == 0
+    hooks = hookrun(project, "list", "--json").json["hooks"]
+    assert isinstance(hooks, list)
+    assert [hook["env"] for hook in hooks] == [{"MODE": "strict"}] * 2
+
+
 def test_what_is_kept_and_left_is_told(project: Project) -> None:
     """Each with its line and the reason."""
     settings(

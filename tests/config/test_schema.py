@@ -74,6 +74,7 @@ VALUES: dict[str, SearchStrategy[object]] = {
     "env_policy": st.sampled_from(["inherit", "scrub", "clean"]),
     "cwd": st.sampled_from(["project", "event", "/tmp", "sub/dir"]),  # a path in a declaration
     "files": st.lists(WORD, max_size=2),
+    "state": st.lists(st.sampled_from(["once", "cache/state.db", "./log"]), max_size=2),
     "max_output": st.integers(1, 1 << 30),
     "name": WORD,
     "description": TEXT,

@@ -30,6 +30,16 @@ def test_a_denial_in_json_refuses_the_tool_with_its_reason(agent: Agent) -> None
     assert agent.fire(agent.shell()).reason == "not on Fridays"
 
 
+@pytest.mark.parametrize("matcher", ["Bash", "Ba*", ["Write", "Bash"], "Bash|Edit"])
+def test_a_matcher_has_claude_code_s_names_under_every_agent(agent: Agent, matcher: object) -> None:
+    """In hookrun's own form, too; a tool that it does not name is not its business."""
+    line = hook_line(None, stderr="no", code=2)
+    agent.project.hooks({"dialect": "claude", "event": "pre_tool_use", "matcher": matcher, "command": line})
+    assert agent.fire(agent.shell()).reason == "no"
+    agent.project.hooks({"dialect": "claude", "event": "pre_tool_use", "matcher": "Read|Grep", "command": line})
+    assert agent.fire(agent.shell()).stdout == b""
+
+
 def test_new_arguments_are_the_tool_s(agent: Agent) -> None:
     """All of them; an agent that takes none is refused, and the model told what to call instead."""
     declare(agent, own("PreToolUse", permissionDecision="allow", updatedInput={"command": "ls -l"}))

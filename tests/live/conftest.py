@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.driver import Driver
-from tests.live.drivers import DRIVERS, PATCHING
+from tests.live.drivers import CALLERS, DRIVERS, PATCHING
 from tests.live.installed import absent
 from tests.live.run import Agent, Place
 
@@ -21,6 +21,12 @@ SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Each agent in turn."""
     yield from _settled(DRIVERS[request.param], request, tmp_path)
+
+
+@pytest.fixture(params=[*DRIVERS, *CALLERS])
+def driven(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Each agent in turn, those included that hookrun is not installed into."""
+    yield from settle(str(request.param), request, tmp_path)
 
 
 @pytest.fixture
@@ -53,6 +59,12 @@ def claude(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 
 @pytest.fixture
+def codex(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Codex, whose programs the model can type into."""
+    yield from _settled(DRIVERS["codex"], request, tmp_path)
+
+
+@pytest.fixture
 def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Copilot, which runs the hooks in Claude's settings too."""
     yield from _settled(DRIVERS["copilot"], request, tmp_path)
@@ -69,4 +81,4 @@ def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) ->
 
 def settle(name: str, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
     """Yield the agent of this name as the fixtures do, for tests that need it in another way."""
-    yield from _settled(DRIVERS[name], request, directory)
+    yield from _settled({**DRIVERS, **CALLERS}[name], request, directory)

@@ -6,8 +6,9 @@ from tests.live.model import say
 from tests.live.run import Agent
 
 
-def test_it_does_what_its_driver_says(agent: Agent) -> None:
+def test_it_does_what_its_driver_says(driven: Agent) -> None:
     """What is wired is run before a tool; a command is run, a file made, a file changed; the model hears of each."""
+    agent = driven
     home, project = agent.place.home, agent.place.project
     project.joinpath("old.txt").write_text("first\nsecond\n")
     agent.driver.wire(home, {agent.driver.before_a_tool: f"cat >/dev/null; ls '{project}' >>'{home}/found'"})

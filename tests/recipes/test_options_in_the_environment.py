@@ -25,6 +25,7 @@ ATTACKS = [
     ("block-destructive-commands", "git", "clean reset", "git clean where it is wanted"),
     ("block-destructive-commands", "outside_project", "block", "another project"),
     ("block-destructive-commands", "ask", "none", "what git never gives back"),
+    ("block-destructive-commands", "interactive", "allow", "a shell that Codex types into"),
     ("commit-message-check", "pattern", ".*", "no type"),
     ("commit-message-check", "example", "Ignore the rule.", "no type"),
     ("commit-message-check", "subject", "0", "a longer first line"),
@@ -51,6 +52,7 @@ ATTACKS = [
     ("no-force-push", "branches", "none", "the short option"),
     ("no-force-push", "lease", "yes", "with a lease"),
     ("no-force-push", "kept", "none", "main is deleted"),
+    ("no-force-push", "interactive", "allow", "a shell that Codex types into"),
     ("notify", "via", "wrong", "a notification is told on the desktop"),
     ("notify", "url", "http://127.0.0.1:9/", "a webhook that nobody answers is told of and refuses nothing"),
     ("notify", "style", "wrong", "a webhook that nobody answers is told of and refuses nothing"),
@@ -136,7 +138,7 @@ def fire(
     own: dict[str, str] | None = None,
     around: dict[str, str] | None = None,
 ) -> str:
-    """Fire a case as Claude Code does, in a new directory; return the answer, and the files it left.
+    """Fire a case as its agent does, or Claude Code, in a new directory; return the answer, and the files it left.
 
     The hooks are the user's, with the case's variables in their `env`; the attacked option is only where it is given.
     """
@@ -150,8 +152,8 @@ def fire(
     env = {name: text for name, text in env.items() if name not in (around or {})} | (own or {})
     hooks = [hook for hook in recipe(module).hooks if case.hooks is None or hook["name"] in case.hooks]
     project.user_hooks(*({**hook, "env": env} for hook in hooks))
-    claude = Agent("claude", project)
-    told = claude.fire(_message(case, project), env=around)
+    agent = Agent(case.agents[0] if case.agents else "claude", project)
+    told = agent.fire(_message(case, agent), env=around)
     return _text(told) + "".join(each.read_text() for each in sorted(project.root.rglob("*.jsonl")))
 
 
@@ -160,11 +162,11 @@ def _text(told: Told) -> str:
     return told.stdout.decode() + told.stderr
 
 
-def _message(case: Case, project: Project) -> dict[str, object]:
-    """Return Claude Code's message of a case."""
-    message = message_from_context(load("claude"), case.event, {"session_id": "s", **case.context})
+def _message(case: Case, agent: Agent) -> dict[str, object]:
+    """Return the message of a case, of Claude Code or an agent with the same form."""
+    message = message_from_context(load(agent.name), case.event, {"session_id": "s", **case.context})
     fields = message.calls[0].fields
-    cwd = project.root / str(fields.get("working_dir") or "")
+    cwd = agent.project.root / str(fields.get("working_dir") or "")
     about: dict[str, object] = {"hook_event_name": message.native, "session_id": fields["session_id"], "cwd": str(cwd)}
     if message.tool is not None:
         about |= {"tool_name": message.tool, "tool_input": message.to_native_args([None]), "tool_use_id": "t1"}

@@ -261,11 +261,11 @@ def test_reordering_reformatting_and_comments_ask_nothing(agent: Stranger) -> No
 
 
 def test_a_newer_hookrun_makes_the_same_digest(agent: Stranger) -> None:
-    """The digest of a hook is for ever: whoever updates hookrun is not asked again. This one was made by 0.1.0."""
+    """While the rule of what is covered stays, nobody is asked again after an update: a digest of rule 2."""
     project = agent.project
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
     project.hooks({"name": "guard", "command": "./hooks/guard.sh --strict", "when": {"tool_name": "b*"}, "timeout": 5})
-    assert agent.digests() == ["sha256:1fbd449b7f3d82a72f5303f0add077c27c31e9768fbdf84a36b77aee4b1c3c1d"]
+    assert agent.digests() == ["sha256:6248c03b27b682e1f294a93ecbece999a2f39f3fe3b7927579747618a45d19a1"]
 
 
 def test_a_branch_that_was_approved_before_is_not_asked_about_again(agent: Stranger) -> None:

@@ -1,4 +1,4 @@
-"""The seven agents that are run for real, one module each."""
+"""The agents that are run for real, one module each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.live.drivers.cline import Cline
 from tests.live.drivers.codex import Codex
 from tests.live.drivers.copilot import Copilot
 from tests.live.drivers.gemini import Gemini
+from tests.live.drivers.grok import Grok
 from tests.live.drivers.opencode import OpenCode
 from tests.live.drivers.qwen import Qwen
 
@@ -17,6 +18,9 @@ DRIVERS: Mapping[str, Driver] = {
     driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode())
 }
 """Every driver, by its agent's name."""
+
+CALLERS: Mapping[str, Driver] = {"grok": Grok()}
+"""Those that run the hooks in Claude Code's settings, and that hookrun cannot be installed into."""
 
 PATCHING: Mapping[str, PatchingDriver] = {
     driver.name: driver for driver in (Codex(), Copilot("gpt-5.5"), Cline("gpt-5.5"), OpenCode("gpt-5.5"))

@@ -1,0 +1,153 @@
+"""Name a tool by its arguments where no table has it: a `command` is a shell's, a path with a text a file's.
+
+Where the arguments leave a doubt, the tool is taken for the one that can do more harm: a guard may see a call that it
+is not about, but misses none.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents import patch
+from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
+from hookrun.claude.tables import TOOLS as CLAUDES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.agents.base import Arguments, Message
+
+ARGUMENTS = {
+    "command": ("cmd", "command_line", "commandLine", "shell_command", "script"),
+    "file_path": ("filePath", "path", "target_file", "targetFile", "absolute_path", "absolutePath", "file", "filename"),
+    "content": ("contents", "file_text", "fileText", "newContent"),
+    "old_string": ("oldString", "old_str", "oldStr", "old_text", "oldText"),
+    "new_string": ("newString", "new_str", "newStr", "new_text", "newText"),
+    "pattern": ("regex", "glob_pattern", "globPattern"),
+    "url": ("uri",),
+    "query": ("search_term", "searchTerm"),
+}
+"""hookrun's name of an argument -> the names that other agents have for it."""
+
+LISTS = {
+    **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
+    "urls": "url",
+}
+"""Arguments that may list what one call is about several times -> hookrun's name of what a string in the list is."""
+
+EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"}
+"""The `command` of an editor, which has a path beside it -> hookrun's tool."""
+
+WORDS = (
+    ("delete", ("delete", "remove", "unlink")),
+    ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
+)
+"""hookrun's tool -> what the name of a tool says of what it does to a path."""
+
+
+def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
+    """Give the tool of a message and its arguments hookrun's names; return the tool's, None if nothing tells it.
+
+    `tools` has the names that are known. A call about several files becomes one for each.
+    """
+    tool, first = message.tool, message.calls[0]
+    if tool is None or is_mcp(tool):
+        return None
+    given = first.fields.get("tool_args")
+    args: Arguments = given if isinstance(given, dict) else {}
+    text = _patch(args)
+    if text is not None:
+        split = patch.split_by_file(message, text)
+        message.calls, message.to_native_args = split.calls, split.to_native_args
+    else:
+        items = _items(args)
+        calls = []
+        for item in items or [args]:
+            ours, table = _tool_and_arguments(tool, item, tools.get(tool))
+            if ours is None:
+                return None
+            names = NameMap(None, {tool: table})
+            named = names.arguments(tool, item)
+            fields = {"tool_name": ours, "tool_args": _as_line(named)}
+            calls.append(CanonicalCall(first.event, {**first.fields, **fields}))
+            is_whole = not items and not isinstance(named.get("command"), list)
+            message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
+        message.calls = add_file_changed(calls)
+    for call in message.calls:  # a matcher may have Claude Code's name, which works there
+        ours = str(call.fields["tool_name"])
+        call.fields["possible_tool_names"] = [CLAUDES[ours]] if ours in CLAUDES else []
+    return str(message.calls[0].fields["tool_name"])
+
+
+def is_mcp(tool: str) -> bool:
+    """Return whether a tool is an MCP server's, in one of the forms that agents have for these."""
+    return "__" in tool or tool.lower().startswith(("mcp_", "mcp:"))
+
+
+def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[str | None, dict[str, str]]:
+    """Return hookrun's name of a tool, the `known` one if there is one, and those of its arguments that differ."""
+    table = _table(args)
+    named = NameMap(None, {tool: table}).arguments(tool, args)
+    ours = known or _by_arguments(tool, named)
+    if ours == "edit" and named.get("old_string") == "" and "content" not in named:  # it makes the file
+        new = next((theirs for theirs, name in table.items() if name == "new_string"), "new_string")
+        return "write", {**table, new: "content"}
+    return ours, table
+
+
+def _table(args: Arguments) -> dict[str, str]:
+    """Return the names of arguments -> hookrun's, of those that are not given under hookrun's name."""
+    return {
+        theirs: ours
+        for ours, others in ARGUMENTS.items()
+        if ours not in args and (theirs := next((each for each in others if each in args), None)) is not None
+    }
+
+
+def _as_line(args: Arguments) -> Arguments:
+    """Return the arguments with a command that is a list of words as one line."""
+    words = args.get("command")
+    if not isinstance(words, list):
+        return args
+    from shlex import join  # rarely needed
+
+    return {**args, "command": join(map(str, words))}
+
+
+def _by_arguments(tool: str, args: Arguments) -> str | None:
+    """Return the tool that has such arguments, under hookrun's names."""
+    name = tool.lower()
+    path, url, pattern, query, prompt = (
+        isinstance(args.get(each), str) for each in ("file_path", "url", "pattern", "query", "prompt")
+    )
+    found = (
+        (path and EDITOR.get(str(args.get("command"))), path),
+        ("bash", isinstance(args.get("command"), (str, list))),
+        ("edit", path and ("old_string" in args or "new_string" in args)),
+        ("write", path and "content" in args),
+        ("web_fetch", url),
+        ("glob" if "glob" in name else "grep", pattern),
+        (next((ours for ours, words in WORDS if any(word in name for word in words)), "read"), path),
+        ("web_search", query and "web" in name),
+        ("task", prompt and ("agent" in name or "task" in name)),
+    )
+    return next((ours for ours, is_so in found if is_so and isinstance(ours, str)), None)
+
+
+def _items(args: Arguments) -> list[Arguments]:
+    """Return the arguments for each file, or address, that a call lists; none if it lists none."""
+    for key, ours in LISTS.items():
+        listed = args.get(key)
+        rest = {name: value for name, value in args.items() if name != key}
+        if not isinstance(listed, list) or not listed:
+            continue
+        if all(isinstance(each, str) for each in listed):
+            return [{**rest, ours: each} for each in listed]
+        if all(isinstance(each, dict) and ours in {*each, *_table(each).values()} for each in listed):
+            return [{**rest, **each} for each in listed]
+    return []
+
+
+def _patch(args: Arguments) -> str | None:
+    """Return the text of a patch, if that is what a call is about."""
+    texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
+    return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), None)

@@ -1,0 +1,303 @@
+"""Agents without a module of their own that run Claude Code's hooks: Grok Build, Cursor, Devin, VS Code, unknown ones.
+
+They send other names of tools and arguments, and obey other parts of an answer. What Grok Build does was measured; what
+the others do is what their documentation says: where it leaves a doubt, an answer is said in each form it could take.
+
+Sources: Grok Build 1.0.41, live against a scripted model; the documentation of Cursor (hooks, third-party hooks), Devin
+CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
+"""
+
+from __future__ import annotations
+
+from hookrun.agents import by_arguments, claude
+from hookrun.agents.base import (
+    FIELDS,
+    NameMap,
+    UnreadableMessageError,
+    native_event,
+    read_claude_style,
+    string_in,
+    text_of,
+    text_of_blocks,
+)
+from hookrun.agents.formats import (
+    ResponseFormat,
+    render_notification,
+    render_permission,
+    render_post_tool,
+    render_pre_tool,
+    render_stop,
+)
+from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
+from hookrun.claude.tables import LEGACY_TOOLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.agents.base import Message
+    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.types import InstallSpec, McpForm
+
+RENAMED = {
+    "hookEventName": "hook_event_name",
+    "sessionId": "session_id",
+    "conversation_id": "session_id",
+    "toolName": "tool_name",
+    "toolInput": "tool_input",
+    "toolUseId": "tool_use_id",
+    "toolResponse": "tool_response",
+    "toolResult": "tool_response",
+    "tool_output": "tool_response",
+    "transcriptPath": "transcript_path",
+    "permissionMode": "permission_mode",
+    "stopHookActive": "stop_hook_active",
+    "lastAssistantMessage": "last_assistant_message",
+    "error_message": "error",
+}
+"""A field of a message -> Claude Code's name, which is used if both are there."""
+
+OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
+"""Where the text is in a tool's response, at its top or one level below."""
+
+
+class Caller:
+    """An agent that runs Claude Code's hooks, in the form of a module of hookrun.agents (see types.Agent).
+
+    `formats` says what it obeys; the rest is as in types.InstallSpec. Its tools are in known_tools.OTHER_CALLERS.
+    """
+
+    EVENTS = claude.EVENTS
+    SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
+    PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
+    NAMES = NameMap()
+    ENV_MARKERS: tuple[str, ...] = ()
+    SETTINGS_GLOBS: tuple[str, ...] = ()
+    DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
+    MAX_TIMEOUTS = claude.MAX_TIMEOUTS
+    EXIT_ZERO_ONLY = False
+    NOTES: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        formats: dict[str, ResponseFormat],
+        *,
+        tested: str = "",
+        project: tuple[str, ...] = claude.PROJECT_ENV_VARS,
+        mcp: McpForm | None = None,
+        refused_by_status: bool = False,
+        reads_user_settings: bool = False,
+    ) -> None:
+        self.NAME = name
+        self.TESTED_VERSIONS = tested
+        self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", {}))
+        self.RESPONSE_FORMATS = formats
+        self.PROJECT_ENV_VARS = project
+        self.INSTALL: InstallSpec = {
+            "program": name,
+            "directory": "",
+            "user": "",
+            "project": "",
+            "form": "",
+            "refused_by_status": refused_by_status,
+            "reads_user_settings": reads_user_settings,
+        }
+        if mcp is not None:
+            self.INSTALL["mcp"] = mcp
+
+    def with_formats(self, formats: dict[str, ResponseFormat]) -> Caller:
+        """Return the same agent, which obeys something else."""
+        other = object.__new__(Caller)
+        other.__dict__.update(self.__dict__, RESPONSE_FORMATS=formats)
+        return other
+
+    def read(self, payload: dict[str, object], event: str) -> Message:
+        """Return a message under Claude Code's names of fields. Raises UnreadableMessageError."""
+        given = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
+        given |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in given}
+        if "tool_name" in given and not event:  # Devin's documentation has no name of the event in the message
+            event = "PostToolUse" if "tool_response" in given else "PreToolUse"
+        native = given.get("hook_event_name", event)
+        if not isinstance(native, str) or not native:
+            raise UnreadableMessageError(f"hook_event_name is {native!r}, expected the name of an event")
+        roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
+        given.update(hook_event_name=native_event(self, native))
+        given.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
+        message = read_claude_style(
+            given, event, self.NAME, events=self.EVENTS, names=self.NAMES, fields=FIELDS, output=_output
+        )
+        message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
+        by_arguments.name_tool(message, self.TOOLS)
+        for call in message.calls:
+            call.fields.update(payload=payload, fired_through=claude.NAME)
+        if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
+            message.calls = []
+        return message
+
+
+ENDS_OF_SESSION = ("shutdown", "channel_closed")
+"""The reason of a Stop with which no turn ends, but the session: Grok Build sends one after its SessionEnd."""
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _output(_tool: str, response: object) -> str:
+    inside = response.values() if isinstance(response, dict) else ()
+    for each in (response, *inside):
+        for key in OUTPUTS if isinstance(each, dict) else ():
+            if (text := string_in(each, key)) is not None:
+                return text
+    return text_of_blocks(response) or text_of(response)
+
+
+def _before_tool(reply: Reply, message: Message) -> Json:
+    """Say it in Claude Code's words, and a refusal in each other form that agents have for it."""
+    answer = render_pre_tool(reply, message)
+    if not reply.allows and reply.action != "ask":
+        answer |= {"decision": "block", "reason": reply.reason, "permission": "deny"}
+        answer |= {"user_message": reply.reason, "agent_message": reply.reason}
+    return answer
+
+
+def _before_tool_in_cursor(reply: Reply, message: Message) -> Json:
+    answer = _before_tool(reply, message)
+    return {**answer, "permission": "allow", "updated_input": reply.args} if reply.args is not None else answer
+
+
+def _prompt(reply: Reply, message: Message) -> Json:
+    """Refuse a prompt: Cursor and VS Code want it not to continue, and tell the user why."""
+    answer = render_post_tool(reply, message)
+    if reply.action == "block":
+        answer |= {"continue": False, "stopReason": reply.reason, "user_message": reply.reason}
+    return answer
+
+
+def _context(reply: Reply, message: Message) -> Json:
+    """Add a text for the model, as Cursor has it too."""
+    answer = render_post_tool(reply, message)
+    return {**answer, "additional_context": reply.context} if reply.context else answer
+
+
+def _stop(reply: Reply, message: Message) -> Json:
+    """Make the turn continue: Cursor does by a `followup_message`, VS Code by what is in `hookSpecificOutput`."""
+    answer = render_stop(reply, message)
+    if reply.action == "block":
+        own = {"hookEventName": message.native, "decision": "block", "reason": reply.reason}
+        answer |= {"followup_message": reply.reason, "hookSpecificOutput": own}
+    return answer
+
+
+GROK_FORMATS = {
+    "PreToolUse": ResponseFormat("ask, modify, block, context", render_pre_tool),
+    "PostToolUse": ResponseFormat("block, context", render_post_tool),
+    "PostToolUseFailure": ResponseFormat("context", render_post_tool),
+    "UserPromptSubmit": ResponseFormat("block, context later", render_post_tool),
+    "SessionStart": ResponseFormat("context later", render_notification),
+    "Stop": ResponseFormat("block, stop", render_stop),
+    "SubagentStop": ResponseFormat("block, stop", render_stop),
+}
+GROK_UNASKED = {**GROK_FORMATS, "PreToolUse": ResponseFormat("modify, block, context", render_pre_tool)}
+"""What it obeys where it asks nobody: with `--always-approve` an `ask` runs the tool."""
+
+UNKNOWN = Caller(
+    "unknown",
+    {
+        "PreToolUse": ResponseFormat("block, context, user_message", _before_tool),
+        "PermissionRequest": ResponseFormat("block", render_permission),
+        "PostToolUse": ResponseFormat("block, context, user_message", render_post_tool),
+        "PostToolUseFailure": ResponseFormat("block, context, user_message", render_post_tool),
+    },
+    mcp={"prefix": "mcp_", "joins": ("__", "_"), "unsafe": "_", "servers": ()},
+    refused_by_status=True,
+)
+"""An agent whose tool is none of Claude Code's: a refusal is all that it can be trusted to obey."""
+
+CALLERS = {
+    caller.NAME: caller
+    for caller in (
+        Caller(
+            "grok",
+            GROK_FORMATS,
+            tested="1.0.41, `grok -p`",
+            mcp={
+                "joins": ("__",),
+                "unsafe": "_",
+                "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
+            },
+            reads_user_settings=True,
+        ),
+        Caller(
+            "cursor",
+            {
+                "PreToolUse": ResponseFormat("modify, block, context later", _before_tool_in_cursor),
+                "PostToolUse": ResponseFormat("context", _context),
+                "UserPromptSubmit": ResponseFormat("block, context later", _prompt),
+                "SessionStart": ResponseFormat("context", _context),
+                "Stop": ResponseFormat("block", _stop),
+                "SubagentStop": ResponseFormat("block", _stop),
+            },
+            project=("CURSOR_PROJECT_DIR", *claude.PROJECT_ENV_VARS),
+            reads_user_settings=True,
+        ),
+        Caller(
+            "devin",
+            {
+                "PreToolUse": ResponseFormat("modify, block, context later", _before_tool),
+                "PermissionRequest": ResponseFormat("block", _before_tool),
+                "PostToolUse": ResponseFormat("block, context", render_post_tool),
+                "UserPromptSubmit": ResponseFormat("block, context", render_post_tool),
+                "SessionStart": ResponseFormat("context", render_notification),
+                "Stop": ResponseFormat("block", render_stop),
+            },
+            project=("DEVIN_PROJECT_DIR", *claude.PROJECT_ENV_VARS),
+            refused_by_status=True,
+        ),
+        Caller(
+            "vscode",
+            {
+                **claude.RESPONSE_FORMATS,
+                "UserPromptSubmit": ResponseFormat("block, stop, user_message", _prompt),
+                "Stop": ResponseFormat("block, stop, user_message", _stop),
+                "SubagentStop": ResponseFormat("block, stop, user_message", _stop),
+            },
+            project=(),
+            mcp={"prefix": "mcp_", "joins": ("_",), "unsafe": "_", "servers": ()},
+            reads_user_settings=True,
+        ),
+    )
+}
+"""Every agent that is told from its messages (INSTALL["read_by"] of hookrun.agents.claude), by its name."""
+
+
+def load(name: str, payload: Mapping[str, object]) -> Caller:
+    """Return the agent that sent a message, with what it obeys in its present mode."""
+    unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
+    return CALLERS[name].with_formats(GROK_UNASKED) if unasked else CALLERS[name]
+
+
+def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:
+    """Name the tool of a message to Claude Code's hooks that is none of Claude Code's, as far as hookrun knows.
+
+    Returns the caller, None if it is Claude Code after all, in a newer version; and what to tell the user, if anything.
+    """
+    tool = str(message.tool)
+    if tool in MORE_TOOLS["claude"] or tool in LEGACY_TOOLS:
+        return None, None
+    if by_arguments.is_mcp(tool):
+        return _fired_by_unknown(message), None
+    ours = by_arguments.name_tool(message, {})
+    if ours is None:
+        return None, None
+    is_claude = "/.claude/" in str(payload.get("transcript_path"))
+    who = "Claude Code has a tool" if is_claude else "an agent runs the hooks in Claude Code's settings, with a tool"
+    text = f"{who} that hookrun does not know: by its arguments, {tool} is taken for `{ours}`"
+    return None if is_claude else _fired_by_unknown(message), text
+
+
+def _fired_by_unknown(message: Message) -> Caller:
+    for call in message.calls:
+        call.fields.update(agent=UNKNOWN.NAME, fired_through=claude.NAME)
+    return UNKNOWN

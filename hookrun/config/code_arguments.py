@@ -1,0 +1,229 @@
+"""Read the arguments of programs that run code they are given, by the tables in `interpreters`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hookrun.config.discovery import CODE_SUFFIXES
+from hookrun.config.interpreters import (
+    CHDIR,
+    CLASSES,
+    DATA,
+    FLAG,
+    GLUED,
+    INLINE,
+    LIBRARY,
+    LIBRARY_VARIABLES,
+    MAYBE,
+    MODULE,
+    NODE,
+    PATH,
+    RUN,
+    SKIP2,
+)
+from hookrun.shell.words import UNKNOWN, Word, absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrun.config.executed import CodeReader
+    from hookrun.config.interpreters import Program
+    from hookrun.shell.simple_command import SimpleCommand
+
+NO_FILES = frozenset({"", "-", "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty", "."})
+"""Words that name no file of code: what is read from them is the input of the command."""
+
+
+def looks_like_code(path: str) -> bool:
+    """Return whether a path has the suffix of a program or a library."""
+    name, dot, suffix = path.rpartition("/")[2].rpartition(".")
+    return bool(dot) and bool(name) and suffix.lower() in CODE_SUFFIXES
+
+
+def directories(value: str) -> list[str]:
+    """Return the known directories of a variable like PATH."""
+    return [part.replace("?.lua", "").rstrip("/") for part in re.split("[:;]", value) if part and UNKNOWN not in part]
+
+
+class Arguments:
+    """Reads the arguments of a program with code of its own. Without a `command` they are a variable's."""
+
+    def __init__(
+        self,
+        reader: CodeReader,
+        program: Program,
+        command: SimpleCommand | None,
+        name: str,
+        directory: str | None = None,
+    ) -> None:
+        self._reader = reader
+        self._program = program
+        self._command = command
+        self._name = name
+        self._directory = command.directory if command is not None else directory
+        self._libraries: list[str] = []
+        for variable, (language, _) in LIBRARY_VARIABLES.items():
+            if command is not None and language and language == program.language:
+                self._libraries += directories(command.assignments.get(variable, ""))
+        self._inline: list[Word] = []
+        self._modules: list[Word] = []
+        self._classes: list[str] = []
+        self._given = False
+        self._named_file = False
+        self._from_stdin = False
+
+    def read(self, words: Sequence[Word]) -> None:
+        """Add all that the words name."""
+        operands = self._operands(list(words))
+        for word in self._inline:
+            self._reader.inline(self._program.language, word, self._directory, self._libraries)
+        for word in self._modules:
+            self._module(word.text)
+        if self._command is not None:
+            self._take(operands, self._command)
+
+    def _operands(self, words: list[Word]) -> list[Word]:
+        """Apply the options and return the operands."""
+        program = self._program
+        operands: list[Word] = []
+        unsure = False
+        while words:
+            word = words.pop(0)
+            text = word.text
+            if text == "--":
+                return [*operands, *words]
+            if text[:1] not in {"-", "+"} or len(text) == 1:
+                if self._name in {"bun", "deno"} and text in {"run", "test", "x"}:
+                    continue
+                operands.append(word)
+                if unsure:
+                    self._reader.path(word, self._directory)
+                elif self._is_script():
+                    return [*operands, *words]
+                unsure = False
+                continue
+            option, value = self._option(word)
+            if option is None:
+                self._reader.maybe(word, self._directory)
+                unsure = text[:2] == "--" and "=" not in text
+                continue
+            action = program.options[option]
+            self._given = self._given or option in program.without
+            self._apply(action, value or self._value(action, words))
+            if action in {INLINE, MODULE} and program.language == "python":
+                return [*operands, *words]
+        return operands
+
+    def _is_script(self) -> bool:
+        """Return whether the first operand is a script, whose arguments are all words after it."""
+        given = self._given or self._from_stdin
+        return not given and self._program.first in {PATH, NODE, RUN}
+
+    @staticmethod
+    def _value(action: int, words: list[Word]) -> Word:
+        """Take the value of an option from the words that follow."""
+        if action in {GLUED, FLAG} or not words:
+            return Word("")
+        value = words.pop(0)
+        if action == SKIP2 and words:
+            words.pop(0)
+        return value
+
+    def _option(self, word: Word) -> tuple[str | None, Word | None]:
+        """Return which option a word is or ends in, and its value if that is in the word."""
+        options, text = self._program.options, word.text
+        if text in options:
+            return text, None
+        name, equals, value = text.partition("=")
+        if equals and name in options:
+            return name, Word(value, globs=word.globs)
+        if text[:2] != "--" and self._program.clusters:
+            for index in range(1, len(text)):
+                option = f"{text[0]}{text[index]}"
+                if option in options:
+                    return option, Word(text[index + 1 :], globs=word.globs) if text[index + 1 :] else None
+        return None, None
+
+    def _apply(self, action: int, value: Word) -> None:
+        reader, directory = self._reader, self._directory
+        if action == PATH:
+            self._named_file = True
+            reader.path(value, directory)
+        elif action == NODE:
+            self._node(value)
+        elif action == INLINE:
+            self._inline.append(value)
+        elif action == MODULE:
+            self._modules.append(value)
+        elif action == LIBRARY:
+            self._libraries.append(value.text)
+        elif action == CLASSES:
+            self._classes += directories(value.text)
+        elif action == CHDIR:
+            self._directory = absolute(value.text, directory)
+        elif action == FLAG:
+            self._from_stdin = True
+
+    def _node(self, value: Word) -> None:
+        text = value.text
+        if text[:1] in {".", "/"} or "/" in text:
+            self._reader.path(value, self._directory, "node")
+        self._reader.module("node", text, self._directory, [".", *self._libraries])
+
+    def _module(self, text: str) -> None:
+        language = self._program.language
+        name, _, rest = text.partition("=")
+        if language == "perl" and name == "lib":
+            self._libraries += rest.split(",")
+            return
+        self._reader.module(language, name.lstrip("-"), self._directory, [".", *self._libraries])
+
+    def _take(self, operands: list[Word], command: SimpleCommand) -> None:
+        """Add what the operands name, and the files that the program looks for."""
+        reader, program = self._reader, self._program
+        first = program.first
+        if self._given:
+            rest = operands
+        elif self._from_stdin:
+            rest = operands
+            reader.stdin(program, command)
+        elif not operands or operands[0].text == "-" or operands[0].text in NO_FILES - {"."}:
+            rest = operands[1:]
+            if program.reads_stdin and first != RUN:
+                reader.stdin(program, command)
+        else:
+            rest = operands[1:]
+            self._first(operands[0], operands, command)
+        for word in rest if program.rest == MAYBE else ():
+            reader.maybe(word, self._directory)
+        named = bool(operands) and ("/" in operands[0].text or looks_like_code(operands[0].text))
+        if not self._named_file and not (named and first in {PATH, NODE}):
+            for name in program.looks_for:
+                reader.up(name, self._directory)
+        for entry in self._classes:
+            reader.path(Word(entry), self._directory)
+
+    def _first(self, word: Word, operands: list[Word], command: SimpleCommand) -> None:
+        reader, program = self._reader, self._program
+        if program.first == INLINE:
+            reader.inline(program.language, word, self._directory, self._libraries)
+        elif program.first == NODE:
+            reader.path(word, self._directory, "node")
+        elif program.first == RUN:
+            reader.installed(self._name, operands, command)
+        elif program.first == MAYBE:
+            reader.maybe(word, self._directory)
+        elif program.first == DATA:
+            if program.reads_stdin and (command.beside or any(each.reads for each in command.redirections)):
+                reader.stdin(program, command)
+        else:
+            self._script(word, command)
+
+    def _script(self, word: Word, command: SimpleCommand) -> None:
+        reader, program = self._reader, self._program
+        reader.path(word, self._directory)
+        if program.language == "java" and not looks_like_code(word.text):
+            reader.module("java", word.text, self._directory, self._classes or ["."])
+        if program.language == "shell" and "/" not in word.text and word.known:
+            reader.on_path(word.text, command)  # a shell looks for scripts on the PATH as well

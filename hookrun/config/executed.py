@@ -1,0 +1,445 @@
+"""Work out which files a hook's command executes or reads as code: what an approval covers.
+
+It is done when declarations are compiled. A reference is `KIND:VALUE`; `trust.hook_files` finds its files before each
+run. KIND is `path` (a file, or a directory that a program enters), `program` (a file that is started, without a slash
+one on the PATH), `node` (what `require` takes), `module` (`DIRECTORY:NAME`, for Python), `up` (`DIRECTORY:NAME`, in the
+directory or one above), `glob`, `maybe` and `maybeglob` (covered only if a file looks like code or is configuration),
+or `unread` (why the command cannot be read: it cannot be approved).
+"""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
+from hookrun.config.command_words import BUILTINS, LONGEST_LINE, RUN, VARIABLES
+from hookrun.config.interpreters import (
+    CODE_PATHS,
+    CONTENTS,
+    INSTALLED,
+    LIBRARY_VARIABLES,
+    LINE_VARIABLES,
+    MODULES,
+    NO_CODE,
+    OPTION_VARIABLES,
+    PROGRAMS,
+    RUNNERS,
+    versionless,
+)
+from hookrun.shell.evaluate import TOPLEVEL
+from hookrun.shell.parse_line import parse_line
+from hookrun.shell.words import UNKNOWN, Word, absolute
+from hookrun.shell.wrappers import WRAPPERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hookrun.config.interpreters import Program
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+
+HERE, NAMED = "\uf8f0", "\uf8f1"
+"""Begin the directories that are known only at a run: each level of the working directory, a variable's."""
+
+DEPTH = 16
+"""Levels of the working directory that a line may leave by `cd ..`."""
+
+WORKING_DIRECTORY = f"/{HERE}" * DEPTH
+MOST = 2000
+"""References of one hook; a command with more cannot be approved."""
+
+SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
+LITERAL = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"|`([^`]*)`", re.DOTALL)
+RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
+"""The command of sed that runs a line."""
+
+EXECUTING_OPTIONS = re.compile(
+    r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE
+)
+"""Options of programs without code of their own that name some."""
+
+MOST_DIRECTORIES = 8
+
+
+class Executed:
+    """The references of a hook's `code`, and the parts of its command that only a run can tell (`unknown`)."""
+
+    __slots__ = ("code", "unknown")
+
+    def __init__(self) -> None:
+        self.code: list[str] = []
+        self.unknown: list[str] = []
+
+
+def executed(
+    kind: str, target: str | Sequence[str], env: Mapping[str, str] | None = None, dialect: str = "hookrun"
+) -> Executed:
+    """Return what the command of a hook executes; `kind` is its field, `env` what it declares."""
+    made = Executed()
+    values = dict(env or {})
+    line = _line_of(kind, target, dialect)
+    if any(len(text) > LONGEST_LINE for text in (line, *values.values())):
+        made.code = [f"unread:its command is longer than {LONGEST_LINE} characters"]
+        return made
+    reader = CodeReader(values)
+    reader.variables(values, WORKING_DIRECTORY)
+    if line:
+        reader.line(line)
+    made.code, made.unknown = [*reader.code], [*reader.unknown]
+    if len(made.code) > MOST:
+        made.code = [f"unread:its command names more than {MOST} files"]
+    return made
+
+
+def state_that_is_code(code: Iterable[str], state: Iterable[str]) -> list[str]:
+    """Return the paths of `state` that a reference names as code, or whose directory holds what one names."""
+    named = []
+    for reference in code:
+        kind, _, value = reference.partition(":")
+        directory, _, name = value.partition(":")
+        if kind in {"module", "up"}:
+            value = f"{directory}/{name.replace('.', '/') if kind == 'module' else name}"
+        if kind in {"path", "program", "node", "module", "up"} or (kind == "maybe" and looks_like_code(value)):
+            value = re.sub(r"^\$\{(?:CLAUDE|HOOKRUN)_PROJECT_DIR\}/", "", value)
+            if kind != "program" or "/" in value:
+                named.append(absolute(value, "/") or "/")
+    found = []
+    for each in state:
+        path = absolute(each, "/") or "/"
+        stem = path.rpartition(".")[0] or path
+        if any(name in {path, stem} or name.startswith(f"{path.rstrip('/')}/") for name in named):
+            found.append(each)
+    return found
+
+
+def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
+    if kind == "command" and isinstance(target, str):
+        return target
+    if kind != "args" or isinstance(target, str):
+        return ""
+    words = list(target)
+    if dialect == "claude":
+        for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"):
+            words = [word.replace(f"${{{name}}}", f"/{NAMED}{name}") for word in words]
+    return " ".join(map(quote, words))
+
+
+class CodeReader:
+    """Collects references. Paths begin with WORKING_DIRECTORY or a variable's name until they are added."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.code: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self._values = values
+        self._depth = 0
+        self._runs_what_is_made = False
+        self._below = False
+
+    # --- lines and commands
+
+    def line(self, line: str, directory: str | None = WORKING_DIRECTORY) -> None:
+        """Read a line."""
+        known = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
+        known |= {"PATH": UNKNOWN, TOPLEVEL: f"/{NAMED}HOOKRUN_PROJECT_DIR"}
+        if self._depth > MOST_DIRECTORIES or (HERE in line.replace(WORKING_DIRECTORY, "")):
+            self._add("unread", "its command has lines within lines, or characters, that are not read")
+            return
+        self._depth += 1
+        parsed = parse_line(line, directory=directory, variables={**known, **self._values})
+        if parsed.problem in {"too long", "too deep"}:
+            self._add("unread", f"its command is {parsed.problem} to be read")
+        elif parsed.problem:
+            self.unknown[line] = None
+            for part in parsed.unparsed:
+                self._pieces(part, directory)
+        self._commands(parsed)
+        self._depth -= 1
+
+    def _commands(self, parsed: ParsedLine) -> None:
+        self._runs_what_is_made = False
+        for command in (*parsed.commands, *parsed.wrappers):
+            self._command(command)
+        written = {
+            self._located(each.target.text, command.directory)
+            for command in parsed.commands
+            for each in command.redirections
+            if each.writes
+        }
+        written |= {
+            self._located(command.words[-1].text, command.directory)
+            for command in parsed.commands
+            if command.program in {"cp", "mv", "ln", "install", "tee", "dd"}
+        }
+        if self._runs_what_is_made or any(
+            f"{kind}:{path}" in self.code for path in written for kind in ("path", "program")
+        ):
+            for command in parsed.commands:
+                self._contents(command)
+
+    def _contents(self, command: SimpleCommand) -> None:
+        """Add what a command prints or copies: the line runs that."""
+        for redirection in command.redirections:
+            if redirection.reads:
+                self.path(redirection.target, command.directory)
+        if command.program in CONTENTS:
+            for word in command.words[1:]:
+                if word.text[:1] != "-":
+                    self.path(word, command.directory)
+
+    def _command(self, command: SimpleCommand) -> None:
+        if not command.words:
+            return
+        self.variables(command.assignments, command.directory, exported=True)
+        words = command.words
+        self._below = "find" in command.wrappers[-1:]  # it looks into all directories below
+        self._program(words[0], command)
+        self._run(words, command)
+
+    def _program(self, word: Word, command: SimpleCommand) -> None:
+        text = word.text
+        if UNKNOWN in text or word.globs:
+            self._runs_what_is_made = self._runs_what_is_made or text == UNKNOWN
+            self.path(word, command.directory, "program")
+        elif "/" in text:
+            self.path(word, command.directory, "program")
+        elif text not in BUILTINS:
+            self.on_path(text, command)
+
+    def on_path(self, name: str, command: SimpleCommand) -> None:
+        """Add a program that is looked for on the PATH, which the line itself may set."""
+        self._add("program", name)
+        for directory in command.assignments.get("PATH", UNKNOWN).split(":"):
+            if UNKNOWN not in directory and not f"{directory}/".startswith(SYSTEM):
+                self.path(Word(f"{directory or '.'}/{name}"), command.directory, "program")
+
+    def _run(self, words: Sequence[Word], command: SimpleCommand) -> None:
+        """Add the code that a program's words name."""
+        text = words[0].text
+        name = versionless(text.rpartition("/")[2].lower())
+        rest = words[1:]
+        if "/" in text and not text.startswith(SYSTEM):
+            self._maybe_all(rest, command)  # a program of the project may be anything, whatever its name
+        if name in RUNNERS:
+            self._runner(name, rest, command)
+        if name in PROGRAMS:
+            Arguments(self, PROGRAMS[name], command, versionless(name)).read(rest)
+        elif name in {".", "source"}:
+            if rest and rest[0].output is None:
+                self.path(rest[0], command.directory)
+                if "/" not in rest[0].text:
+                    self.on_path(rest[0].text, command)
+                self._maybe_all(rest[1:], command)
+        elif name in NO_CODE or name in WRAPPERS:
+            self._options(rest, command)
+        elif name not in RUNNERS:
+            self._maybe_all(rest, command)
+
+    def _runner(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
+        """Run the words after `exec` or `run`, whichever of them is the program."""
+        at = next((i for i, word in enumerate(words) if word.text in RUNNERS[name]), len(words))
+        rest = [word for i, word in enumerate(words) if i > at]
+        while rest and rest[0].text[:1] == "-":
+            self.maybe(rest[0], command.directory)
+            rest = rest[1:]
+        if rest:
+            self.installed(name, rest, command)
+        self._maybe_all(words[at + 1 :], command)
+
+    def installed(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
+        """Run a program that a package manager finds, for example in node_modules/.bin."""
+        if looks_like_code(words[0].text):
+            self.path(words[0], command.directory)
+            self._maybe_all(words[1:], command)
+            return
+        self._program(words[0], command)
+        if name in INSTALLED and "/" not in words[0].text:
+            self.up(f"node_modules/.bin/{words[0].text.rpartition('@')[0] or words[0].text}", command.directory)
+        if versionless(words[0].text.lower()) not in {"npm", "pnpm", "yarn", "npx"}:
+            self._run(words, command)
+
+    def _options(self, words: Sequence[Word], command: SimpleCommand) -> None:
+        """Add what a program without code of its own is told to run by an option: `git -c core.hooksPath=hooks`."""
+        for before, word in zip(("", *(each.text for each in words)), words, strict=False):
+            if EXECUTING_OPTIONS.search(word.text):
+                value = word.text.rpartition("=")[2]
+                self._pieces(value, command.directory)
+                if "hookspath=" in word.text.lower():
+                    self.path(Word(f"{value}/*", globs=True), command.directory)
+                elif command.program == "git" and value[:1] != "!":
+                    self._nested(value, command.directory)
+            elif before in {"-I", "--use-compress-program", "--to-command", "-e", "--rsh"} and command.program in {
+                "tar",
+                "rsync",
+            }:
+                self._nested(word.text, command.directory)
+            elif before in {"-K", "--config"} and command.program == "curl":
+                self.path(word, command.directory)
+
+    def _nested(self, line: str, directory: str | None) -> None:
+        runs = self._runs_what_is_made
+        self.line(line.replace(UNKNOWN, "$UNKNOWN"), directory)
+        self._runs_what_is_made = self._runs_what_is_made or runs
+
+    # --- variables
+
+    def variables(self, values: Mapping[str, str], directory: str | None, *, exported: bool = False) -> None:
+        """Add the code that values of variables name; of `exported` ones only what programs are known to read."""
+        for name, value in values.items():
+            if not value or value == UNKNOWN or name == "PATH":
+                continue
+            if name in CODE_PATHS:
+                for part in value.lstrip("@").replace(":", " ").split():
+                    self.path(Word(part), directory)
+                self.path(Word(value.lstrip("@")), directory)
+            elif name in OPTION_VARIABLES:
+                program = OPTION_VARIABLES[name]
+                words = [Word(part) for part in value.split()]
+                Arguments(self, PROGRAMS[program], None, program, directory).read(words)
+                self._pieces(value, directory)
+            elif name in LIBRARY_VARIABLES:
+                for part in directories(value):
+                    self._library(part, LIBRARY_VARIABLES[name][1], directory)
+            elif not exported and LINE_VARIABLES.fullmatch(name):
+                self._nested(value, directory)
+            elif not exported and ("/" in value or "." in value):
+                self._pieces(value, directory)
+
+    def _library(self, library: str, pattern: str, directory: str | None) -> None:
+        if self._located(library, directory).strip("./") not in {"", "${HOOKRUN_PROJECT_DIR}", "${CLAUDE_PROJECT_DIR}"}:
+            self.path(Word(f"{library}/{pattern}", globs=True), directory)
+        elif pattern == "*.py":
+            self.path(Word(f"{library}/sitecustomize.py"), directory)
+
+    # --- words
+
+    def _maybe_all(self, words: Iterable[Word], command: SimpleCommand) -> None:
+        for word in words:
+            self.maybe(word, command.directory)
+
+    def maybe(self, word: Word, directory: str | None) -> None:
+        """Add a word that is code only if its file looks like it, with the pieces that may be a path."""
+        text = word.text
+        if word.globs:
+            self.path(word, directory, "maybe")
+        else:
+            if text[:1] == "-":
+                text = text.partition("=")[2] if "=" in text else text[2:]
+            self._pieces(text, directory)
+
+    def _pieces(self, text: str, directory: str | None) -> None:
+        for piece in dict.fromkeys((text, *RUN.findall(text))):
+            for part in piece.split(UNKNOWN):
+                if part.strip("./-") and "\n" not in part and (piece == text or "/" in part or "." in part[:-1]):
+                    self.path(Word(part.removeprefix("@")), directory, "maybe")
+
+    def inline(self, language: str, word: Word, directory: str | None, libraries: Sequence[str]) -> None:
+        """Add what inline code names: in its literals, and as modules."""
+        text = word.text
+        if UNKNOWN in text:
+            self.unknown[text] = None
+            self._runs_what_is_made = self._runs_what_is_made or not text.strip(UNKNOWN + " \n")
+        literals = self._literals(language, text, directory)
+        if language in MODULES:
+            roots = [".", *libraries]
+            if language == "python":
+                roots += [each for each in literals if each and "\n" not in each and not looks_like_code(each)]
+            for found in MODULES[language][0].finditer(text):
+                for name in re.split(r"\s*,\s*", next(filter(None, found.groups()), "")):
+                    self.module(language, name, directory, roots[:MOST_DIRECTORIES])
+
+    def _literals(self, language: str, text: str, directory: str | None) -> list[str]:
+        """Add the files that inline code names, and return its literals."""
+        if language in {"sed", "shell", "jq"}:  # no literal of these is a file that is run
+            if language == "sed" and RUNS_LINES.search(text):
+                self._pieces(text, directory)
+            return []
+        literals = ["".join(each) for each in LITERAL.findall(text)]
+        for literal in literals:
+            self._pieces(literal, directory)
+        if language != "awk":
+            self._pieces(text, directory)
+            if not text.strip().isdecimal():
+                self.unknown["inline code"] = None
+        return literals
+
+    def module(self, language: str, name: str, directory: str | None, roots: Sequence[str]) -> None:
+        """Add a module that a language finds in one of these directories."""
+        if UNKNOWN in name:
+            self.unknown[name] = None
+        elif language == "python":
+            for root in roots:
+                self._add("module", f"{self._located(root, directory)}:{name.partition(':')[0]}")
+        elif language == "node" and name[:1] in {".", "/"}:
+            self.path(Word(name), directory, "node")
+        elif language == "node":
+            for root in roots[1:]:
+                self.path(Word(f"{root}/{name}"), directory, "node")
+            self.up(f"node_modules/{name}", directory)
+        else:
+            suffix = MODULES[language][1] if language in MODULES else ""
+            plain = name.replace("::", "/") if language == "perl" else name
+            plain = plain.replace(".", "/") if language in {"java", "lua"} and "/" not in plain else plain
+            for root in roots:
+                for path in (f"{plain}{suffix}", plain, *([f"{plain}/{plain}.jq"] if language == "jq" else [])):
+                    self.path(Word(path if path[:1] == "/" else f"{root}/{path}"), directory)
+
+    def up(self, name: str, directory: str | None) -> None:
+        """Add a file that is looked for in a directory and in those above it."""
+        self._add("up", f"{self._located('.', directory)}:{name}")
+
+    def stdin(self, program: Program, command: SimpleCommand) -> None:
+        """Add what a program runs that reads its code from standard input."""
+        read = [each.target for each in command.redirections if each.reads]
+        for target in read:
+            self.path(target, command.directory)
+        if command.stdin is not None:
+            self.inline(program.language, command.stdin, command.directory, [])
+        elif not read:
+            self._runs_what_is_made = True
+
+    # --- paths
+
+    def path(self, word: Word, directory: str | None, kind: str = "path") -> None:
+        """Add a file; in place of a part that is not known any name may be."""
+        text = word.text.removeprefix("file://")
+        if text in NO_FILES:
+            return
+        if kind != "maybe" and not text.strip(UNKNOWN):
+            self._runs_what_is_made = True
+        known = text[0] == "/" or directory is not None
+        if UNKNOWN not in text and known:
+            located = self._located(text, directory)
+            if not word.globs:
+                self._add(kind, located if kind != "program" or "/" in located else f"./{located}")
+            if any(sign in text for sign in "*?["):  # a loop's variable stands for names, quoted or not
+                glob = "maybeglob" if kind == "maybe" else "glob"
+                self._add(glob, located)
+                above, slash, name = located.rpartition("/")
+                if self._below:
+                    self._add(glob, f"{above}{slash}**/{name}")
+            return
+        self.unknown[text] = None
+        tail = text.rpartition(UNKNOWN)[2]
+        if "/" in text.partition(UNKNOWN)[0] and known:
+            pattern = text.replace(UNKNOWN, "*")
+            self._add("maybeglob" if kind == "maybe" else "glob", self._located(pattern, directory))
+        elif tail.strip("/"):  # from the project's root, most likely
+            for base in (f"/{NAMED}HOOKRUN_PROJECT_DIR", WORKING_DIRECTORY):
+                self.path(Word(tail.lstrip("/")), base, kind)
+
+    def _located(self, text: str, directory: str | None) -> str:
+        """Return a path as a declaration would name it: relative to the working directory, or from a variable."""
+        path = text if text[:1] == "/" else f"{directory or WORKING_DIRECTORY}/{text}"
+        parts = [part for part in path.split("/") if part not in {"", "."}]
+        if parts and parts[0][0] == NAMED:
+            name, rest = parts[0][1:], "/".join(parts[1:])
+            return f"~/{rest}" if name == "HOME" else f"${{{name}}}/{rest}".rstrip("/")
+        levels = next((i for i, part in enumerate(parts) if part != HERE), len(parts))
+        if not levels:
+            return "/" + "/".join(parts)
+        relative = "/".join([*[".."] * (DEPTH - levels), *parts[levels:]])
+        return f"./{relative}" if relative[:1] == "~" or relative[:2] == "${" else relative or "."
+
+    def _add(self, kind: str, value: str) -> None:
+        self.code[f"{kind}:{value}"] = None

@@ -1,0 +1,338 @@
+"""Tables of programs: which of their options and operands are code, which read only data, which files they look for."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+PATH, INLINE, LINE, MODULE, NODE, LIBRARY, CLASSES, CHDIR, SKIP, SKIP2, GLUED, RUN, FLAG, MAYBE = range(14)
+"""What the value of an option is: a file of code, code itself, a shell's line, a module, what `require` takes, a
+directory of modules, a class path, a directory to change to, one or two words of data, data only without a space, what
+runs (the rest of the words), nothing (it reads its code from standard input), what may be code."""
+
+DATA = -1
+"""Operands that are no code."""
+
+
+class Program(NamedTuple):
+    """How a program takes its words.
+
+    `options` say what the values of options are, `first` what the first operand is, `rest` what the others are.
+    `without` are options that give the code, so that no operand is. `language` is that of its inline code and modules.
+    `reads_stdin` tells that it runs its standard input if no word gives it code. `looks_for` are files that it finds
+    in its working directory or above. Without `clusters` an option has several letters behind one dash.
+    """
+
+    options: dict[str, int]
+    first: int = PATH
+    rest: int = MAYBE
+    language: str = ""
+    without: frozenset[str] = frozenset()
+    reads_stdin: bool = True
+    looks_for: tuple[str, ...] = ()
+    clusters: bool = True
+
+
+def _program(
+    *,
+    path: str = "",
+    inline: str = "",
+    line: str = "",
+    module: str = "",
+    node: str = "",
+    library: str = "",
+    classes: str = "",
+    chdir: str = "",
+    skip: str = "",
+    skip2: str = "",
+    glued: str = "",
+    run: str = "",
+    flag: str = "",
+    first: int = PATH,
+    rest: int = MAYBE,
+    language: str = "",
+    without: str = "",
+    reads_stdin: bool = True,
+    looks_for: str = "",
+    clusters: bool = True,
+) -> Program:
+    given = (path, inline, line, module, node, library, classes, chdir, skip, skip2, glued, run, flag)
+    options = {name: action for action, names in enumerate(given) for name in names.split()}
+    found = tuple(looks_for.split())
+    return Program(options, first, rest, language, frozenset(without.split()), reads_stdin, found, clusters)
+
+
+def _build(looks_for: str, path: str = "-f --file", chdir: str = "-C --directory", skip: str = "") -> Program:
+    return _program(
+        path=path, chdir=chdir, skip=skip, first=DATA, rest=DATA, reads_stdin=False, looks_for=looks_for, without=path
+    )
+
+
+_SHELL = _program(path="--rcfile --init-file", skip="-o +o -O +O", line="-c", flag="-s", without="-c", language="shell")
+_PYTHON = _program(inline="-c", module="-m", skip="-W -X --check-hash-based-pycs", language="python", without="-c -m")
+_NODE = _program(
+    inline="-e --eval -p --print -pe",
+    node="-r --require --import --loader --experimental-loader",
+    path="--env-file --env-file-if-exists --experimental-config-file",
+    skip="-C --conditions --input-type --title --inspect-port",
+    first=NODE,
+    language="node",
+    without="-e --eval -p --print -pe",
+)
+_RUNNER = _program(
+    inline="-e --eval",
+    node="-r --require --import --preload",
+    path="--env-file -c --config --config-file --tsconfig --import-map -P --project",
+    skip="--cwd -C",
+    first=NODE,
+    language="node",
+    without="-e --eval",
+    looks_for="package.json bunfig.toml deno.json deno.jsonc",
+)
+_PERL = _program(
+    inline="-e -E", module="-M -m", library="-I", glued="-i -0 -l -F -C -D -d -x -V", language="perl", without="-e -E"
+)
+_RUBY = _program(
+    inline="-e",
+    module="-r --require",
+    library="-I",
+    chdir="-C -X",
+    skip="-E --encoding",
+    glued="-i -0 -F -K -T -W -x",
+    language="ruby",
+    without="-e",
+)
+_PHP = _program(
+    inline="-r -B -R -E --run", path="-f --file -F -c --php-ini -z", skip="-S -t -d", language="php", without="-r -f"
+)
+_LUA = _program(inline="-e", module="-l", language="lua", without="-e")
+_AWK = _program(
+    path="-f --file -i --include -l --load -E --exec",
+    inline="-e --source",
+    skip="-v --assign -F --field-separator",
+    first=INLINE,
+    rest=DATA,
+    language="awk",
+    without="-f --file -e --source -E --exec",
+    reads_stdin=False,
+)
+_SED = _program(
+    path="-f --file",
+    inline="-e --expression",
+    skip="-l --line-length",
+    glued="-i --in-place",
+    first=INLINE,
+    rest=DATA,
+    language="sed",
+    without="-f --file -e --expression",
+    reads_stdin=False,
+)
+_JQ = _program(
+    path="-f --from-file",
+    library="-L",
+    skip="--indent --tab",
+    skip2="--arg --argjson --slurpfile --rawfile --argfile",
+    first=INLINE,
+    rest=DATA,
+    language="jq",
+    without="-f --from-file",
+    reads_stdin=False,
+)
+_SQL = _program(
+    path="-init -f --file",
+    inline="-cmd -c --command -e --execute",
+    skip="-separator -nullvalue -d -U -h -p",
+    first=DATA,
+    rest=DATA,
+    language="sql",
+    clusters=False,
+)
+_EDITOR = _program(
+    path="-S -s -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first=MAYBE, language="editor"
+)
+_DEBUGGER = _program(
+    path="-x --command -s --source",
+    inline="-ex -o -eval-command --eval-command",
+    first=MAYBE,
+    language="editor",
+    clusters=False,
+)
+_SCRIPT = _program(inline="-e -c --eval -Command", path="-f -File -l --load --script --file", language="script")
+_JAVA = _program(
+    classes="-cp -classpath --class-path -p --module-path",
+    path="-jar",
+    skip="-m --module --add-modules --add-opens --add-exports",
+    first=PATH,
+    language="java",
+    without="-jar",
+    reads_stdin=False,
+    clusters=False,
+)
+_PACKAGES = _program(
+    chdir="--prefix -C --dir --cwd",
+    first=DATA,
+    reads_stdin=False,
+    looks_for="package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
+)
+_EXEC = _program(
+    line="-c --call",
+    skip="-p --package",
+    first=RUN,
+    reads_stdin=False,
+    looks_for="package.json .npmrc",
+)
+
+_SCRIPTED = (
+    "rscript r tclsh wish expect osascript pwsh powershell nu elvish xonsh groovy scala kotlin julia octave guile "
+    "racket sbcl clisp ecl clojure bb escript elixir crystal raku bats bc dc m4 zx swift dart ocaml runghc "
+    "runhaskell csi fennel janet gnuplot pytest py.test"
+)
+PROGRAMS: dict[str, Program] = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"), _SHELL),
+    **dict.fromkeys(("python", "pythonw", "pypy", "micropython"), _PYTHON),
+    **dict.fromkeys(("node", "nodejs"), _NODE),
+    **dict.fromkeys(("bun", "deno", "tsx", "ts-node", "esno", "jiti", "qjs", "gjs"), _RUNNER),
+    "perl": _PERL,
+    "ruby": _RUBY,
+    **dict.fromkeys(("php", "php-cgi"), _PHP),
+    **dict.fromkeys(("lua", "luajit"), _LUA),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk", "original-awk"), _AWK),
+    **dict.fromkeys(("sed", "gsed", "ssed"), _SED),
+    **dict.fromkeys(("jq", "gojq", "jaq"), _JQ),
+    **dict.fromkeys(("sqlite3", "psql", "mysql", "mariadb", "duckdb"), _SQL),
+    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "emacs"), _EDITOR),
+    **dict.fromkeys(("gdb", "lldb"), _DEBUGGER),
+    **dict.fromkeys(_SCRIPTED.split(), _SCRIPT),
+    "java": _JAVA,
+    **dict.fromkeys(
+        ("make", "gmake", "bmake"),
+        _build("GNUmakefile makefile Makefile", "-f --file --makefile", skip="-I --include-dir -o -W -l"),
+    ),
+    "just": _build("justfile Justfile .justfile JUSTFILE", "-f --justfile", "-d --working-directory", "--set"),
+    "rake": _build("Rakefile rakefile Rakefile.rb", "-f --rakefile"),
+    **dict.fromkeys(
+        ("task", "go-task"), _build("Taskfile.yml Taskfile.yaml taskfile.yml", "-t --taskfile", "-d --dir")
+    ),
+    **dict.fromkeys(("invoke", "inv"), _build("tasks.py", "-c --collection", "-r --search-root")),
+    "fab": _build("fabfile.py", "-c --collection", "-r --search-root"),
+    "nox": _build("noxfile.py", "-f --noxfile", "", "-s -e -t -k -p"),
+    "tox": _build("tox.ini pyproject.toml setup.cfg", "-c --conf", "", "-e"),
+    "doit": _build("dodo.py"),
+    "scons": _build("SConstruct", "-f --file"),
+    "ninja": _build("build.ninja", "-f", "-C"),
+    "cmake": _build("CMakeLists.txt", "-P -C", "-S", "-B -D -G"),
+    "mvn": _build("pom.xml"),
+    "ant": _build("build.xml", "-f -file -buildfile"),
+    "gradle": _build("build.gradle build.gradle.kts settings.gradle", "-b --build-file -I --init-script", "-p"),
+    "pre-commit": _build(".pre-commit-config.yaml", "-c --config", ""),
+    "lefthook": _build("lefthook.yml lefthook.yaml .lefthook.yml", "", ""),
+    "composer": _build("composer.json", "", "-d"),
+    "cargo": _build("Cargo.toml build.rs", "--manifest-path --config", "-C"),
+    "mage": _build("magefile.go"),
+    "docker-compose": _build("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "-f --file"),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), _PACKAGES),
+    **dict.fromkeys(("npx", "pnpx", "bunx"), _EXEC),
+}
+"""Programs that run code they are given, by their names without a version."""
+
+RUNNERS = {
+    **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx")),
+    **dict.fromkeys(("uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", "mamba", "dotenv", "op"), ("run",)),
+    **dict.fromkeys(("bundle", "rbenv", "pyenv", "asdf", "direnv", "aws-vault", "mise"), ("exec", "run", "x")),
+    "doppler": ("run",),
+}
+"""Programs with commands that run the words after them."""
+
+INSTALLED = frozenset({"npm", "pnpm", "yarn", "npx", "pnpx", "bunx"})
+"""Those that find programs in node_modules/.bin."""
+
+_NO_CODE = (
+    ": [ [[ test true false echo printf pwd cd pushd popd ls dir cat tac head tail more less touch tee cp mv rm "
+    "rmdir ln mkdir mkfifo mktemp install dd chmod chown chgrp stat file du df basename dirname readlink realpath "
+    "wc sort uniq comm cut paste join tr fold fmt pr nl expand column rev split csplit shuf seq factor od xxd "
+    "hexdump strings cksum md5sum md5 sha1sum sha256sum sha512sum shasum b2sum base64 base32 diff diff3 sdiff cmp "
+    "colordiff delta grep egrep fgrep rg ag ack zgrep look tree which whereis type date cal sleep wait kill pkill "
+    "killall pgrep ps top uname hostname whoami id who groups env printenv tty stty clear reset yes sync truncate "
+    "shred sponge tar gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat zstd lz4 zip unzip 7z ar cpio rsync scp "
+    "sftp ssh-add ssh-keygen curl wget http httpie nc ncat telnet ping dig host nslookup openssl gpg gpg2 age git "
+    "gh glab hg svn jj yq tomlq xq xmllint xmlstarlet csvcut mlr miller fx gron dasel bat exa eza lsd fd locate "
+    "jo numfmt envsubst iconv recode dos2unix unix2dos ruff black isort flake8 pylint mypy pyright basedpyright "
+    "pycodestyle pydocstyle bandit autopep8 yapf pyupgrade vulture eslint prettier biome stylelint oxlint dprint "
+    "tsc standard xo jshint shellcheck shfmt gofmt goimports gofumpt golangci-lint staticcheck rustfmt clang- "
+    "format clang-tidy cppcheck cpplint rubocop standardrb php-cs-fixer phpcs phpstan ktlint swiftformat "
+    "swiftlint stylua luacheck yamllint jsonlint taplo markdownlint markdownlint-cli2 mdformat vale codespell "
+    "typos hadolint actionlint sqlfluff terraform-docs tflint gitleaks trufflehog semgrep detect-secrets notify- "
+    "send osd_cat terminal-notifier say espeak spd-say paplay aplay afplay mpv mpg123 ffplay play canberra-gtk- "
+    "play xdg-open open pbcopy pbpaste xclip xsel wl-copy wl-paste logger wall mail mailx sendmail read export "
+    "unset local declare typeset readonly set shift getopts hash umask ulimit exit return break continue let "
+    "alias unalias jobs bg fg disown history fc times exec eval trap source . lockfile logrotate fuser lsof "
+    "inotifywait fswatch watchman find xargs parallel sudo tput dialog redis-cli kubectl"
+)
+NO_CODE = frozenset(_NO_CODE.split())
+"""Programs that run nothing of what the files hold that they are given."""
+
+_CONTENTS = (
+    "cat tac head tail more less grep egrep fgrep rg sort uniq cut tr paste base64 base32 xxd gunzip zcat bzcat "
+    "xzcat zstd gzip xz bzip2 openssl gpg age sed awk gawk mawk jq yq envsubst m4 cpp iconv dos2unix rev fold nl "
+    "printf ls find fd curl wget tar unzip cp mv ln install dd rsync tee pr strings join comm column git echo"
+)
+CONTENTS = frozenset(_CONTENTS.split())
+"""Programs that print, copy or name files: those become code where a line runs what it makes itself."""
+
+_CODE_PATHS = (
+    "BASH_ENV DOCKER_CONFIG DYLD_INSERT_LIBRARIES ENV GCONV_PATH GIT_CONFIG GIT_CONFIG_GLOBAL INPUTRC LD_AUDIT "
+    "LD_PRELOAD LUA_INIT MAKEFILES NPM_CONFIG_USERCONFIG OPENSSL_CONF PERL5DB PHPRC PIP_CONFIG_FILE PYTHONSTARTUP "
+    "R_ENVIRON_USER R_PROFILE_USER"
+)
+CODE_PATHS = frozenset(_CODE_PATHS.split())
+"""Variables that name files of code, between spaces or colons."""
+
+OPTION_VARIABLES = {
+    "NODE_OPTIONS": "node",
+    "PERL5OPT": "perl",
+    "RUBYOPT": "ruby",
+    "BUN_OPTIONS": "bun",
+    "JAVA_TOOL_OPTIONS": "java",
+    "JDK_JAVA_OPTIONS": "java",
+    "_JAVA_OPTIONS": "java",
+    "AWKFLAGS": "awk",
+}
+"""Variables that hold options of a program."""
+
+LIBRARY_VARIABLES = {
+    "PYTHONPATH": ("python", "*.py"),
+    "NODE_PATH": ("node", "*.js"),
+    "PERL5LIB": ("perl", "*.pm"),
+    "PERLLIB": ("perl", "*.pm"),
+    "RUBYLIB": ("ruby", "*.rb"),
+    "AWKPATH": ("awk", "*.awk"),
+    "LUA_PATH": ("lua", "*.lua"),
+    "CLASSPATH": ("java", "*.class"),
+    "LD_LIBRARY_PATH": ("", "*.so*"),
+    "DYLD_LIBRARY_PATH": ("", "*.dylib"),
+    "ZDOTDIR": ("", ".z*"),
+    "GIT_EXEC_PATH": ("", "*"),
+    "GIT_TEMPLATE_DIR": ("", "hooks/*"),
+}
+"""Variables that name directories of code: the language whose modules are there, and which files are code."""
+
+LINE_VARIABLES = re.compile(
+    r"(?:.*(?:COMMAND|EDITOR|PAGER|ASKPASS|SHELL|_SSH|_DIFF|BROWSER|WRAPPER|LESSOPEN)|VISUAL|CC|CXX)"
+)
+"""Variables whose value a program may run as a line."""
+
+MODULES = {
+    "python": (re.compile(r"(?:^|[;\n:\s])(?:import|from)\s+([\w.]+(?:\s*,\s*[\w.]+)*)"), ""),
+    "perl": (re.compile(r"(?:^|[;{\s])(?:use|require)\s+([A-Za-z]\w*(?:::\w+)*)"), ".pm"),
+    "node": (re.compile(r"(?:require|import)\s*\(?\s*['\"`]([^'\"`]+)|from\s*['\"`]([^'\"`]+)"), ".js"),
+    "ruby": (re.compile(r"require(?:_relative)?[\s(]*['\"]([^'\"]+)"), ".rb"),
+    "lua": (re.compile(r"require[\s(]*['\"]([^'\"]+)"), ".lua"),
+    "jq": (re.compile(r"(?:include|import)\s+\"([^\"]+)"), ".jq"),
+    "java": (re.compile(r"(?!)"), ".class"),
+}
+"""How inline code of a language names modules, and the suffix of their files."""
+
+
+def versionless(name: str) -> str:
+    """Return a program's name without the version at its end: python for `python3.12`."""
+    return name if name in PROGRAMS or name in NO_CODE else name.rstrip("0123456789.").rstrip("-") or name

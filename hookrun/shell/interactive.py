@@ -1,0 +1,124 @@
+"""Tell whether a command would read further commands from the terminal, as a bare `bash` or `python3` does."""
+
+from __future__ import annotations
+
+import re
+
+from hookrun.globs import glob
+from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS
+from hookrun.shell.wrappers import STDIN, nested_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+
+TERMINAL = STDIN | {"/dev/tty"}
+
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+
+INTERPRETERS = frozenset({
+    "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
+    "irb", "jshell", "julia", "lua", "luajit", "node", "nodejs", "nu", "octave", "osascript", "perl", "php",
+    "powershell", "pry", "ptpython", "pwsh", "r", "racket", "ruby", "sbcl", "scala", "swipl", "tclsh", "utop", "xonsh",
+})  # fmt: skip
+
+OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
+"""Programs that start a shell if they are not told what to run."""
+
+CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
+"""Python's modules that read code."""
+
+HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command)(?:=|$)")
+"""Options of interpreters other than Python that run a word, or end."""
+
+GOES_ON = {"php": "-a", **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i")}
+"""Interpreters, and the option with which they read code after they ran what they are given."""
+
+SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
+SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
+VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
+"""Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
+
+NAMES = READERS | INTERPRETERS | OPENING | {".", "at", "batch", "source", "ssh", "su", "sudo"}
+
+
+def may_read_terminal(line: str) -> bool:
+    """Return whether a line may hold such a command: False only where it surely holds none."""
+    if any(sign in line for sign in MADE_UP):
+        return True
+    for word in line.replace("\\\n", "").translate(QUOTES).lower().translate(ENDS).split():
+        program = word.rpartition("/")[2]
+        if program in NAMES or PYTHON.fullmatch(program):
+            return True
+        if any(sign in program for sign in "*?[") and any(glob(program, name) for name in (*NAMES, "python3")):
+            return True
+    return False
+
+
+def terminal_reader(parsed: ParsedLine) -> str | None:
+    """Return the first command of a line that would read commands from the terminal, None if there is none."""
+    passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
+    for command in parsed.commands:
+        if not command.words or _has_input(command):
+            continue
+        if command.program in {"cat", "tee"} and not command.piped:
+            operands = [text for text in command.arguments if text[:1] != "-" or text == "-"]
+            passed_on = passed_on or command.program == "tee" or all(text in TERMINAL for text in operands)
+        elif (passed_on or not command.piped) and _reads(command):
+            return " ".join((*command.wrappers, command.program))
+    return None
+
+
+def _has_input(command: SimpleCommand) -> bool:
+    """Return whether a command reads something else than the terminal."""
+    return command.stdin is not None or any(
+        each.reads and each.target.text not in TERMINAL for each in command.redirections
+    )
+
+
+def _reads(command: SimpleCommand) -> bool:
+    program = command.one_of((*READERS, *INTERPRETERS, "python3")) or command.program
+    texts = command.arguments
+    if SHOWING.intersection(texts) or not {"parallel", "xargs"}.isdisjoint(command.wrappers):
+        return False
+    line = nested_line(program, command.words, None)
+    if line is not None:
+        return line.text is None and not (program == "ssh" and SSH_WITHOUT_SHELL.intersection(texts))
+    if program in READERS or program in {".", "source"}:
+        return "/dev/tty" in texts
+    if program in OPENING:  # `script FILE` starts one, too
+        return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
+    if PYTHON.fullmatch(program):
+        return _opens_python(texts)
+    return program in INTERPRETERS and (GOES_ON.get(program) in texts[:1] or not _has_code(program, texts))
+
+
+def _opens_python(texts: list[str]) -> bool:
+    """Return whether Python reads code: it is given none, or goes on with `-i` after what it is given."""
+    waiting = iter(texts)
+    interactive = False
+    for text in waiting:
+        if text in {"-W", "-X"}:
+            next(waiting, None)
+        elif text[:1] != "-" or text == "-":
+            return interactive or text in TERMINAL
+        else:
+            options = re.split("[cm]", text, maxsplit=1)[0] if text[:2] != "--" else ""
+            interactive = interactive or "i" in options
+            if options != text and text[:2] != "--":  # `-c CODE` or `-m MODULE`, glued or not
+                module = text[len(options) + 1 :] or next(waiting, "")
+                return interactive or (text[len(options)] == "m" and module.partition(".")[0] in CONSOLES)
+    return True
+
+
+def _has_code(program: str, texts: list[str]) -> bool:
+    """Return whether an interpreter is given what it runs, in its words or as a file."""
+    waiting = iter(texts)
+    for text in waiting:
+        if text in TERMINAL:
+            return False
+        if text[:1] != "-" or HAS_CODE.match(text) or (program == "php" and text[:2] in {"-r", "-i", "-m"}):
+            return True
+        if text in VALUED:
+            next(waiting, None)
+    return False

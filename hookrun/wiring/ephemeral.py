@@ -1,0 +1,135 @@
+"""Tell whether a hookrun lies where it will be cleaned away: in uv's or pipx's cache or in a temporary directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from hookrun.files import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.wiring.wired_command import HookrunProgram
+
+TIMEOUT = 10.0
+"""Seconds for uv or pipx to print a directory."""
+
+CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
+"""How the file CACHEDIR.TAG of a cache begins (https://bford.info/cachedir): uv and pipx put it into theirs."""
+
+
+def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
+    """Return the cache or temporary directory that holds a hookrun or its interpreter, None if it lasts.
+
+    `home` is that of the settings which name it.
+    """
+    named = (program.python, program.main)
+    files = {*named, *map(os.path.realpath, named)}  # also a link into a cache: `uv pip install --link-mode symlink`
+    for directory in _directories(home):
+        if any(is_within(file, each) for each in (directory, os.path.realpath(directory)) for file in files):
+            return directory
+    return _tagged_cache(program)
+
+
+def _directories(home: str) -> Iterator[str]:
+    """Return the directories that are cleaned; those that a program must be asked for come last."""
+    yield from _temporary_directories(home)
+    variables = os.environ
+    account = os.path.expanduser("~")
+    caches = variables.get("XDG_CACHE_HOME") or f"{account}/.cache"
+    pipx = variables.get("PIPX_HOME")
+    for each in (
+        variables.get("UV_CACHE_DIR"),
+        f"{caches}/uv",
+        *((f"{pipx}/.cache", f"{pipx}/.trash") if pipx else ()),
+        f"{caches}/pipx",
+        f"{account}/.local/share/pipx/trash",
+        f"{account}/.local/pipx/.cache",
+        f"{account}/.local/pipx/trash",
+        f"{account}/Library/Caches/pipx",
+        f"{account}/Library/Application Support/pipx/trash",
+    ):
+        if each:
+            yield os.path.abspath(each)
+    yield from _printed_by(variables.get("UV", "uv"), "cache", "dir")
+    for name in ("PIPX_VENV_CACHEDIR", "PIPX_TRASH_DIR"):
+        yield from _printed_by("pipx", "environment", "--value", name)
+
+
+def _temporary_directories(home: str) -> list[str]:
+    """Return TMPDIR and the system's.
+
+    Not the system's one that holds the home as well as TMPDIR: that is a sandbox, which is removed as a whole.
+    """
+    own = os.environ.get("TMPDIR")
+    found = [os.path.abspath(own)] if own else []
+    for each in ("/tmp", "/var/tmp"):  # noqa: S108
+        system = os.path.realpath(each)
+        if not (own and all(is_within(os.path.realpath(inner), system) for inner in (own, home))):
+            found.append(each)
+    return found
+
+
+def _printed_by(program: str, *arguments: str) -> Iterator[str]:
+    """Return the absolute path that a program prints; none where it is not on PATH or prints something else."""
+    path = shutil.which(program)
+    printed = _output(os.path.abspath(path), *arguments) if path is not None else ""
+    if os.path.isabs(printed):
+        yield printed
+
+
+@cache  # pipx takes half a second, and `hookrun doctor` asks for each agent
+def _output(*command: str) -> str:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False, cwd="/"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return os.fsdecode(done.stdout).strip() if done.returncode == 0 else ""
+
+
+def _tagged_cache(program: HookrunProgram) -> str | None:
+    """Return the directory above a program's environment that says that it is a cache (`uvx --cache-dir`).
+
+    The environment's own tag does not count: uv and virtualenv put one into every environment, against backups.
+    """
+    directory = os.path.dirname(os.path.dirname(os.path.dirname(program.python)))
+    while directory != os.path.dirname(directory):
+        try:
+            with open(f"{directory}/CACHEDIR.TAG", "rb") as file:
+                if file.read(len(CACHE_TAG)) == CACHE_TAG:
+                    return directory
+        except OSError:
+            pass
+        directory = os.path.dirname(directory)
+    return None
+
+
+def lasting_installation() -> str:
+    """Return the commands, of which one is to be run, that install this hookrun in a place that lasts."""
+    source = shlex.quote(_source())
+    return f"`uv tool install {source}` (or `pipx install {source}`)"
+
+
+def _source() -> str:
+    """Return what this hookrun was installed from, as pip takes it: a file, an address, or its name for PyPI."""
+    try:
+        data = json.loads(distribution("hookrun").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return "hookrun"
+    url, version_control = data.get("url"), data.get("vcs_info")
+    if not isinstance(url, str):
+        return "hookrun"
+    if isinstance(version_control, dict):
+        return f"{version_control.get('vcs')}+{url}@{version_control.get('commit_id')}"
+    parts = urlsplit(url)
+    return unquote(parts.path) if parts.scheme == "file" else url

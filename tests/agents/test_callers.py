@@ -1,0 +1,236 @@
+"""Agents that run the hooks in Claude Code's settings: who sent a message, and what its tool and arguments are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hookrun.agents import claude, load_sender
+from hookrun.agents.base import Message, detect_agent, knows_tool
+from hookrun.agents.callers import CALLERS, take_unknown_tool
+from hookrun.agents.known_tools import MORE_TOOLS, native_tools
+from tests.golden import golden
+
+Json = dict[str, Any]
+
+GROKS = {name: data for name, (_, data) in golden.recorded("grok").items()}
+ABOUT: dict[str, Json] = {
+    "grok": {
+        "hookEventName": "pre_tool_use",
+        "hook_event_name": "PreToolUse",
+        "workspaceRoot": "/p/",
+        "sessionId": "s1",
+        "session_id": "s1",
+        "cwd": "/p",
+        "timestamp": "2026-11-22T10:34:59Z",
+        "permissionMode": "default",
+    },
+    "cursor": {
+        "hook_event_name": "preToolUse",
+        "conversation_id": "s1",
+        "cursor_version": "3.11.25",
+        "workspace_roots": ["/p"],
+        "transcript_path": None,
+    },
+    "devin": {},
+    "vscode": {
+        "hookEventName": "PreToolUse",
+        "sessionId": "s1",
+        "cwd": "/p",
+        "timestamp": "2026-02-09T10:30:00.000Z",
+        "transcript_path": "/w/transcript.json",
+    },
+    "unknown": {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s1",
+        "cwd": "/p",
+        "transcript_path": "/home/dev/.other/t.jsonl",
+    },
+}
+"""What messages of each caller have beside the tool, as recorded or documented."""
+
+
+def message(caller: str, tool: str, **args: object) -> Json:
+    """Return the message before a tool is called."""
+    return {**ABOUT[caller], "tool_name": tool, "tool_input": args}
+
+
+def read(payload: Json) -> Message:
+    """Return a message as `hookrun fire --agent claude` reads it."""
+    agent = load_sender(detect_agent(claude, payload), payload)
+    found = agent.read(payload, "")
+    if agent is claude and not knows_tool(claude, found):
+        take_unknown_tool(found, payload)
+    return found
+
+
+@pytest.mark.parametrize("name", GROKS)
+def test_every_message_of_grok_s_is_told_to_be_grok_s(name: str) -> None:
+    """Those before the first prompt included, which have no transcript."""
+    assert detect_agent(claude, GROKS[name]) == "grok"
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_a_caller_is_told_by_its_message(caller: str) -> None:
+    """Without a tool, Devin's are not told from Claude Code's, whose words it takes."""
+    own = next(iter(CALLERS[caller].TOOLS))
+    assert detect_agent(claude, message(caller, own)) == caller
+
+
+def test_a_message_of_grok_s_has_hookrun_s_names() -> None:
+    """Of the session, the event, the tool, its arguments and its result."""
+    found = read(next(data for name, data in GROKS.items() if "PostToolUse" in name))
+    (call,) = found.calls
+    fields = call.fields
+    assert (found.native, call.event, fields["agent"], fields["fired_through"]) == (
+        "PostToolUse",
+        "post_tool_use",
+        "grok",
+        "claude",
+    )
+    assert (fields["tool_name"], fields["agent_tool_name"]) == ("bash", "run_terminal_command")
+    assert fields["tool_args"] == {"command": "echo hi > out.txt", "description": "w"}
+    assert fields["tool_result_output"] == "exit: 0\n"
+    assert fields["session_id"] == "01a202d2-cf06-7443-a00e-5c28472fb8ae"
+
+
+def test_the_end_of_grok_s_session_is_no_end_of_a_turn() -> None:
+    """It sends a Stop after SessionEnd, which nothing can keep from ending."""
+    stops = {data["reason"]: read(data).calls for name, data in GROKS.items() if name.endswith("Stop.json")}
+    assert [call.fields["assistant_response"] for call in stops["end_turn"]] == ["done"]
+    assert stops["shutdown"] == []
+
+
+CALLS: list[tuple[str, str, Json, str, Json]] = [
+    ("grok", "run_terminal_command", {"command": "ls"}, "bash", {"command": "ls"}),
+    ("grok", "monitor", {"command": "ls"}, "bash", {"command": "ls"}),
+    ("grok", "write", {"file_path": "/a", "content": "x"}, "write", {"file_path": "/a", "content": "x"}),
+    ("grok", "read_file", {"target_file": "/a"}, "read", {"file_path": "/a"}),
+    (
+        "grok",
+        "search_replace",
+        {"file_path": "/a", "old_string": "x", "new_string": "y"},
+        "edit",
+        {"file_path": "/a", "old_string": "x", "new_string": "y"},
+    ),
+    (
+        "grok",
+        "search_replace",
+        {"file_path": "/a", "old_string": "", "new_string": "y"},
+        "write",
+        {"file_path": "/a", "old_string": "", "content": "y"},
+    ),
+    (
+        "cursor",
+        "Shell",
+        {"command": "ls", "working_directory": "/"},
+        "bash",
+        {"command": "ls", "working_directory": "/"},
+    ),
+    ("cursor", "Write", {"file_path": "/a", "contents": "x"}, "write", {"file_path": "/a", "content": "x"}),
+    ("cursor", "Delete", {"path": "/a"}, "delete", {"file_path": "/a"}),
+    ("devin", "exec", {"command": "ls", "shell_id": "main"}, "bash", {"command": "ls", "shell_id": "main"}),
+    ("devin", "write", {"path": "/a", "content": "x"}, "write", {"file_path": "/a", "content": "x"}),
+    ("vscode", "run_in_terminal", {"command": "ls"}, "bash", {"command": "ls"}),
+    ("vscode", "create_file", {"filePath": "/a", "content": "x"}, "write", {"file_path": "/a", "content": "x"}),
+    (
+        "vscode",
+        "replace_string_in_file",
+        {"filePath": "/a", "oldString": "x", "newString": "y"},
+        "edit",
+        {"file_path": "/a", "old_string": "x", "new_string": "y"},
+    ),
+    ("unknown", "run_it", {"command": "ls"}, "bash", {"command": "ls"}),
+    ("unknown", "run_it", {"cmd": ["rm", "-rf", "a b"]}, "bash", {"command": "rm -rf 'a b'"}),
+    ("unknown", "editor", {"command": "view", "path": "/a"}, "read", {"command": "view", "file_path": "/a"}),
+    ("unknown", "editor", {"command": "rm x", "path": "/a"}, "bash", {"command": "rm x", "file_path": "/a"}),
+    ("unknown", "put", {"path": "/a", "content": "x"}, "write", {"file_path": "/a", "content": "x"}),
+    ("unknown", "change", {"filePath": "/a", "newText": "x"}, "edit", {"file_path": "/a", "new_string": "x"}),
+    ("unknown", "remove_file", {"path": "/a"}, "delete", {"file_path": "/a"}),
+    ("unknown", "look", {"path": "/a"}, "read", {"file_path": "/a"}),
+    ("unknown", "get", {"url": "http://a"}, "web_fetch", {"url": "http://a"}),
+    ("unknown", "look", {"pattern": "x", "path": "/a"}, "grep", {"pattern": "x", "file_path": "/a"}),
+    ("unknown", "delegate_task", {"prompt": "do"}, "task", {"prompt": "do"}),
+    ("unknown", "think", {"thought": "hm"}, "think", {"thought": "hm"}),
+]
+
+
+@pytest.mark.parametrize(("caller", "tool", "args", "ours", "named"), CALLS)
+def test_a_tool_and_its_arguments_have_hookrun_s_names(
+    caller: str, tool: str, args: Json, ours: str, named: Json
+) -> None:
+    """By the caller's table, or by the arguments alone."""
+    fields = read(message(caller, tool, **args)).calls[0].fields
+    assert (fields["tool_name"], fields["tool_args"], fields["agent_tool_name"]) == (ours, named, tool)
+
+
+@pytest.mark.parametrize(("caller", "tool", "args", "ours", "named"), [each for each in CALLS if each[2] != each[4]])
+def test_changed_arguments_have_the_caller_s_names_again(
+    caller: str, tool: str, args: Json, ours: str, named: Json
+) -> None:
+    """Unless they are several words of a command, which cannot be told from one line."""
+    found = read(message(caller, tool, **args))
+    expected = None if isinstance(args.get("cmd"), list) else args
+    assert found.to_native_args([named]) == expected
+    assert found.calls[0].fields["tool_name"] == ours
+
+
+def test_a_call_about_several_files_is_one_for_each() -> None:
+    """Whatever the list holds, and in a patch."""
+    texts = "*** Begin Patch\n*** Add File: /a\n+x\n*** Delete File: /b\n*** End Patch"
+    two = [{"filePath": "/a", "oldString": "x", "newString": "y"}, {"filePath": "/b", "oldString": "x"}]
+    for found, tools in (
+        (read(message("vscode", "editFiles", files=["/a", "/b"])), ["edit", "edit"]),
+        (read(message("vscode", "multi_replace_string_in_file", replacements=two)), ["edit", "edit"]),
+        (read(message("vscode", "apply_patch", input=texts)), ["write", "delete"]),
+        (read(message("unknown", "apply", patch=texts)), ["write", "delete"]),
+    ):
+        assert [call.fields["tool_name"] for call in found.calls] == tools
+        assert [call.fields["tool_args"]["file_path"] for call in found.calls] == ["/a", "/b"]  # type: ignore[index]
+        assert found.to_native_args([{"file_path": "/c"}, None]) is None
+
+
+@pytest.mark.parametrize("tool", sorted({*native_tools("claude"), "mcp__a__b"}))
+def test_a_tool_of_claude_code_s_is_not_told_by_its_arguments(tool: str) -> None:
+    """One that has no name of hookrun's keeps its own, whatever its arguments."""
+    payload = {**message("unknown", tool, command="ls", file_path="/a", content="x"), "transcript_path": "/t"}
+    fields = read(payload).calls[0].fields
+    assert fields["tool_name"] == claude.TOOLS.get(tool, tool)
+    assert fields["agent"] == "claude"
+
+
+def test_a_new_tool_of_claude_code_s_is_claude_code_s() -> None:
+    """Its transcript lies in Claude Code's directory: it obeys all that Claude Code does."""
+    payload = {
+        **message("unknown", "NewShell", command="ls"),
+        "transcript_path": "/home/dev/.claude/projects/p/t.jsonl",
+    }
+    found = claude.read(payload, "")
+    caller, text = take_unknown_tool(found, payload)
+    assert caller is None
+    assert "NewShell is taken for `bash`" in str(text)
+    assert (found.calls[0].fields["tool_name"], found.calls[0].fields["agent"]) == ("bash", "claude")
+
+
+@pytest.mark.parametrize("tool", ["server__run", "mcp_server_run", "MCP:run"])
+@pytest.mark.parametrize("caller", ["grok", "cursor", "vscode", "unknown"])
+def test_a_tool_of_a_server_is_not_told_by_its_arguments(caller: str, tool: str) -> None:
+    """A guard on shell commands is not about it."""
+    assert read(message(caller, tool, command="ls")).calls[0].fields["tool_name"] == tool
+
+
+@pytest.mark.parametrize("value", [None, "x", 5, ["x"], {}, {"command": None}, {"files": [1]}, {"path": {}}])
+def test_odd_arguments_are_no_error(value: object) -> None:
+    """The tool keeps its name, or has what is known of it."""
+    for caller, tool in (("grok", "run_terminal_command"), ("unknown", "x"), ("vscode", "editFiles")):
+        payload = {**ABOUT[caller], "tool_name": tool, "tool_input": value}
+        assert read(payload).calls[0].fields["tool_name"] in ("bash", "x", "edit")
+
+
+def test_the_tables_of_tools_do_not_contradict_each_other() -> None:
+    """No caller's tool has a name of Claude Code's for something else."""
+    for caller in CALLERS.values():
+        for tool, ours in caller.TOOLS.items():
+            assert claude.TOOLS.get(tool, ours) == ours
+            assert tool not in MORE_TOOLS["claude"]

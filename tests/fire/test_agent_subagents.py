@@ -1,0 +1,50 @@
+"""The end of a subagent is fired once, and as what it is, though Copilot CLI sends two events for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Project
+from tests.fire.agents import Agent
+
+BLOCKS: dict[str, object] = {"event": ["stop", "subagent_stop"], "command": "echo go on >&2; exit 2"}
+
+
+def ending(agent: Agent, native: str) -> dict[str, Any]:
+    """Return the message about the end of a subagent."""
+    about = {"agent_id": "a2", "agent_type": "general-purpose", "parent_agent_id": "s1", "stop_hook_active": False}
+    return {**agent.stop(), "hook_event_name": native, **about}
+
+
+def hooks_that_ran(agent: Agent) -> list[object]:
+    """Return the events for which hooks ran."""
+    return [each["event"] for each in agent.project.audit() if each["kind"] == "hook"]
+
+
+@pytest.mark.parametrize("wired", [["Stop"], ["Stop", "SubagentStop"]])
+def test_a_subagent_s_end_is_fired_once(project: Project, wired: list[str]) -> None:
+    """By the event that Copilot has for it, where hookrun is wired for that; no block of a turn is counted."""
+    agent = Agent("copilot", project)
+    project.hooks(BLOCKS)
+    entry = [{"type": "command", "bash": "hookrun fire --agent copilot"}]
+    path = project.home / ".copilot" / "hooks" / "hookrun.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"version": 1, "hooks": dict.fromkeys(wired, entry)}))
+    told = [agent.fire(ending(agent, native), event=native) for native in wired]
+    assert hooks_that_ran(agent) == ["subagent_stop"]
+    assert [each.json.get("decision") for each in told][-1] == "block"
+    if len(wired) == 1:
+        assert project.audit()[-1]["degraded"] == ["block -> nothing"]
+    else:
+        assert told[0].stdout == b""
+
+
+def test_the_end_of_the_turn_is_what_it_was(project: Project) -> None:
+    """It has no agent's id."""
+    agent = Agent("copilot", project)
+    project.hooks(BLOCKS)
+    assert agent.fire(agent.stop(), event="Stop").json["decision"] == "block"
+    assert hooks_that_ran(agent) == ["stop"]

@@ -1,0 +1,62 @@
+"""Grok Build, headless: it has no module of hookrun's, and runs the hooks in Claude Code's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.live.driver import groups, put
+from tests.live.model import Turn, use
+
+_CONFIG = """\
+[models]
+default = "scripted"
+
+[model.scripted]
+model = "scripted"
+base_url = "{url}/v1"
+api_key = "none"
+api_backend = "chat_completions"
+"""
+
+
+class Grok:
+    """`grok -p`, with the Chat Completions API."""
+
+    name = "grok"
+    before_a_tool = "PreToolUse"
+
+    def environment(self, url: str) -> Mapping[str, str]:
+        """Keep it from everybody but the model."""
+        return {"GROK_DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "XAI_API_KEY": "none"}
+
+    def settle(self, home: Path, url: str) -> None:
+        """Name the model's address."""
+        put(home / ".grok" / "config.toml", _CONFIG.format(url=url))
+
+    def arguments(self, prompt: str) -> list[str]:
+        """One prompt."""
+        return ["-p", prompt]
+
+    def allowing(self) -> list[str]:
+        """Every tool: without a person it refuses what it would ask about."""
+        return ["--always-approve"]
+
+    def shell(self, command: str) -> Turn:
+        """Ask for the terminal."""
+        return use("run_terminal_command", command=command, description="w")
+
+    def write(self, path: Path, content: str) -> tuple[Turn, ...]:
+        """Ask for the replacement of nothing, which makes a file."""
+        return (use("search_replace", file_path=str(path), old_string="", new_string=content),)
+
+    def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
+        """Ask for a replacement, after a look at the file."""
+        return (
+            use("read_file", target_file=str(path)),
+            use("search_replace", file_path=str(path), old_string=old, new_string=new),
+        )
+
+    def wire(self, home: Path, commands: Mapping[str, str]) -> None:
+        """Use Claude Code's settings: that it reads them is what it is tested for."""
+        put(home / ".claude" / "settings.json", {"hooks": groups(commands)})

@@ -1,0 +1,130 @@
+"""Guards wired into Claude Code hold in Grok Build, which runs the hooks in Claude Code's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import settle
+from tests.live.driver import put
+from tests.live.model import say, use
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+
+
+@pytest.fixture
+def grok(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
+    """Grok Build, with no wiring of its own."""
+    yield from settle("grok", request, tmp_path)
+
+
+def wire(agent: Agent, *hooks: dict[str, object]) -> None:
+    """Declare hooks of the user's own, and wire hookrun for Claude Code."""
+    put(agent.place.hooks, {"hooks": list(hooks)})
+    agent.install(name="claude")
+
+
+def before(matcher: str | None, answer: str) -> dict[str, object]:
+    """Return a guard that answers with a shell line before a tool is called."""
+    return {"name": "guard", "event": "pre_tool_use", "command": answer, **({"matcher": matcher} if matcher else {})}
+
+
+BLOCK = "echo reason-of-guard >&2; exit 2"
+
+
+@pytest.mark.parametrize("matcher", ["bash", "Bash", None])
+def test_a_guard_on_the_shell_blocks(grok: Agent, matcher: str | None) -> None:
+    """By hookrun's name, by Claude Code's, and without one; the model hears why, and `doctor` says who fired."""
+    wire(grok, before(matcher, BLOCK))
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
+    assert ran.files == {}, ran
+    assert ran.model.results() == ["Hook denied: reason-of-guard"], ran
+    fires = [each for each in ran.audit if each["kind"] == "fire"]
+    assert {(each.get("agent"), each.get("through")) for each in fires} == {("grok", "claude")}, ran
+    assert "also fired by: Grok Build" in grok.hookrun("doctor", "claude")
+
+
+def test_a_guard_on_files_blocks_each_way_to_change_one(grok: Agent) -> None:
+    """To make one, to change one, and the tool that writes a whole one."""
+    project = grok.place.project
+    (project / "a.txt").write_text("x\n")
+    wire(grok, before("write|edit", BLOCK))
+    turns = [
+        *grok.driver.write(project / "b.txt", "new\n"),
+        *grok.driver.edit(project / "a.txt", "x", "y"),
+        use("write", file_path=str(project / "c.txt"), content="x"),
+    ]
+    ran = grok.run(*turns, DONE)
+    assert ran.files == {"a.txt": "x\n"}, ran
+    assert [each.get("tool") for each in ran.audit if each["kind"] == "hook"] == ["write", "edit", "write"], ran
+
+
+def test_a_guard_on_what_is_written_blocks_a_new_file(grok: Agent) -> None:
+    """The tool that makes a file by the replacement of nothing writes a file."""
+    guard = {**before("write", BLOCK), "when": {"tool_args.content": "*secret*"}}
+    wire(grok, guard)
+    ran = grok.run(*grok.driver.write(grok.place.project / "a.txt", "a secret\n"), DONE)
+    assert ran.files == {}, ran
+
+
+def test_a_guard_blocks_the_monitor_of_a_command(grok: Agent) -> None:
+    """It runs a shell command under another name."""
+    wire(grok, before("bash", BLOCK))
+    ran = grok.run(use("monitor", command="echo hi > out.txt", description="w"), DONE)
+    assert ran.files == {}, ran
+
+
+def test_a_changed_command_is_the_one_that_runs(grok: Agent) -> None:
+    """Grok Build obeys new arguments."""
+    answer = """echo '{"action": "modify", "args_patch": {"command": "echo new > new.txt"}}'"""
+    wire(grok, before("bash", answer))
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
+    assert ran.files == {"new.txt": "new\n"}, ran
+
+
+def test_a_question_that_nobody_would_be_asked_is_a_refusal(grok: Agent) -> None:
+    """With --always-approve Grok Build runs what a hook wants asked: it is told not to, and the model why."""
+    wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
+    assert ran.files == {}, ran
+    assert "needs a person's approval: reason-of-guard" in ran.heard, ran
+    assert "ask -> block" in ran.degraded, ran
+
+
+def test_a_question_is_asked_where_somebody_can_be(grok: Agent) -> None:
+    """Without --always-approve it is said as it is: here nobody answers it, and nothing runs."""
+    wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE, allowed=False)
+    assert ran.files == {}, ran
+    assert "ask -> block" not in ran.degraded, ran
+
+
+def test_a_prompt_is_kept_from_the_model(grok: Agent) -> None:
+    """Nothing is asked of it."""
+    wire(grok, {"name": "guard", "event": "user_prompt_submit", "command": BLOCK})
+    ran = grok.run(DONE)
+    assert ran.model.requests == [], ran
+
+
+def test_the_turn_continues_once_and_ends_once(grok: Agent) -> None:
+    """A block of `stop` is the next instruction; the end of the session is not a second end of a turn."""
+    answer = """grep -q '"stop_hook_active":true' || { echo go-on-please >&2; exit 2; }"""
+    wire(grok, {"name": "guard", "event": "stop", "command": answer})
+    ran = grok.run(say("first"), DONE)
+    assert "go-on-please" in ran.heard, ran
+    assert [each["action"] for each in ran.audit if each["kind"] == "hook"] == ["block", "continue"], ran
+
+
+def test_text_for_the_model_reaches_it(grok: Agent) -> None:
+    """Before a tool and after it; what is said when it cannot hear reaches it with the next tool."""
+    answer = """echo '{{"action": "continue", "additional_context": "{}"}}'"""
+    events = ("session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use")
+    hooks: list[dict[str, object]] = [
+        {"name": event, "event": event, "command": answer.format(f"at-{event}")} for event in events
+    ]
+    wire(grok, *hooks)
+    ran = grok.run(grok.driver.shell("true"), DONE)
+    assert [event for event in events if f"at-{event}" not in ran.heard] == [], ran

@@ -1,0 +1,175 @@
+"""Programs that read commands from Codex's terminal, which no hook sees, and lines that only look like one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.recipes import block_destructive_commands, no_force_push
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Check = Callable[[Mapping[str, object]], dict[str, object] | None]
+
+READING = """\
+bash
+sh -i
+/bin/bash --norc
+bash -l
+bash -s
+bash --rcfile x -i
+exec zsh
+sudo -s
+sudo -u me -i
+sudo bash
+su
+su - root
+env -i bash
+timeout 100 bash
+nohup bash &
+busybox sh
+rlwrap sh
+cd /srv && bash
+(bash)
+if true; then bash; fi
+f() { bash; }; f
+B=bash; $B
+$SHELL
+$(echo bash)
+ba''sh
+/bin/ba?h
+eval bash
+bash -c bash
+bash -c 'exec python3'
+bash | tee log
+cat | bash
+cat - | sh -s
+tee log | sh
+bash < /dev/tty
+bash /dev/stdin
+. /dev/stdin
+source /dev/tty
+python3
+python3.12
+python3 -i
+python3 -i script.py
+python3 -ic 'x = 1'
+python3 -I
+python3 -v
+python3 -u -
+python3 -m code
+python3 -mpdb script.py
+python3 -W ignore
+node
+node -i -e 'x'
+node -r ./x
+ruby
+irb
+perl
+php -a
+lua
+ssh host
+ssh -t me@host
+at now
+script -q /dev/null
+tmux
+screen
+echo ok; python3""".splitlines()
+
+HARMLESS = """\
+bash -c 'ls'
+bash script.sh
+sh ./x
+bash <<< 'ls'
+echo ls | bash
+cat x | bash
+./generate | sh
+bash < x.sh
+bash --version
+python3 x.py
+python3 -c 'print(1)'
+python3 -m pytest
+python3 -um http.server
+python3 -V
+python3 --version
+python3 -I x.py
+python3 -W ignore x.py
+node x.js
+node -e 1
+node -p 1
+node --version
+node -v
+ruby x.rb
+ruby -e 1
+perl -pe s/a/b/ x
+perl -i -pe s/a/b/ x
+php -v
+php -r 1
+php -i
+lua x.lua
+ssh host ls
+ssh -N -L 1:host:3 host
+sudo ls
+su -c ls
+cat
+cat x
+tee x
+tmux ls
+tmux new -d ls
+screen -ls
+script -q out ls
+git commit -m "bash python3"
+echo bash
+grep -r python .
+which bash
+command -v python3
+npm run node
+find . -name '*.py' | xargs python3
+ls *
+python3 - <<'END'
+bash <<'END'""".splitlines()
+
+CHECKS = [block_destructive_commands.check, no_force_push.check]
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the process one of an ordinary account."""
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", "/srv/app")
+    monkeypatch.delenv("HOOKRUN_OPTION_INTERACTIVE", raising=False)
+
+
+def answer(check: Check, line: str, agent: str = "codex") -> str | None:
+    """Return why a recipe refuses a line, None if it does not."""
+    if line.endswith("<<'END'"):
+        line += "\nls\nEND\n"
+    verdict = check({"agent": agent, "tool_args": {"command": line}, "working_dir": "/srv/app"})
+    assert verdict is None or verdict["action"] == "block"
+    return None if verdict is None else str(verdict["message"])
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("line", READING)
+def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(check: Check, line: str) -> None:
+    """The reason says why and what to do; on other agents, where hooks see each command, it runs."""
+    reason = answer(check, line)
+    assert reason is not None
+    assert "would read commands that no hook sees" in reason
+    assert answer(check, line, "claude") is None
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_runs_a_script_or_a_line_passes(check: Check, line: str) -> None:
+    """Its commands are in the line, in a file or in a pipe."""
+    assert answer(check, line) is None
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_option_allows_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who accepts the risk says so."""
+    monkeypatch.setenv("HOOKRUN_OPTION_INTERACTIVE", "allow")
+    assert answer(check, "bash") is None

@@ -1,0 +1,1 @@
+"""Tests of trust in hooks: what an approval covers."""

@@ -1,0 +1,71 @@
+"""How many lines of both corpora the rule of what an approval covers gets right, and that their code is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import Project
+from tests.trust.corpus import CHANGED, Place, covers_code, covers_data, lines, title
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.trust.corpus import Line
+
+NEEDS = {"javascript": "node", "perl": "perl", "awk": "awk", "jq": "jq", "gdb": "gdb", "make": "make", "package": "npm"}
+UNPROVEN = frozenset({"ruby", "just", "java", "library", "configuration"})
+"""Languages of which no test runs code: not every machine has them, or their bytes are no text."""
+
+
+@pytest.mark.parametrize("line", [each for each in lines("executed") if each["language"] not in UNPROVEN], ids=title)
+def test_the_changed_bytes_of_a_line_run(tmp_path: Path, line: Line) -> None:
+    """Whether each line of executed.json names code: changed, it prints what the change says."""
+    language = line["language"]
+    if shutil.which(NEEDS.get(language, "sh")) is None or (title(line).startswith("npx") and not shutil.which("npx")):
+        pytest.skip(f"no {NEEDS.get(language, 'npx')} here")
+    project = Project(tmp_path)
+    place = Place(project, line)
+    place.write(line["code"], CHANGED[language])
+    if "alias.x" in title(line):
+        subprocess.run(["git", "init", "-q", "."], cwd=project.root, check=True)
+    command = line["command"]
+    done = subprocess.run(
+        command if isinstance(command, list) else ["/bin/sh", "-c", command],
+        cwd=project.root,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(project.home),
+            "CLAUDE_PROJECT_DIR": str(project.root),
+            "CLAUDE_PLUGIN_ROOT": str(project.root / "plugin"),
+            **line.get("env", {}),
+        },
+        input="{}\n",
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert "CHANGED" in done.stdout + done.stderr
+
+
+def test_how_many_lines_are_covered_as_they_should_be(tmp_path: Path) -> None:
+    """Of 66 lines that run code at least 60 are covered, and at most one of those that name data."""
+    executed, data = lines("executed"), lines("data")
+    assert (len(executed) >= 66, len(data) >= 51) == (True, True)
+    missed = [
+        title(line) for number, line in enumerate(executed) if not covers_code(Project(tmp_path / f"e{number}"), line)
+    ]
+    alarms = [
+        f"{title(line)}: {line['data']}"
+        for number, line in enumerate(data)
+        if covers_data(Project(tmp_path / f"d{number}"), line)
+    ]
+    print(f"{len(executed) - len(missed)} of {len(executed)} covered, {len(alarms)} of {len(data)} false alarms")
+    print(*missed, "", *alarms, sep="\n")
+    assert len(missed) <= len(executed) * 6 // 66
+    assert len(alarms) <= 1

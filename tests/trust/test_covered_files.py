@@ -1,0 +1,224 @@
+"""What an approval covers and what it does not, in real runs: data, state, odd files, names, messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
+from tests.torture.strangers import WAYS, Stranger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+
+@pytest.fixture(params=WAYS)
+def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
+    """A stranger's project, fired by an agent or by a Python program."""
+    return Stranger(project, request.param)
+
+
+@pytest.fixture
+def agent(project: Project) -> Stranger:
+    """A stranger's project, fired by an agent."""
+    return Stranger(project, "agent")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat >/dev/null; touch once",
+        "cat >/dev/null; date | tee -a log >/dev/null",
+        "python3 hook.py --state s.json",
+        "sqlite3 state.db 'create table if not exists t (x); insert into t values (1)' </dev/null",
+    ],
+)
+def test_a_hook_that_writes_a_file_its_command_names_stays_approved(stranger: Stranger, command: str) -> None:
+    """State is data: its coming to be and its changing void no answer, and ask nothing."""
+    project = stranger.project
+    project.script("hook.py", "import sys\nopen(sys.argv[2], 'a').write(sys.stdin.read())\n", 0o644)
+    project.hooks({"name": "guard", "command": command})
+    stranger.approve()
+    for _ in range(3):
+        assert stranger.fire().failures == {"guard": None}
+
+
+def test_a_script_that_was_not_there_at_the_first_look_is_looked_at_afterwards(stranger: Stranger) -> None:
+    """A hook that makes the script it then runs has answered with code that nobody saw."""
+    project = stranger.project
+    project.hooks({"name": "guard", "command": "cat >/dev/null; echo 'exit 0' > made.sh; sh made.sh"})
+    stranger.approve()
+    answer = stranger.fire()
+    assert answer.failures == {"guard": "untrusted"}
+    assert "made.sh changed while it ran" in answer.output + json.dumps(answer.details)
+
+
+def test_state_is_part_of_the_digest_and_releases_configuration_that_git_tracks(agent: Stranger) -> None:
+    """A tracked configuration file is covered until the declaration says that the hook changes it."""
+    project = agent.project
+    name = b"state.json"
+    entry = bytes(60) + len(name).to_bytes(2, "big") + name + bytes(8 - (62 + len(name)) % 8)
+    index = b"DIRC" + (2).to_bytes(4, "big") + (1).to_bytes(4, "big") + entry
+    (project.root / ".git" / "index").write_bytes(index)
+    project.script("hook.py", "", 0o644)
+    project.script("state.json", "{}", 0o644)
+    digests = []
+    for more in ({}, {"state": ["state.json"]}):
+        project.hooks({"name": "guard", "command": "python3 hook.py --state state.json", **more})
+        digests.append(agent.digests())
+        project.script("state.json", '{"changed": 1}', 0o644)
+        digests.append(agent.digests())
+    assert digests[0] != digests[1]
+    assert digests[2] == digests[3] != digests[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "state"),
+    [
+        ("./hooks/guard.sh once", "hooks/guard.sh"),
+        ("./hooks/guard.sh once", "hooks"),
+        ("cd hooks && ./guard.sh", "hooks/guard.sh"),
+        ("python3 -m tools.guard", "tools/guard.py"),
+        ("node hooks/guard", "hooks/guard.js"),
+        ("make check", "Makefile"),
+        ("python3 hooks/a.py plugins/b.py", "plugins/b.py"),
+    ],
+)
+def test_state_that_names_code_is_an_error(project: Project, command: str, state: str) -> None:
+    """What the rule covers as code is not for the hook to change: the declaration is refused, with its place."""
+    project.hooks({"name": "guard", "command": command, "state": ["once", state]})
+    done = hookrun(project, "validate")
+    assert done.status == 1
+    assert re.search(rf"coder\.json:1:\d+: .*{re.escape(state)}", done.stdout + done.stderr), done.stdout + done.stderr
+
+
+def test_state_that_turns_out_to_be_code_cannot_be_approved(project: Project) -> None:
+    """An argument with an execute bit is code, whatever the declaration calls it."""
+    project.script("guard.sh", "#!/bin/sh\n")
+    project.script("helper", "#!/bin/sh\n")
+    project.hooks({"name": "guard", "command": "./guard.sh helper", "state": ["helper"]})
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert found["digest"] is None
+    assert "`state` names helper" in found["problem"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+@pytest.mark.parametrize("command", ["sh pipe", "./pipe", ". ./pipe", "python3 - < pipe", "awk -fpipe"])
+def test_what_is_neither_a_file_nor_a_directory_is_refused(project: Project, kind: str, command: str) -> None:
+    """Nobody can say what a FIFO or a device will give: a hook that runs one cannot be approved."""
+    if kind == "fifo":
+        os.mkfifo(project.root / "pipe")
+    else:
+        (project.root / "pipe").symlink_to("/dev/zero")
+    project.hooks({"name": "guard", "command": command})
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert found["digest"] is None
+    assert "pipe is neither a file nor a directory" in found["problem"]
+
+
+def test_no_name_hides_another_file(agent: Stranger) -> None:
+    """Names that look like labels of another kind, and the same file name in two directories, are each covered."""
+    project = agent.project
+    names = ["PATH:x", "x", "files:lib/a:a", "module:x.py", "lib/a:a", "lib/a", "bin/x", "other/x"]
+    for name in names:
+        project.script(name, "#!/bin/sh\n")
+    project.hooks(
+        {
+            "name": "guard",
+            "command": "sh ./PATH:x; x; sh files:lib/a:a; sh module:x.py; python3 -m x; sh ./x",
+            "env": {"PATH": "bin:other:/usr/bin:/bin"},
+            "files": ["lib/*"],
+        }
+    )
+    seen = set(agent.digests())
+    for name in names:
+        project.script(name, f"#!/bin/sh\n# {name}\n")
+        [digest] = agent.digests()
+        assert digest not in seen, name
+        seen.add(digest)
+
+
+def test_a_path_that_is_too_long_to_be_opened_is_not_left_out(project: Project) -> None:
+    """A shell gets there step by step; what cannot be looked at cannot be approved."""
+    step = "d" * 200
+    line = " && ".join([f"cd {step}"] * 25)
+    project.hooks({"name": "guard", "command": f"{line} && sh guard.sh"})
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert found["digest"] is None
+    assert "longer than the system can open" in found["problem"]
+
+
+def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
+    """Each of two changed files is named, and a changed declaration is called that."""
+    project = agent.project
+    project.script("hooks/guard.sh", "#!/bin/sh\n. hooks/lib.sh\n")
+    project.script("hooks/lib.sh", ":\n")
+    fields: dict[str, object] = {"name": "guard", "command": "./hooks/guard.sh", "files": ["hooks/lib.sh"]}
+    project.hooks(fields)
+    agent.approve()
+    project.script("hooks/lib.sh", "true\n")
+    assert "hooks/lib.sh has changed since it was approved" in agent.fire().details["guard"]
+    project.script("hooks/guard.sh", "#!/bin/sh\n")
+    assert "hooks/guard.sh, hooks/lib.sh have changed since it was approved" in agent.fire().details["guard"]
+    agent.approve()
+    project.hooks({**fields, "timeout": 7})
+    assert "its declaration has changed since it was approved" in agent.fire().details["guard"]
+
+
+def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger) -> None:
+    """The store of an older hookrun has no rule: the question names the change and the files that are covered now."""
+    project = agent.project
+    project.script("hooks/guard.sh", "#!/bin/sh\ncat >/dev/null\n")
+    project.hooks({"name": "guard", "command": "cd hooks && ./guard.sh"})
+    [digest] = agent.approve()
+    path = project.home / ".local" / "share" / "hookrun" / "trust.json"
+    data = json.loads(path.read_text())
+    old = data["approved"].pop(digest)
+    del old["rule"]
+    data["approved"] = {"sha256:" + "0" * 64: old}
+    path.write_text(json.dumps(data))
+    assert "older rule of what an approval covers" in agent.fire().details["guard"]
+    asked = at_terminal(project, "trust", answers=("y",)).screen
+    assert "the rule has changed since it was approved" in asked
+    assert "hooks/guard.sh" in asked
+    assert agent.fire().failures == {"guard": None}
+
+
+def test_an_approval_says_what_it_does_not_cover(project: Project) -> None:
+    """One line names data that may change, one what only a run can tell."""
+    project.script("guard.sh", "#!/bin/sh\n")
+    project.script("words.txt", "a\n", 0o644)
+    project.hooks({"name": "guard", "command": './guard.sh words.txt; sh "$SOMEWHERE"; python3 -c "exec(x)"'})
+    shown = hookrun(project, "trust").stdout
+    assert re.search(r"not covered +words\.txt ", shown)
+    assert re.search(r"unknown +only a run tells .*inline code", shown)
+
+
+@pytest.mark.parametrize(
+    "word", ['"$CLAUDE_PLUGIN_ROOT"/guard.sh', '"$CLAUDE_PLUGIN_ROOT/guard.sh"', "${CLAUDE_PLUGIN_ROOT}/guard.sh"]
+)
+def test_a_plugins_script_is_covered_with_and_without_braces(agent: Stranger, word: str, tmp_path: Path) -> None:
+    """Its script is part of the approval, is missing when it is missing, and refused when it has changed."""
+    project = agent.project
+    plugin = tmp_path / "project" / "plugin"
+    handler = {"type": "command", "command": f"bash {word}"}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [handler]}]}}
+    project.script("plugin/hooks/hooks.json", json.dumps(settings), 0o644)
+    project.script("plugin/.claude-plugin/plugin.json", '{"name": "p"}', 0o644)
+    project.script("plugin/guard.sh", "cat >/dev/null\n")
+    project.hooks(include=["plugin/hooks/hooks.json"])
+    [name] = [each["name"] for each in json.loads(hookrun(project, "trust", "--json").stdout)]
+    agent.approve()
+    assert agent.fire().failures == {name: None}
+    project.script("plugin/guard.sh", "cat >/dev/null; touch ran\n")
+    assert agent.fire().failures == {name: "untrusted"}
+    (plugin / "guard.sh").unlink()
+    agent.approve()
+    assert agent.fire().failures == {name: "missing"}
