@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 # Read by sh, within single quotes that fish reads too: no single quote, no backslash before one. Old versions of bash
-# need the bracket before a pattern within $(...). Gemini CLI and Qwen Code fill variables in when they read settings:
+# need the bracket before a pattern within $(...). Some agents fill variables in when they read settings:
 # the script's own begin with `_`, and the names of the environment's never follow a `$`.
 SCRIPT = (
     # the arguments: what to do without hookrun, a variable that names the project, what to say then, hookrun's own

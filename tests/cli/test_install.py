@@ -233,10 +233,10 @@ def test_events_that_an_agent_does_not_have_are_told(project: Project) -> None:
     project.hooks({"name": "s", "event": ["subagent_start", "stop"], "command": "true"})
     done = hookrun(project, "install", "gemini")
     assert "gemini: has no event for subagent_start: such hooks never run there" in done.stdout
-    project.hooks({"name": "s", "event": "subagent_start", "command": "true"})
+    project.hooks({"name": "s", "event": "tool_call_aborted", "command": "true"})
     done = hookrun(project, "install", "qwen", "gemini", "cline")
     assert done.status == 1
-    assert "cline: Cline CLI has no event for subagent_start: there is nothing to wire" in done.stderr
+    assert "cline: Cline CLI has no event for tool_call_aborted: there is nothing to wire" in done.stderr
 
 
 def test_hooks_for_other_agents_or_switched_off_do_not_count(project: Project) -> None:
