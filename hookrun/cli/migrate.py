@@ -13,8 +13,8 @@ from hookrun.cli.printing import is_interactive, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.load import included_path
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
+from hookrun.config.load import included_path, load_config
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
@@ -55,9 +55,10 @@ def migrate_command(
     """
     own_home = resolve_home(home)
     path = os.path.normpath(os.path.join(working_directory(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
-    target = _target(path, own_home)
+    settings = _read(path)
+    target = _target(path, own_home) if settings.plugin is None else _beside_project(settings.plugin, own_home)
     now = existing(target)
-    migrated = migrate(_read(path), _declared(now))
+    migrated = migrate(settings, _declared(now))
     changes = _planned(now, migrated, path, own_home) if write or not as_json else []
     if as_json:
         report = {
@@ -85,6 +86,9 @@ def _read(path: str) -> ConfigFile:
     if file.handlers is None:
         found = "found no hooks, expected them in Claude Code's form"
         raise click.ClickException(f"{path}: {found}; name a file that has some")
+    for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
+        if path.endswith(mark):  # a plugin needs no manifest
+            file.plugin = path.removesuffix(mark)
     if file.says("disableAllHooks") is True:
         msg = f"{path}: found disableAllHooks: true, expected hooks that run; remove it first: moved, they would run"
         raise click.ClickException(msg)
@@ -99,6 +103,23 @@ def _target(path: str, home: str) -> str:
             return f"{config_directory(home)}/hooks.json"
         return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
     return f"{os.path.dirname(path)}/coder.json"
+
+
+def _beside_project(plugin: str, home: str) -> str:
+    """Return the declaration file of the project around the working directory, for hooks of a plugin.
+
+    Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
+    """
+    directory = working_directory()
+    config = load_config(find(directory, home), warns=False)
+    root = config.declarations.root or config.found.repository or directory
+    real, inside = os.path.realpath(root), os.path.realpath(plugin)
+    if real == inside or real.startswith(f"{inside}/"):
+        msg = (
+            f"{plugin}: a plugin's hooks are not written into the plugin; run this in the project that is to have them"
+        )
+        raise click.ClickException(msg)
+    return f"{root.rstrip('/')}/coder.json"
 
 
 def _parsed(now: ExistingFile) -> Json:

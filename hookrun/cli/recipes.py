@@ -148,7 +148,9 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     wanted = [catalog.find(name) for name in dict.fromkeys(names)]
     if option and len(wanted) > 1:
         raise click.ClickException("--option goes with one recipe: add them one by one")
-    options = parse_pairs(option, "NAME=VALUE, each name once", "--option")
+    given = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
+    named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in given]
+    options = parse_pairs(named, "NAME=VALUE, each name once", "--option")
     for name, value in options.items():
         expected = wanted[0].wrong_value(name, value)
         if expected is not None:

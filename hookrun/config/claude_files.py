@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -11,14 +10,11 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.model import UNTRUSTED_LAYERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hookrun.config.discovery import ConfigFiles
     from hookrun.model import Hook
 
 MANAGED = "managed-settings.json"
 MORE_MANAGED = "managed-settings.d"
-PLUGINS = "plugins/installed_plugins.json"
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
@@ -26,7 +22,7 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
     """Return the administrator's settings; every path that affects the result is added to `looked_for`."""
     base = found.claude_managed
     more = f"{base}/{MORE_MANAGED}"
-    looked_for.append(more)
+    looked_for += [more] if more not in looked_for else []
     try:
         names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
     except OSError:
@@ -34,36 +30,27 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
     return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for, own=True)
 
 
-def user_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's settings and the hooks of the plugins that they enable."""
-    base = found.claude[0]
-    files = user_settings(found, looked_for)
-    enabled = {name for file in files for name in _enabled(file)}
-    if enabled:
-        looked_for.append(f"{base}/{PLUGINS}")
-        for name, root in _installed(f"{base}/{PLUGINS}"):
-            if name in enabled:
-                files += _there([f"{root}/hooks/hooks.json"], "user", looked_for, own=True, plugin=root)
-    return files
-
-
 def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the user's settings, without plugins."""
     return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
 
 
+def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the user's and the administrator's settings that are not among `files`: their hooks are not included."""
+    read = {os.path.realpath(file.path) for file in files}
+    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
+    return [file for file in above if os.path.realpath(file.path) not in read]
+
+
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's and the administrator's settings that are not among `files`, if any of those has hooks.
+    """Return those settings if any of `files` are settings with hooks.
 
     Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
     so their problems are left out, unless they cannot be read at all.
     """
-    theirs = [file for file in files if file.claudes]
-    if not any(file.handlers for file in theirs):
+    if not any(file.claudes and file.handlers for file in files):
         return []
-    read = {os.path.realpath(file.path) for file in theirs}
-    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
-    unread = [file for file in above if os.path.realpath(file.path) not in read]
+    unread = settings_above(files, found, looked_for)
     for file in unread:
         if file.document is not None:
             file.problems = []
@@ -89,36 +76,12 @@ def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
             file.own = True
 
 
-def _there(
-    paths: list[str], layer: str, looked_for: list[str], *, own: bool | str, plugin: str | None = None
-) -> list[ConfigFile]:
+def _there(paths: list[str], layer: str, looked_for: list[str], *, own: bool | str) -> list[ConfigFile]:
     looked_for += [path for path in paths if path not in looked_for]
     files = [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
     for file in files:
         file.own = own
-        file.plugin = plugin
     return files
-
-
-def _enabled(file: ConfigFile) -> list[str]:
-    data = file.document.data if file.document is not None else None
-    plugins = data.get("enabledPlugins") if isinstance(data, dict) else None
-    return [name for name, on in plugins.items() if on is True] if isinstance(plugins, dict) else []
-
-
-def _installed(path: str) -> Iterator[tuple[str, str]]:
-    """Yield name and root of each installed plugin; an entry is an object or, in newer files, a list of them."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return
-    plugins = data.get("plugins") if isinstance(data, dict) else None
-    for name, given in plugins.items() if isinstance(plugins, dict) else ():
-        for each in given if isinstance(given, list) else [given]:
-            root = each.get("installPath") if isinstance(each, dict) else None
-            if isinstance(root, str) and os.path.isabs(root):
-                yield name, root.rstrip("/")
 
 
 def switch_off(files: list[ConfigFile]) -> None:
@@ -135,7 +98,7 @@ def switch_off(files: list[ConfigFile]) -> None:
     nearest = next((said[layer] for layer in ("local", "project", "user") if said[layer] is not None), False)
     for file in theirs:
         own_word = said["user"] is True if file.layer == "user" else True
-        file.off = all_off or (file.layer != "managed" and (only_managed or bool(nearest and own_word)))
+        file.off = file.off or all_off or (file.layer != "managed" and (only_managed or bool(nearest and own_word)))
 
 
 def _said(files: list[ConfigFile], layer: str) -> bool | None:

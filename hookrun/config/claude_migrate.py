@@ -57,6 +57,9 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)
     migrated.env = claude_env.variables(file)
+    if file.plugin is not None:  # what Claude Code tells the hooks of a plugin alone
+        migrated.env = {"CLAUDE_PLUGIN_ROOT": file.plugin}
+        migrated.notes.append(f"the path of the plugin is that of this machine: {file.plugin}")
     found: list[tuple[HandlerEntry, Hook]] = []
     for entry in file.handlers:
         checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)

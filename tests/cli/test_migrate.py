@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,6 +97,67 @@ def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
     hooks = hookrun(project, "list", "--json").json["hooks"]
     assert isinstance(hooks, list)
     assert [hook["env"] for hook in hooks] == [{"MODE": "strict"}] * 2
+
+
+HOOKIFY = """#!/usr/bin/env python3
+import os, sys
+sys.path.insert(0, os.environ.get("CLAUDE_PLUGIN_ROOT", "/nowhere") + "/core")
+try:
+    import rules
+except ImportError:
+    sys.exit(0)
+print(rules.REASON, file=sys.stderr)
+sys.exit(2)
+"""
+"""A hook as the plugin hookify has them: it finds its modules by the plugin's root, and without it lets all pass."""
+
+
+def plugin(project: Project, *groups: dict[str, object]) -> Path:
+    """Write a plugin like hookify beside the project; return the file with its hooks."""
+    root = project.home / "plugins" / "hookify"
+    for name, text in (
+        ("core/rules.py", "REASON = 'not here'\n"),
+        ("hooks/pre.py", HOOKIFY),
+        (".claude-plugin/plugin.json", '{"name": "hookify"}'),
+        ("hooks/hooks.json", json.dumps({"description": "x", "hooks": {"PreToolUse": list(groups)}})),
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root / "hooks" / "hooks.json"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": "python3 ${CLAUDE_PLUGIN_ROOT}/hooks/pre.py"},
+        {"command": "python3 $CLAUDE_PLUGIN_ROOT/hooks/pre.py"},
+        {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/hooks/pre.py"]},
+        {"command": "python3 ${CLAUDE_PLUGIN_ROOT}/hooks/pre.py", "if": "Bash(ls *)"},
+    ],
+    ids=["braces", "none", "args", "kept in claude's form"],
+)
+def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, object]) -> None:
+    """They block as in Claude Code, from the project that they are written into; the plugin stays as it is."""
+    path = plugin(project, group("Bash", **fields))
+    before = sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts)
+    (project.root / "sub").mkdir()
+    done = hookrun(project, "migrate", str(path), "--write", cwd=project.root / "sub")
+    assert done.status == 0, done.stderr
+    assert project.fire().verdict["message"] == "not here"
+    assert sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts) == before
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, manifest: bool) -> None:
+    """Neither from within it nor from a directory of it, whether it has a manifest or not."""
+    path = plugin(project, group("Bash"))
+    if not manifest:
+        (path.parents[1] / ".claude-plugin" / "plugin.json").unlink()
+    for directory in (path.parent, path.parents[1]):
+        done = hookrun(project, "migrate", str(path), "--write", cwd=directory)
+        assert (done.status, done.stdout) == (1, "")
+        assert "a plugin's hooks are not written into the plugin" in done.stderr
+    assert not list(path.parents[1].rglob("coder.json"))
 
 
 def test_what_is_kept_and_left_is_told(project: Project) -> None:

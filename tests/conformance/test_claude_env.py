@@ -188,3 +188,25 @@ def test_settings_above_that_cannot_be_read_are_reported(house: House) -> None:
     declarations = house.examine(house.shared).declarations
     assert declarations.problems == []
     assert declarations.settings["claude_env"] == {"user": {"A": "1"}}
+
+
+def test_a_plugin_that_a_project_enables_needs_approval(project: Project) -> None:
+    """Its code is the user's to install, but a project would have it run; a changed script asks again."""
+    base = project.home / ".claude" / "plugins"
+    script = base / "guard.sh"
+    write(base / ".claude-plugin" / "marketplace.json", {"plugins": [{"name": "guard", "source": "./"}]})
+    known = {"source": {"source": "directory"}, "installLocation": str(base)}
+    write(base / "known_marketplaces.json", {"market": known})
+    guard: dict[str, object] = {"type": "command", "command": '"${CLAUDE_PLUGIN_ROOT}/guard.sh"'}
+    write(base / "hooks" / "hooks.json", settings(guard))
+    script.write_text("#!/bin/sh\necho $MODE >&2\nexit 2\n")
+    script.chmod(0o755)
+    write(project.root / ".claude" / "settings.json", {"enabledPlugins": {"guard@market": True}, "env": {"MODE": "m1"}})
+    project.user_hooks(include_claude=True)
+    message = json.dumps({**BEFORE_TOOL, "cwd": str(project.root)}).encode()
+    fire = (message, "--agent", "gemini", "--home", str(project.home))
+    assert "not approved" in project.fire(*fire, event="").stdout.decode()
+    project.approve()
+    assert '"reason":"m1"' in project.fire(*fire, event="").stdout.decode().replace(": ", ":")
+    script.write_text("#!/bin/sh\nexit 0\n")
+    assert "untrusted" in project.fire(*fire, event="").stdout.decode()

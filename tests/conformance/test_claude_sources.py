@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from hookrun.config.load import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
@@ -310,10 +310,7 @@ def test_2_5_the_projects_own_declarations_say_where_it_is(house: House) -> None
 
 def test_2_5_plugins_that_are_enabled(house: House) -> None:
     """Their `hooks/hooks.json` has a wrapper with a description; they are the person's."""
-    root = house.home / ".claude" / "plugins" / "cache" / "market" / "lint" / "1.0"
-    write(root / "hooks" / "hooks.json", {"description": "Lints.", **settings(handler_in_plugin())})
-    installed = {"lint@market": [{"scope": "user", "installPath": str(root)}], "off@market": {"installPath": "/none"}}
-    write(house.home / ".claude" / "plugins" / "installed_plugins.json", {"version": 2, "plugins": installed})
+    root = installed(house, "lint")
     write(house.own, {"enabledPlugins": {"lint@market": True, "off@market": False}})
     house.include("user")
     (hook,) = house.examine().declarations.hooks
@@ -322,6 +319,149 @@ def test_2_5_plugins_that_are_enabled(house: House) -> None:
         [f"{root}/lint.sh"],
         {"event": "PreToolUse", "plugin_root": str(root), "own": True},
     )
+
+
+def installed(house: House, name: str, *copies: tuple[str, Path | None], source: str = "git") -> Path:
+    """Install a plugin of a marketplace, by default for the user: (version, project or None) each; return its root."""
+    base = house.home / ".claude" / "plugins"
+    place = base / "marketplaces" / "market"
+    known = {"source": {"source": source}, "installLocation": str(place)}
+    write(base / "known_marketplaces.json", {"market": known})
+    write(place / ".claude-plugin" / "marketplace.json", {"plugins": [{"name": name, "source": f"./{name}"}]})
+    listed = []
+    for version, project in copies or (("1.0", None),):
+        root = base / "cache" / "market" / name / version
+        write(root / "hooks" / "hooks.json", {"description": "Lints.", **settings(handler_in_plugin())})
+        of_project = {} if project is None else {"projectPath": str(project)}
+        listed.append({"scope": "user" if project is None else "project", "installPath": str(root), **of_project})
+    write(base / "installed_plugins.json", {"version": 2, "plugins": {f"{name}@market": listed}})
+    return Path(listed[0]["installPath"])
+
+
+def plugins(house: House) -> dict[str, tuple[str, str]]:
+    """Return layer and mode of the hooks of each plugin, by the name of its root."""
+    hooks = house.examine().declarations.hooks
+    roots = {id(hook): Path(str((hook.claude or {}).get("plugin_root"))) for hook in hooks}
+    return {roots[id(hook)].name: (hook.layer, hook.mode) for hook in hooks}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((None, True, None, None), ("user", "enforce")),
+        ((None, None, True, None), ("project", "enforce")),
+        ((None, None, None, True), ("local", "enforce")),
+        ((None, True, None, False), ("user", "off")),
+        ((None, True, False, None), ("user", "off")),
+        ((None, True, False, True), ("user", "enforce")),
+        ((None, False, True, None), ("project", "enforce")),
+        ((True, None, None, False), ("managed", "enforce")),
+        ((False, True, True, True), ("user", "off")),
+        ((None, ["1.0"], None, None), None),
+        ((None, False, None, None), None),
+    ],
+)
+def test_2_5_the_nearest_settings_that_name_a_plugin_count(
+    house: House, words: tuple[object, ...], expected: tuple[str, str] | None
+) -> None:
+    """Managed ones before all; its hooks are of the first layer that enables it, and so need a project's approval."""
+    installed(house, "lint")
+    for path, word in zip((house.central, house.own, house.shared, house.local), words, strict=True):
+        write(path, {} if word is None else {"enabledPlugins": {"lint@market": word}})
+    house.include("user")
+    assert plugins(house) == ({} if expected is None else {"1.0": expected})
+    off = expected is not None and expected[1] == "off"
+    assert [problem.severity for problem in house.examine().problems] == ["warning"] * off
+
+
+def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> None:
+    """Not those of the person alone; in Claude Code itself they are passed over in this project."""
+    installed(house, "lint")
+    write(house.own, {"enabledPlugins": {"lint@market": True}})
+    house.include("project")
+    assert plugins(house) == {}
+    write(house.shared, {"enabledPlugins": {"lint@market": True}})
+    (hook,) = house.examine().declarations.hooks
+    assert (hook.layer, (hook.claude or {})["own"]) == ("project", str(house.root))
+
+
+def test_2_5_one_version_of_a_plugin_runs(house: House, tmp_path: Path) -> None:
+    """The first that is listed for the user or for this project, as in Claude Code."""
+    house.include("user")
+    write(house.own, {"enabledPlugins": {"lint@market": True}})
+    write(house.shared, {})
+    for copies, expected in (
+        ((("1.0", None), ("2.0", house.root)), "1.0"),
+        ((("2.0", house.root), ("1.0", None)), "2.0"),
+        ((("3.0", tmp_path / "other"), ("1.0", None)), "1.0"),
+        ((("3.0", tmp_path / "other"),), None),
+    ):
+        installed(house, "lint", *copies)
+        assert list(plugins(house)) == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize("source", ["directory", "file"])
+def test_2_5_a_plugin_of_a_directory_runs_there(house: House, source: str) -> None:
+    """Its copy is as old as its installation."""
+    installed(house, "lint", source=source)
+    write(house.own, {"enabledPlugins": {"lint@market": True}})
+    house.include("user")
+    assert plugins(house) == {}
+    place = house.home / ".claude" / "plugins" / "marketplaces" / "market"
+    write(place / "lint" / "hooks" / "hooks.json", settings(handler_in_plugin()))
+    assert list(plugins(house)) == ["lint"]
+    for path in ("../lint", "/lint/../../lint", "/etc"):
+        listed = [{"name": "lint", "source": path}]
+        write(place / ".claude-plugin" / "marketplace.json", {"plugins": listed})
+        assert plugins(house) == {}
+
+
+def test_2_5_a_plugin_that_its_marketplace_does_not_list_does_not_run(house: House) -> None:
+    """Nor one of a marketplace that is not known."""
+    installed(house, "lint")
+    write(house.own, {"enabledPlugins": {"lint@market": True, "lint": True, "lint@": True, "@market": True}})
+    house.include("user")
+    assert list(plugins(house)) == ["1.0"]
+    base = house.home / ".claude" / "plugins"
+    write(base / "marketplaces" / "market" / ".claude-plugin" / "marketplace.json", {"plugins": [5, {"name": "x"}]})
+    assert plugins(house) == {}
+    (base / "known_marketplaces.json").unlink()
+    assert plugins(house) == {}
+
+
+@pytest.mark.parametrize(
+    ("hooks", "expected"),
+    [
+        ({"Stop": [{"hooks": [handler("own")]}]}, ["lint", "own"]),
+        ("./more.json", ["lint", "more"]),
+        (["./more.json", {"Stop": [{"hooks": [handler("own")]}]}], ["lint", "more", "own"]),
+        ("./hooks/hooks.json", ["lint"]),
+        ("../2.0/hooks/hooks.json", ["lint"]),
+    ],
+)
+def test_2_5_hooks_that_a_plugins_manifest_declares(house: House, hooks: object, expected: list[str]) -> None:
+    """A map of events, the path of a file within the plugin, or a list of both; beside those of hooks/hooks.json."""
+    root = installed(house, "lint")
+    write(root / "more.json", settings(handler("more")))
+    write(root.parent / "2.0" / "hooks" / "hooks.json", settings(handler("outside")))
+    write(root / ".claude-plugin" / "plugin.json", {"name": "lint", "hooks": hooks})
+    write(house.own, {"enabledPlugins": {"lint@market": True}})
+    house.include("user")
+    hooks_found = house.examine().declarations.hooks
+    assert sorted(hook.name for hook in hooks_found) == expected
+    assert {(hook.claude or {}).get("plugin_root") for hook in hooks_found} == {str(root)}
+
+
+@pytest.mark.parametrize("name", ["known_marketplaces.json", "installed_plugins.json"])
+def test_2_5_what_is_installed_and_cannot_be_read_is_an_error(house: House, name: str) -> None:
+    """Nobody knows which guards are missing."""
+    installed(house, "lint")
+    write(house.own, {"enabledPlugins": {"lint@market": True}})
+    house.include("user")
+    path = house.home / ".claude" / "plugins" / name
+    path.write_text("{")
+    (problem,) = house.examine().declarations.problems
+    assert problem.startswith(str(path))
 
 
 def handler_in_plugin() -> dict[str, object]:

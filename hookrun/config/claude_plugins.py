@@ -1,0 +1,190 @@
+"""Find the plugins whose hooks Claude Code would run, by the settings that enable them and where their files lie.
+
+Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of all settings that name a plugin the nearest
+counts. A plugin of a marketplace that is a directory runs in that directory; of any other its copy runs that is listed
+first among those for the user and for this project. A plugin that its marketplace does not list does not run.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hookrun.config import claude_settings
+from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.document import Document, SourceError, read
+from hookrun.config.validate_value import Location
+from hookrun.model import LAYERS
+from hookrun.text import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+INSTALLED = "plugins/installed_plugins.json"
+KNOWN = "plugins/known_marketplaces.json"
+MARKETPLACE = ".claude-plugin/marketplace.json"
+MANIFEST = ".claude-plugin/plugin.json"
+HOOKS = "hooks/hooks.json"
+ENABLED = "enabledPlugins"
+NEAREST_FIRST = ("managed", "local", "project", "user")
+"""The layers of settings, those first whose word counts more."""
+IN_PLACE = ("directory", "file")
+"""Sources of marketplaces whose plugins run where they are, whatever copies were made of them."""
+EVERYWHERE = frozenset({"managed", "user"})
+
+
+class Plugins:
+    """The plugins that are installed in Claude Code's directory `base`, for the project at `root`.
+
+    Every path that affects the result is added to `looked_for`.
+    """
+
+    def __init__(self, base: str, root: str, looked_for: list[str]) -> None:
+        self._base = base
+        self._root = root
+        self._looked_for = looked_for
+        self._problems: list[ConfigFile] = []
+        self._documents: dict[str, Document | None] = {}
+        self._taken: set[str] = set()
+
+    def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
+        """Return the files with hooks of each plugin that settings among `included` enable.
+
+        `others` are settings whose own hooks are not included, but whose word counts. The hooks of a plugin belong to
+        the first layer that enables it; where another one takes precedence and disables it, they are switched off.
+        """
+        enabled = _word_of_each_layer(included)
+        said = _word_of_each_layer([*included, *others])
+        found: list[ConfigFile] = []
+        for name, words in enabled.items():
+            layer = next((each for each in LAYERS if words.get(each, (None, False))[1]), None)
+            if layer is None:
+                continue
+            nearest, on = next(said[name][each] for each in NEAREST_FIRST if each in said[name])
+            for file in self._of_plugin(name, layer):
+                file.own = True if layer in EVERYWHERE else self._root
+                file.off = not on
+                found.append(file)
+            if not on and nearest.document is not None:
+                Location(nearest.document, (ENABLED, name), nearest.problems).warn(
+                    f"false for the plugin {quote(name)}",
+                    f"the plugin on, as {words[layer][0].path} has it (its hooks do not run, as in Claude Code)",
+                    "remove this if they are to run",
+                )
+        return [*self._problems, *found]
+
+    def _of_plugin(self, name: str, layer: str) -> Iterator[ConfigFile]:
+        plugin, _, marketplace = name.rpartition("@")
+        known = self._read(KNOWN).get(marketplace)
+        place = known.get("installLocation") if isinstance(known, dict) else None
+        if not plugin or not isinstance(known, dict) or not isinstance(place, str) or not os.path.isabs(place):
+            return
+        document = self._document(f"{place.rstrip('/')}/{MARKETPLACE}")
+        index, entry = _listed(document, plugin)
+        source = known.get("source")
+        if document is None or entry is None:
+            return
+        if isinstance(source, dict) and source.get("source") in IN_PLACE and isinstance(entry.get("source"), str):
+            root = _within(place.rstrip("/"), _plugin_root(document), str(entry["source"]))
+        else:
+            root = self._installed(name)
+        if root is None or not os.path.isdir(root):
+            return
+        manifest = f"{root}/{MANIFEST}"
+        if entry.get("hooks") is not None and not os.path.lexists(manifest):
+            yield from self._declared(document, ("plugins", index, "hooks"), entry["hooks"], root, layer)
+            return
+        yield from self._at(f"{root}/{HOOKS}", root, layer)
+        yield from self._in_manifest(manifest, root, layer)
+
+    def _in_manifest(self, path: str, root: str, layer: str) -> Iterator[ConfigFile]:
+        document = self._document(path)
+        if document is not None and isinstance(document.data, dict) and "hooks" in document.data:
+            yield from self._declared(document, ("hooks",), document.data["hooks"], root, layer)
+
+    def _declared(
+        self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
+    ) -> Iterator[ConfigFile]:
+        """Yield what a manifest has under `hooks`: the path of a file, a map of events, or a list of these."""
+        for index, each in enumerate(hooks if isinstance(hooks, list) else [hooks]):
+            path = (*where, index) if isinstance(hooks, list) else where
+            if isinstance(each, str):
+                yield from self._at(_within(root, each), root, layer)
+            elif isinstance(each, dict):
+                file = ConfigFile(document.path, layer, document, claudes=True, plugin=root)
+                file.handlers = claude_settings.entries(each, Location(document, path, file.problems), strict=False)
+                yield file
+
+    def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
+        if path is None:
+            return
+        self._note(path)
+        if os.path.lexists(path) and os.path.realpath(path) not in self._taken:
+            self._taken.add(os.path.realpath(path))
+            file = load_file(path, layer, claudes=True)
+            file.plugin = root
+            yield file
+
+    def _installed(self, name: str) -> str | None:
+        """Return the root of the first copy that is there for the user or for this project."""
+        plugins = self._read(INSTALLED).get("plugins")
+        given = plugins.get(name) if isinstance(plugins, dict) else None
+        for each in given if isinstance(given, list) else [given]:
+            if isinstance(each, dict) and each.get("projectPath", self._root) == self._root:
+                root = each.get("installPath")
+                return root.rstrip("/") if isinstance(root, str) and os.path.isabs(root) else None
+        return None
+
+    def _read(self, name: str) -> dict[str, object]:
+        document = self._document(f"{self._base}/{name}")
+        return document.data if document is not None and isinstance(document.data, dict) else {}
+
+    def _note(self, path: str) -> None:
+        if path not in self._looked_for:
+            self._looked_for.append(path)
+
+    def _document(self, path: str) -> Document | None:
+        """Return a file of Claude Code's, None if there is none; report one that cannot be read."""
+        if path not in self._documents:
+            self._documents[path] = None
+            self._note(path)
+            if os.path.lexists(path):
+                try:
+                    self._documents[path] = read(path)
+                except SourceError as error:
+                    self._problems.append(ConfigFile(path, "user", claudes=True, problems=[error.problem]))
+        return self._documents[path]
+
+
+def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
+    """Return for each plugin the last file of each layer that names it, and whether that enables it."""
+    found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
+    for file in files:
+        words = file.says(ENABLED) if file.plugin is None else None
+        for name, word in words.items() if isinstance(words, dict) else ():
+            found.setdefault(name, {})[file.layer] = file, word is True
+    return found
+
+
+def _listed(document: Document | None, plugin: str) -> tuple[int, dict[str, object] | None]:
+    """Return the entry of a plugin in its marketplace and where it is, None if it is not listed."""
+    data = document.data if document is not None else None
+    plugins = data.get("plugins") if isinstance(data, dict) else None
+    for index, each in enumerate(plugins if isinstance(plugins, list) else []):
+        if isinstance(each, dict) and each.get("name") == plugin:
+            return index, each
+    return -1, None
+
+
+def _plugin_root(document: Document) -> str:
+    """Return the directory that a marketplace's paths start at, relative to its own."""
+    metadata = document.data.get("metadata") if isinstance(document.data, dict) else None
+    root = metadata.get("pluginRoot") if isinstance(metadata, dict) else None
+    return root if isinstance(root, str) else ""
+
+
+def _within(root: str, *steps: str) -> str | None:
+    """Return the path that relative steps lead to, None if they lead out of `root`."""
+    path = os.path.normpath("/".join((root, *steps)))
+    inside = path == root or path.startswith(f"{root}/")
+    return path if inside and ".." not in "/".join(steps).split("/") else None
