@@ -80,7 +80,8 @@ def give(hook: Hook, found: ByLayer) -> None:
             from hookrun.config.executed import executed
 
             hook.env = {**own, **(hook.env or {})}
-            hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code  # a value may name code
+            if not any(word.startswith("unread:") for word in hook.words):  # see MAX_PROJECT_HOOKS
+                hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code  # a value may name code
 
 
 def from_above(found: ByLayer) -> ByLayer:

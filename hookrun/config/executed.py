@@ -14,7 +14,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
-from hookrun.config.command_words import BUILTINS, LONGEST_LINE, RUN, VARIABLES
+from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
 from hookrun.config.interpreters import (
     CODE_PATHS,
     CONFIG_OPTIONS,
@@ -49,9 +49,6 @@ DEPTH = 16
 """Levels of the working directory that a line may leave by `cd ..`."""
 
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH
-LONGEST_ENVIRONMENT = 4 * LONGEST_LINE
-"""Characters of all values of a hook's `env`."""
-
 MOST = 2000
 """References of one hook; a command with more cannot be approved."""
 
@@ -80,9 +77,11 @@ def executed(
     made = Executed()
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
-    if len(line) > LONGEST_LINE or sum(map(len, values.values())) > LONGEST_ENVIRONMENT:
-        what = "command" if len(line) > LONGEST_LINE else "env"
-        made.code = [f"unread:its {what} is too long to be read for the code that it names"]
+    if is_slow_to_parse(line):
+        made.code = [f"unread:its command has more than {MAX_SLOW} pipes, here documents or arrays"]
+        return made
+    if len(line) + sum(map(len, values.values())) > LONGEST_LINE:
+        made.code = [f"unread:its command is longer than {LONGEST_LINE >> 10} KiB: put it into a script"]
         return made
     reader = CodeReader(values)
     reader.variables(values, WORKING_DIRECTORY)
