@@ -51,10 +51,11 @@ class Prediction:
     """What would happen to one hook.
 
     `why` is the cause of the state, `depends` lists what is not known, `failure` is how the hook would fail. `trust` is
-    the user's decision about a hook of the project; it is empty for other hooks and where no approval is needed.
+    the user's decision about a hook of the project; it is empty for other hooks and where no approval is needed. One
+    that was `never_approved` is not looked at after the end of the chain.
     """
 
-    __slots__ = ("depends", "failure", "hook", "state", "trust", "why")
+    __slots__ = ("depends", "failure", "hook", "never_approved", "state", "trust", "why")
 
     def __init__(self, hook: Hook) -> None:
         self.hook = hook
@@ -63,6 +64,7 @@ class Prediction:
         self.depends: list[str] = []
         self.failure: Failure | None = None
         self.trust = ""
+        self.never_approved = False
 
 
 class DryRun:
@@ -83,6 +85,7 @@ class DryRun:
         prediction = Prediction(hook)
         refused = self._trust.check_before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
+        prediction.never_approved = self._trust.refusal(hook) is not None
         if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
             prediction.trust = _trust_state(hook, off, refused)
         decidable, prediction.depends = _split(hook, context, known)
@@ -111,7 +114,7 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
             continue
         if ended_by is not None:
             beside = beside and hook.parallel and hook.layer == ended_by.layer
-            if not hook.always and not beside:
+            if (not hook.always or each.never_approved) and not beside:
                 each.state, each.why = ENDED, f"{ended_by.name}, which fails before it, ends the chain"
         elif (
             each.failure is not None

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     Steps = Generator[list[Hook], list[Outcome], None]
 
 
+HAD_ENDED = "had ended the chain"
+
+
 def _encode(context: Mapping[str, object]) -> bytes:
     return dumps(context).encode("ascii")
 
@@ -48,7 +51,8 @@ def _encode(context: Mapping[str, object]) -> bytes:
 class HookChain:
     """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
 
-    `off` says why a hook is switched off, if it is. `encode` makes the JSON object of a context, in bytes; with
+    `off` says why a hook is switched off, if it is, and `refusal` why it may not run whatever its files are: after the
+    end of the chain such a hook is passed over. `encode` makes the JSON object of a context, in bytes; with
     `encode_changes` a change that it does not take is a bad verdict of the hook that made it. `became` notes what
     became of each candidate: index -> text. `keep_text` puts a text that is too long for an agent into a file
     and returns its path, None where it cannot.
@@ -61,6 +65,7 @@ class HookChain:
         candidates: Candidates,
         *,
         off: Callable[[Hook], str | None],
+        refusal: Callable[[Hook], Failure | None] = lambda _: None,
         encode: Callable[[Mapping[str, object]], bytes] = _encode,
         encode_changes: bool = True,
         keep_text: Callable[[str], str | None] = lambda _text: None,
@@ -74,6 +79,7 @@ class HookChain:
         self.changed = False
         self._candidates = candidates
         self._off = off
+        self._refusal = refusal
         self._encode = encode
         self._encode_changes = encode_changes
         self._keep_text = keep_text
@@ -198,8 +204,9 @@ class HookChain:
         """Return the hook if it runs now: it applies, it is not off, and the chain has not ended or it runs always."""
         if not self._candidates.selects(index, self.context):
             return None
-        if self.ended_by is not None and not self._candidates.always(index):
-            self.became.setdefault(index, f"not run: {self.ended_by} had ended the chain")
+        always = self._candidates.always(index)
+        if self.ended_by is not None and not (always and self._refusal(self._candidates.hook(index)) is None):
+            self.became.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
         hook = self._candidates.hook(index)
         why = "mode is off" if hook.mode == "off" else self._off(hook)

@@ -203,7 +203,7 @@ class Hook:
 
     `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
     `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
-    `words` are references to what it executes (see `config.executed`): that belongs to what a person approves.
+    `words` are references to what it executes (see `config.executed`), which an approval covers.
     `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
     `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared

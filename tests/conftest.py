@@ -137,7 +137,15 @@ class Project:
             with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
-                    approved: Approved = {"name": hook.name, "source": source, "root": root, "time": 0.0, "rule": RULE}
+                    declared = examiner.sum_of_declaration(examiner.declaration(hook))
+                    approved: Approved = {
+                        "name": hook.name,
+                        "source": source,
+                        "root": root,
+                        "time": 0.0,
+                        "declaration": declared,
+                        "rule": RULE,
+                    }
                     decided.approved[examiner.inspect(hook).digest] = approved
             examiner.keep()
 

@@ -31,6 +31,7 @@ from hookrun.fire.explanation import attributes
 from hookrun.model import HookResult, Outcome
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import plan
 from hookrun.wiring.plan import InstallRequest
@@ -274,6 +275,12 @@ class Explanation:
                 for hook, why in failed
                 if why
             ]
+            behind = [
+                (each.hook, each.failure)
+                for each in predictions
+                if each.state == ENDED and each.never_approved and each.failure is not None
+            ]
+            combine_failures(runs, behind, self.sources.project)
             replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
         return build_response(agent, message, replies).stdout().decode().strip()
 

@@ -77,7 +77,11 @@ def give(hook: Hook, found: ByLayer) -> None:
     if hook.layer in UNTRUSTED_LAYERS:
         own = {**found.get("project", {}), **(found.get("local", {}) if hook.layer == "local" else {})}
         if own:
+            from hookrun.config.executed import executed
+
             hook.env = {**own, **(hook.env or {})}
+            if not any(word.startswith("unread:") for word in hook.words):  # see MAX_PROJECT_HOOKS
+                hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code  # a value may name code
 
 
 def from_above(found: ByLayer) -> ByLayer:

@@ -30,6 +30,7 @@ from hookrun.config.validate import (
     default_name,
     reject_relative_paths,
     unique_name,
+    words_of,
 )
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
@@ -245,7 +246,6 @@ def validate_handler(
             expected = "a handler for each (what calls hookrun is never run as a hook)"
             at.at("command").warn(f"`hookrun fire` beside {', '.join(others)}", expected, "write two handlers")
         return checked
-    from hookrun.config.executed import executed
 
     given = _given(entry.handler, at)
     type_ = entry.handler.get("type")
@@ -264,7 +264,7 @@ def validate_handler(
     checked.hook = Hook.from_dict(
         {
             **fields,
-            "name": unique_name(_name(kind, target) if target else str(type_ or "hook"), scope),
+            "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
             "events": [event],
             "kind": kind,
             "target": target,
@@ -274,8 +274,8 @@ def validate_handler(
             "dialect": "claude",
             "cwd": "event",
             "parallel": True,
-            "look": command_words.program_and_script(kind, target, filled=FILLED),
-            "words": executed(kind, target, _variables(fields), "claude").code,
+            "look": command_words.program_and_script(kind, target, filled=FILLED) if scope.reads_commands else [],
+            "words": words_of(kind, target, _variables(fields), "claude", scope),
             "error": "; ".join([*errors, *([error] if error else [])]) or None,
             "claude": claude,
         }
@@ -339,10 +339,10 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
     return "command", command if type_ == "command" else ""
 
 
-def _name(kind: str, target: str | list[str]) -> str:
+def _name(kind: str, target: str | list[str], scope: Scope) -> str:
     if isinstance(target, list):  # the name of a script does not depend on where the project is
         target = [word.removeprefix(FILLED[0]) for word in target]
-    return default_name(kind, target)
+    return default_name(kind, target, scope)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:

@@ -25,7 +25,7 @@ from hookrun.config.interpreters import (
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hookrun.config.executed import CodeReader
     from hookrun.config.interpreters import Program
@@ -39,6 +39,27 @@ def looks_like_code(path: str) -> bool:
     """Return whether a path has the suffix of a program or a library."""
     name, dot, suffix = path.rpartition("/")[2].rpartition(".")
     return bool(dot) and bool(name) and suffix.lower() in CODE_SUFFIXES
+
+
+def state_that_is_code(code: Iterable[str], state: Iterable[str]) -> list[str]:
+    """Return the paths of `state` that a reference names as code, or whose directory holds what one names."""
+    named = []
+    for reference in code:
+        kind, _, value = reference.partition(":")
+        directory, _, name = value.rpartition(":")
+        if kind in {"module", "up"}:
+            value = f"{directory}/{name.replace('.', '/') if kind == 'module' else name}"
+        if kind in {"path", "program", "node", "module", "up"} or (kind == "maybe" and looks_like_code(value)):
+            value = re.sub(r"^\$\{(?:CLAUDE|HOOKRUN)_PROJECT_DIR\}/", "", value)
+            if kind != "program" or "/" in value:
+                named.append(absolute(value, "/") or "/")
+    found = []
+    for each in state:
+        path = absolute(each, "/") or "/"
+        stem = path.rpartition(".")[0] or path
+        if any(name in {path, stem} or name.startswith(f"{path.rstrip('/')}/") for name in named):
+            found.append(each)
+    return found
 
 
 def directories(value: str) -> list[str]:
@@ -195,10 +216,18 @@ class Arguments:
         else:
             rest = operands[1:]
             self._first(operands[0], operands, command)
-        for word in rest if program.rest == MAYBE else ():
-            reader.maybe(word, self._directory)
+        for word in rest:
+            if program.rest == MAYBE:
+                reader.maybe(word, self._directory)
+            elif program.rest == INLINE:
+                reader.inline(program.language, word, self._directory, [])
+        self._look_for(operands)
+
+    def _look_for(self, operands: list[Word]) -> None:
+        """Add the files that the program looks for, and those of a class path."""
+        reader, program = self._reader, self._program
         named = bool(operands) and ("/" in operands[0].text or looks_like_code(operands[0].text))
-        if not self._named_file and not (named and first in {PATH, NODE}):
+        if not self._named_file and not (named and program.first in {PATH, NODE}):
             for name in program.looks_for:
                 reader.up(name, self._directory)
         for entry in self._classes:
@@ -222,7 +251,7 @@ class Arguments:
 
     def _script(self, word: Word, command: SimpleCommand) -> None:
         reader, program = self._reader, self._program
-        reader.path(word, self._directory)
+        reader.path(Word(word.text.removeprefix("@")) if program.language == "java" else word, self._directory)
         if program.language == "java" and not looks_like_code(word.text):
             reader.module("java", word.text, self._directory, self._classes or ["."])
         if program.language == "shell" and "/" not in word.text and word.known:

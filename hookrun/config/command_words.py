@@ -27,6 +27,10 @@ INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\
 LONGEST_LINE = 65536
 """Characters of a shell line that is read here; a longer one names nothing plainly."""
 
+SLOW_TO_PARSE = ("|", "<<", "=(")
+MAX_SLOW = 128
+"""Tokens of SLOW_TO_PARSE in a line that is read."""
+
 SHELL_LETTERS = "aefuvx"
 SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
@@ -118,6 +122,11 @@ class ShellWord(NamedTuple):
     text: str
     raw: str
     plain: bool
+
+
+def is_slow_to_parse(line: str) -> bool:
+    """Return whether the parser, which takes the square of the number of some tokens, would take long for a line."""
+    return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
 def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
@@ -213,7 +222,7 @@ def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[Shel
 def _first_command(line: str) -> tuple[list[ShellWord], bool]:
     """Return the words of a line's first simple command, and whether the line depends on it to its end."""
     line = line.strip(BLANK + "\n")
-    if len(line) > LONGEST_LINE:
+    if len(line) > LONGEST_LINE or is_slow_to_parse(line):
         return [], False
     data = line.encode("utf-8", "surrogatepass")
     root = parse(data)

@@ -14,14 +14,17 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
-from hookrun.config.command_words import BUILTINS, LONGEST_LINE, RUN, VARIABLES
+from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
 from hookrun.config.interpreters import (
     CODE_PATHS,
+    CONFIG_OPTIONS,
     CONTENTS,
+    EXECUTING_OPTIONS,
     INSTALLED,
     LIBRARY_VARIABLES,
     LINE_VARIABLES,
     MODULES,
+    NAMING,
     NO_CODE,
     OPTION_VARIABLES,
     PROGRAMS,
@@ -30,8 +33,8 @@ from hookrun.config.interpreters import (
 )
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
-from hookrun.shell.words import UNKNOWN, Word, absolute
-from hookrun.shell.wrappers import WRAPPERS
+from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.wrappers import WRAPPERS, nested_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,11 +57,6 @@ LITERAL = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"|`([^`]*)`", re
 RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
 """The command of sed that runs a line."""
 
-EXECUTING_OPTIONS = re.compile(
-    r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE
-)
-"""Options of programs without code of their own that name some."""
-
 MOST_DIRECTORIES = 8
 
 
@@ -79,8 +77,11 @@ def executed(
     made = Executed()
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
-    if any(len(text) > LONGEST_LINE for text in (line, *values.values())):
-        made.code = [f"unread:its command is longer than {LONGEST_LINE} characters"]
+    if is_slow_to_parse(line):
+        made.code = [f"unread:its command has more than {MAX_SLOW} pipes, here documents or arrays"]
+        return made
+    if len(line) + sum(map(len, values.values())) > LONGEST_LINE:
+        made.code = [f"unread:its command is longer than {LONGEST_LINE >> 10} KiB: put it into a script"]
         return made
     reader = CodeReader(values)
     reader.variables(values, WORKING_DIRECTORY)
@@ -90,27 +91,6 @@ def executed(
     if len(made.code) > MOST:
         made.code = [f"unread:its command names more than {MOST} files"]
     return made
-
-
-def state_that_is_code(code: Iterable[str], state: Iterable[str]) -> list[str]:
-    """Return the paths of `state` that a reference names as code, or whose directory holds what one names."""
-    named = []
-    for reference in code:
-        kind, _, value = reference.partition(":")
-        directory, _, name = value.partition(":")
-        if kind in {"module", "up"}:
-            value = f"{directory}/{name.replace('.', '/') if kind == 'module' else name}"
-        if kind in {"path", "program", "node", "module", "up"} or (kind == "maybe" and looks_like_code(value)):
-            value = re.sub(r"^\$\{(?:CLAUDE|HOOKRUN)_PROJECT_DIR\}/", "", value)
-            if kind != "program" or "/" in value:
-                named.append(absolute(value, "/") or "/")
-    found = []
-    for each in state:
-        path = absolute(each, "/") or "/"
-        stem = path.rpartition(".")[0] or path
-        if any(name in {path, stem} or name.startswith(f"{path.rstrip('/')}/") for name in named):
-            found.append(each)
-    return found
 
 
 def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
@@ -195,6 +175,12 @@ class CodeReader:
         self._below = "find" in command.wrappers[-1:]  # it looks into all directories below
         self._program(words[0], command)
         self._run(words, command)
+        line = nested_line(command.program, words, command.stdin)
+        if line is not None and line.text is None:  # it runs what it reads
+            read = [each.target for each in command.redirections if each.reads]
+            for target in read:
+                self.path(target, command.directory)
+            self._runs_what_is_made = self._runs_what_is_made or not read
 
     def _program(self, word: Word, command: SimpleCommand) -> None:
         text = word.text
@@ -224,16 +210,28 @@ class CodeReader:
             self._runner(name, rest, command)
         if name in PROGRAMS:
             Arguments(self, PROGRAMS[name], command, versionless(name)).read(rest)
-        elif name in {".", "source"}:
-            if rest and rest[0].output is None:
-                self.path(rest[0], command.directory)
-                if "/" not in rest[0].text:
-                    self.on_path(rest[0].text, command)
-                self._maybe_all(rest[1:], command)
+        elif name in NAMING:
+            self._named(name, rest, command)
         elif name in NO_CODE or name in WRAPPERS:
             self._options(rest, command)
         elif name not in RUNNERS:
             self._maybe_all(rest, command)
+
+    def _named(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
+        """Add what the words of one of NAMING name."""
+        if name in {".", "source"}:
+            if words and words[0].output is None:
+                self.path(words[0], command.directory)
+                if "/" not in words[0].text:
+                    self.on_path(words[0].text, command)
+                self._maybe_all(words[1:], command)
+        elif name in {"go", "run-parts"}:
+            for word in words:  # all in these directories
+                self.path(Word(f"{word.text}/{'*.go' if name == 'go' else '*'}", globs=True), command.directory)
+            self._maybe_all(words, command)
+        else:
+            for word in words:
+                self._nested(word.text.partition("=")[2], command.directory)
 
     def _runner(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
         """Run the words after `exec` or `run`, whichever of them is the program."""
@@ -273,7 +271,7 @@ class CodeReader:
                 "rsync",
             }:
                 self._nested(word.text, command.directory)
-            elif before in {"-K", "--config"} and command.program == "curl":
+            elif before in CONFIG_OPTIONS and (command.program == "curl" or looks_like_code(word.text)):
                 self.path(word, command.directory)
 
     def _nested(self, line: str, directory: str | None) -> None:
@@ -328,7 +326,8 @@ class CodeReader:
             self._pieces(text, directory)
 
     def _pieces(self, text: str, directory: str | None) -> None:
-        for piece in dict.fromkeys((text, *RUN.findall(text))):
+        found = RUN.findall(text)
+        for piece in dict.fromkeys((text, *found, *(part for each in found for part in each.split(":")))):
             for part in piece.split(UNKNOWN):
                 if part.strip("./-") and "\n" not in part and (piece == text or "/" in part or "." in part[:-1]):
                     self.path(Word(part.removeprefix("@")), directory, "maybe")
@@ -350,7 +349,7 @@ class CodeReader:
 
     def _literals(self, language: str, text: str, directory: str | None) -> list[str]:
         """Add the files that inline code names, and return its literals."""
-        if language in {"sed", "shell", "jq"}:  # no literal of these is a file that is run
+        if language in {"sed", "shell", "jq", "sql"}:  # no literal of these is a file that is run
             if language == "sed" and RUNS_LINES.search(text):
                 self._pieces(text, directory)
             return []
@@ -410,23 +409,24 @@ class CodeReader:
         known = text[0] == "/" or directory is not None
         if UNKNOWN not in text and known:
             located = self._located(text, directory)
-            if not word.globs:
+            pattern = self._below or any(sign in text for sign in "*?[")
+            if not (word.globs and pattern):
                 self._add(kind, located if kind != "program" or "/" in located else f"./{located}")
-            if any(sign in text for sign in "*?["):  # a loop's variable stands for names, quoted or not
-                glob = "maybeglob" if kind == "maybe" else "glob"
-                self._add(glob, located)
-                above, slash, name = located.rpartition("/")
-                if self._below:
-                    self._add(glob, f"{above}{slash}**/{name}")
+            if pattern:  # a loop's variable stands for names, quoted or not
+                self._glob(located, kind)
             return
         self.unknown[text] = None
         tail = text.rpartition(UNKNOWN)[2]
         if "/" in text.partition(UNKNOWN)[0] and known:
-            pattern = text.replace(UNKNOWN, "*")
-            self._add("maybeglob" if kind == "maybe" else "glob", self._located(pattern, directory))
+            self._glob(self._located(text.replace(UNKNOWN, "*"), directory), kind)
         elif tail.strip("/"):  # from the project's root, most likely
             for base in (f"/{NAMED}HOOKRUN_PROJECT_DIR", WORKING_DIRECTORY):
                 self.path(Word(tail.lstrip("/")), base, kind)
+
+    def _glob(self, pattern: str, kind: str) -> None:
+        above, slash, name = pattern.rpartition("/")
+        for each in (pattern, *([f"{above}{slash}**/{name}"] if self._below else [])):
+            self._add("maybeglob" if kind == "maybe" else "glob", each)
 
     def _located(self, text: str, directory: str | None) -> str:
         """Return a path as a declaration would name it: relative to the working directory, or from a variable."""
@@ -442,4 +442,7 @@ class CodeReader:
         return f"./{relative}" if relative[:1] == "~" or relative[:2] == "${" else relative or "."
 
     def _add(self, kind: str, value: str) -> None:
-        self.code[f"{kind}:{value}"] = None
+        if HERE in value or NAMED in value:  # a name that is put together with a directory
+            self.unknown[value.replace(HERE, "...").replace(NAMED, "$")] = None
+        else:
+            self.code[f"{kind}:{value}"] = None

@@ -103,7 +103,7 @@ _RUBY = _program(
     without="-e",
 )
 _PHP = _program(
-    inline="-r -B -R -E --run", path="-f --file -F -c --php-ini -z", skip="-S -t -d", language="php", without="-r -f"
+    inline="-r -B -R -E --run -d", path="-f --file -F -c --php-ini -z", skip="-S -t", language="php", without="-r -f"
 )
 _LUA = _program(inline="-e", module="-l", language="lua", without="-e")
 _AWK = _program(
@@ -143,13 +143,11 @@ _SQL = _program(
     inline="-cmd -c --command -e --execute",
     skip="-separator -nullvalue -d -U -h -p",
     first=DATA,
-    rest=DATA,
+    rest=INLINE,
     language="sql",
     clusters=False,
 )
-_EDITOR = _program(
-    path="-S -s -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first=MAYBE, language="editor"
-)
+_EDITOR = _program(path="-S -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first=MAYBE, language="editor")
 _DEBUGGER = _program(
     path="-x --command -s --source",
     inline="-ex -o -eval-command --eval-command",
@@ -316,6 +314,17 @@ LIBRARY_VARIABLES = {
 }
 """Variables that name directories of code: the language whose modules are there, and which files are code."""
 
+EXECUTING_OPTIONS = re.compile(
+    r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE
+)
+"""Options of programs without code of their own that name some."""
+
+CONFIG_OPTIONS = frozenset({"-K", "-c", "--config", "--config-file", "--plugin", "--rulesdir"})
+"""Options behind which a file stands that may be code, such as eslint's."""
+
+NAMING = frozenset({".", "source", "go", "run-parts", "alias"})
+"""Programs that take code in a way of their own."""
+
 LINE_VARIABLES = re.compile(
     r"(?:.*(?:COMMAND|EDITOR|PAGER|ASKPASS|SHELL|_SSH|_DIFF|BROWSER|WRAPPER|LESSOPEN)|VISUAL|CC|CXX)"
 )
@@ -328,6 +337,7 @@ MODULES = {
     "ruby": (re.compile(r"require(?:_relative)?[\s(]*['\"]([^'\"]+)"), ".rb"),
     "lua": (re.compile(r"require[\s(]*['\"]([^'\"]+)"), ".lua"),
     "jq": (re.compile(r"(?:include|import)\s+\"([^\"]+)"), ".jq"),
+    "sql": (re.compile(r"(?:\.read|\\ir?|source|\.load)\s+([^\s;]+)"), ""),
     "java": (re.compile(r"(?!)"), ".class"),
 }
 """How inline code of a language names modules, and the suffix of their files."""

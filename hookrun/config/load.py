@@ -11,8 +11,8 @@ from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import Scope, explicit_names, validate_hook
-from hookrun.model import LAYERS
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names, validate_hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS
 from hookrun.text import quote
 
 TYPE_CHECKING = False
@@ -46,6 +46,8 @@ class Declarations:
 
 MAX_INCLUDES = 8
 """Limit on nested includes."""
+MAX_PROJECT_COMMANDS = 128 << 10
+"""Characters of a project's commands that are read: a file can hold many times that."""
 MAX_FILES = 16
 """Limit on files of a layer, so that includes do not delay a run."""
 
@@ -55,7 +57,7 @@ class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
     `written` is where each hook is written: its file, and the path to it in the file. `included` maps the id of an
-    included file to the file that includes it.
+    included file to the file that includes it. `read_hooks` and `read_characters` count the project's commands.
     """
 
     found: ConfigFiles
@@ -64,6 +66,13 @@ class LoadedConfig:
     files: list[ConfigFile] = field(default_factory=list)
     included: dict[int, ConfigFile] = field(default_factory=dict)
     written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
+    read_hooks: int = 0
+    read_characters: int = 0
+
+    @property
+    def may_read(self) -> bool:
+        """Whether one more command of the project is read."""
+        return self.read_hooks < MAX_PROJECT_HOOKS and self.read_characters < MAX_PROJECT_COMMANDS
 
     @property
     def project(self) -> str:
@@ -258,9 +267,16 @@ def _check_entries(
     if file.document is None:
         return
     declarations = examined.declarations
+    untrusted = scope.layer in UNTRUSTED_LAYERS
+    scope.reads_commands = not untrusted or examined.may_read
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [str(problem) for problem in checked.for_file]
+        if checked.hook is not None and untrusted:
+            examined.read_hooks += 1
+            texts = (*checked.hook.target, *(checked.hook.env or {}).values())
+            examined.read_characters += sum(map(len, texts))
+            scope.reads_commands = examined.may_read
         if checked.hook is not None:
             if file.claudes:
                 claude_env.give(checked.hook, variables)

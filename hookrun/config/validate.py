@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
 
+MAX_PROJECT_HOOKS = 500
+"""Hooks of a project whose commands are read, so that they can be approved."""
+
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_FORM = "Claude Code's form of hooks in a list"
 LIST_FORM = "hooks that each have their own event, or Claude Code's form as a map of events"
@@ -191,15 +194,15 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
     kind = next((each for each in KINDS if each in values), "command")
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
-        fields["name"] = unique_name(default_name(kind, target), scope)
+        fields["name"] = unique_name(default_name(kind, target, scope), scope)
     if fields.get("dialect") == "claude":
         fields.setdefault("cwd", "event")
         if isinstance(fields.get("matcher"), list):
             fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
-    from hookrun.config.executed import executed, state_that_is_code
+    from hookrun.config.code_arguments import state_that_is_code
 
     env = fields.get("env")
-    code = executed(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", ""))).code
+    code = words_of(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", "")), scope)
     for path in state_that_is_code(code, texts(fields, "state")):
         found, expected = f"{quote(path)} under state", "a file that the hook only reads or writes (it is run as code)"
         at.at("state").report(found, expected, "remove it from state")
@@ -212,10 +215,19 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "layer": scope.layer,
             "source": document.path,
             "line": document.position(at.path)[0],
-            "look": command_words.program_and_script(kind, target),
+            "look": command_words.program_and_script(kind, target) if scope.reads_commands else [],
             "words": code,
         },
     )
+
+
+def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dialect: str, scope: Scope) -> list[str]:
+    """Return the references to what a hook executes; only why there are none if its command is not to be read."""
+    from hookrun.config.executed import executed
+
+    if not scope.reads_commands:
+        return [f"unread:the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
+    return executed(kind, target, env, dialect).code
 
 
 def _with_canonical_names(matcher: list[str]) -> list[str]:
@@ -379,7 +391,8 @@ class Scope:
     """The context in which a file's hooks are validated: its layer, its defaults, the host program's own events.
 
     `named` are the explicit names seen so far, `reserved` the names that a generated one must avoid, and `numbers`
-    the last suffix of each generated name. Without `warns` only errors are looked for.
+    the last suffix of each generated name. Without `warns` only errors are looked for, without `reads_commands` not
+    what the commands run.
     """
 
     layer: str
@@ -389,15 +402,16 @@ class Scope:
     reserved: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
     warns: bool = True
+    reads_commands: bool = True
 
 
-def default_name(kind: str, target: str | list[str]) -> str:
+def default_name(kind: str, target: str | list[str], scope: Scope) -> str:
     """Return the name of a hook that gives itself none: its script or program, host, or function."""
     if kind == "python":
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
-    look = command_words.program_and_script(kind, target)
+    look = command_words.program_and_script(kind, target) if scope.reads_commands else []
     if look:
         base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
-    from hookrun.model import Hook, Outcome
+    from hookrun.model import Failure, Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
     from hookrun.process.spawn import Watcher
     from hookrun.trust.approvals import UserDecisions
@@ -126,6 +126,11 @@ def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> N
     """Nobody wants to see it."""
 
 
+def _not_refused(_hook: Hook) -> Failure | None:
+    """Nobody has to approve the hooks."""
+    return None
+
+
 class EventFire:
     """One event on one context. `chain` is what the hooks did, None where none ran."""
 
@@ -170,13 +175,13 @@ class EventFire:
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
-        self.trust = trust = self._trust(around)
         loop = Loop(
             deadline=command.deadline,
             wake=catch_signals(),
             on_slow=self._record_start,
             slow_at=command.started + SLOW,
         )
+        self.trust = trust = self._trust(around, loop.is_interrupted)
         runner = ProcessRunner(
             around,
             loop,
@@ -201,7 +206,10 @@ class EventFire:
                 return "HOOKRUN_SKIP names it"
             return trust.why_off(hook) if trust is not None else None
 
-        self.chain = HookChain(self.event, self.context, candidates, off=off, keep_text=self._keep_text)
+        refusal = trust.refusal if trust is not None else _not_refused
+        self.chain = HookChain(
+            self.event, self.context, candidates, off=off, refusal=refusal, keep_text=self._keep_text
+        )
         try:
             self.chain.run(timed)
         except Interrupted as interrupted:
@@ -255,18 +263,21 @@ class EventFire:
 
     # --- what a person has decided
 
-    def _trust(self, around: HookEnvironment) -> UserDecisions | None:
+    def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
         """Return who is asked about each hook: for a person, only what they have switched off."""
         command = self.invocation
-        if command.agent is not None:
-            from hookrun.trust.approvals import Approvals
-
-            return Approvals(command.home, command.project_root(), around, command.settings, given=command.trusted)
-        if not os.path.lexists(state.data_dir(command.home)):
+        if command.agent is None and not os.path.lexists(state.data_dir(command.home)):
             return None
-        from hookrun.trust.approvals import UserDecisions
+        from hookrun.trust.approvals import Approvals, UserDecisions
 
-        return UserDecisions(command.home, command.project_root(), around, command.settings)
+        root, settings = command.project_root(), command.settings
+        trust = (
+            Approvals(command.home, root, around, settings, given=command.trusted)
+            if command.agent is not None
+            else UserDecisions(command.home, root, around, settings)
+        )
+        trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
+        return trust
 
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
@@ -277,12 +288,12 @@ class EventFire:
         if self.invocation.agent is None:
             return
         chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
-        for run in chain.runs:
-            failure = run.failure
-            if failure is not None and failure.kind in ("untrusted", "declaration"):
-                new = self._first_time(f"{failure.kind} {run.hook.location()} {run.hook.name}: {failure.detail}")
-                told = run.verdict.system_message or run.verdict.message  # the reason of a refusal is the model's
-                run.verdict.system_message = told if new else None
+        kinds = {run.failure.kind for run in chain.runs if run.failure is not None}
+        if self.candidates is not None and not kinds.isdisjoint(("untrusted", "declaration")):
+            from hookrun.trust.notices import combine_failures, unapproved_behind
+
+            behind = unapproved_behind(chain, self.candidates, trust)
+            combine_failures(chain.runs, behind, trust.root, self._first_time)
 
     # --- what is kept
 

@@ -86,6 +86,7 @@ class EngineFire:
                 self._given,
                 self._selection,
                 off=self._why_off,
+                refusal=self._refusal,
                 encode=encoding.dumps,
                 encode_changes=False,
                 keep_text=self._keep_text,
@@ -226,6 +227,9 @@ class EngineFire:
         """Return why the user has switched a configured hook off (the table has none that the program did)."""
         return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
 
+    def _refusal(self, hook: Hook) -> Failure | None:
+        return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
+
     def _context(self, handler: Handler) -> Context:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
@@ -267,6 +271,10 @@ class EngineFire:
         if self._quiet is not None:
             result.runs = (self._quiet,)
         else:
+            if self._processes is not None and any(
+                run.failure is not None and run.failure.kind == "untrusted" for run in self._chain.runs
+            ):
+                self._processes.combine_failures(self._selection)
             self._chain.combine(result)
             result.runs = self._chain.runs
             result.ended_by = self._chain.ended_by

@@ -20,7 +20,7 @@ from hookrun.trust.approvals import Approvals, UserDecisions
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from hookrun.engine import HookChain
+    from hookrun.engine import Candidates, HookChain
     from hookrun.library.engine_state import EngineState
     from hookrun.model import Hook
     from hookrun.process.child import Task
@@ -283,6 +283,7 @@ class Processes:
                 services.settings,
                 services.decisions.load,
             )
+            self._asked.deadline = self._deadline
         return self._asked
 
     def _is_asked_about(self, hook: Hook) -> bool:
@@ -304,6 +305,17 @@ class Processes:
     def why_off(self, hook: Hook) -> str | None:
         """Return why the user has switched the hook off, None if they have not."""
         return self._trust.why_off(hook) if self._is_asked_about(hook) else None
+
+    def refusal(self, hook: Hook) -> Failure | None:
+        """Return why the user's approvals do not let the hook run, as far as its declaration tells."""
+        return self._trust.refusal(hook) if self._is_asked_about(hook) else None
+
+    def combine_failures(self, candidates: Candidates) -> None:
+        """Say in one text which of the project's hooks did not run because of the project."""
+        from hookrun.trust.notices import combine_failures, unapproved_behind
+
+        behind = unapproved_behind(self._chain, candidates, self._trust)
+        combine_failures(self._chain.runs, behind, self._services.project)
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""

@@ -102,6 +102,10 @@ class Loop:
             raise Interrupted(self._signal, outcomes)
         return outcomes
 
+    def is_interrupted(self) -> bool:
+        """Return whether a signal has come since the last run; the next one raises Interrupted."""
+        return self._wake >= 0 and bool(self._poll.poll(0))
+
     def _kill_all(self) -> None:
         """Leave no hook running after an error or Ctrl-C, however often Ctrl-C comes."""
         for _ in range(MAX_INTERRUPTS):

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class UserDecisions:
     """The user's decisions in one run: hooks that are denied, disabled or paused.
 
-    `off` maps the names of hooks that would have run to the reason.
+    `off` maps the names of hooks that would have run to the reason. `deadline` (a time of the monotonic
+    clock) and `is_interrupted` (whether a signal has come that ends the run) end the inspection of hooks.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class UserDecisions:
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
     ) -> None:
+        self.deadline = float("inf")
+        self.is_interrupted: Callable[[], bool] = lambda: False
         self._home = home
-        self._root = root
+        self.root = root
         self._around = around
         self._owners = _owners(settings)
         self._inspector: HookInspector | None = None
@@ -51,19 +54,21 @@ class UserDecisions:
     def inspector(self) -> HookInspector:
         """The inspector, created for the first hook that is inspected."""
         if self._inspector is None:
-            from hookrun.trust.digest import HookInspector
+            from hookrun.trust.digest import Budget, HookInspector
 
-            self._inspector = HookInspector(self._home, self._root, self._around, self._owners)
+            budget = Budget(self.deadline, self.is_interrupted)
+            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, budget)
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
         """Return why a hook is switched off, or None. Managed hooks never are."""
-        why = self._why_off(hook)
+        why = self.reason_off(hook)
         if why is not None:
             self.off[hook.name] = why
         return why
 
-    def _why_off(self, hook: Hook) -> str | None:
+    def reason_off(self, hook: Hook) -> str | None:
+        """Return the same without adding it to `off`."""
         if hook.layer == "managed":
             return None
         pause = active_pause(self._store.paused, hook.name)
@@ -81,16 +86,21 @@ class UserDecisions:
         """Return whether the list names the hook: by name in this project, by digest in any."""
         if not refused:
             return False
-        root = realpath(self._root)
+        root = realpath(self.root)
         # By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
         if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
             return True
-        digest = self.inspector.inspect(hook).digest
+        refused = [each for each in refused if each["name"] == hook.name]  # of the same digest, so of the same name
+        digest = self.inspector.inspect(hook).digest if refused else ""
         return digest != "" and any(each["digest"] == digest for each in refused)
 
     def switched_off(self) -> list[str]:
         """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
+
+    def refusal(self, hook: Hook) -> Failure | None:  # noqa: ARG002  # as approvals have it
+        """Return why the hook may not run as far as its declaration tells, or None; no file is looked at."""
+        return None
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None. Call it right before the hook starts."""
@@ -136,6 +146,9 @@ def clock(seconds: float) -> str:
     return strftime("%H:%M:%S", localtime(seconds))
 
 
+UNREAD = "unread:"
+"""Prefix of a reference that says why the command of a hook was not read."""
+
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
 
 
@@ -159,6 +172,31 @@ class Approvals(UserDecisions):
         listed = settings.get("trusted")
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, list[LocalFile]] = {}
+        self._declarations: dict[tuple[str, str], set[str]] | None = None
+        self._approved_here: set[str] | None = None
+
+    def refusal(self, hook: Hook) -> Failure | None:
+        """Return why the hook may not run as far as its declaration tells, or None; no file is looked at."""
+        if hook.layer not in UNTRUSTED_LAYERS:
+            return None
+        if hook.error is not None:
+            return Failure("declaration", hook.error)
+        known = self._given or self._is_declared_as_approved(hook, self.inspector.declaration(hook))
+        return None if known else self._unapproved(hook)
+
+    def _is_declared_as_approved(self, hook: Hook, declared: str) -> bool:
+        """Return whether a hook with this declaration was approved, with whatever files."""
+        if self._declarations is None:
+            self._declarations = {}
+            for each in self._store.approved.values():
+                self._declarations.setdefault((each["name"], each["source"]), set()).add(each["declaration"])
+        known = self._declarations.get((hook.name, self.inspector.place(hook)))
+        if known is None:
+            return False
+        # The digest of the last run spares the common case the hashing; "" is from a version that stored none.
+        if self.inspector.last_digest(declared) in self._store.approved or "" in known:
+            return True
+        return self.inspector.sum_of_declaration(declared) in known
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None if it is trusted or approved."""
@@ -167,12 +205,15 @@ class Approvals(UserDecisions):
         trouble = super().check_before(hook)
         if trouble is not None:
             return trouble
-        examined = self.inspector.inspect(hook)
+        declared = self.inspector.declaration(hook)
+        if not (self._given or self._is_declared_as_approved(hook, declared)):
+            return self._unapproved(hook)
+        examined = self.inspector.inspect(hook, declared)
         if examined.problem is not None:
             return Failure("untrusted", f"it cannot be approved: {examined.problem}")
         # An agent that starts in a stranger's repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
-            return Failure("untrusted", self._why(hook, examined.files))
+            return self._unapproved(hook, examined.files)
         # From the inspection that decided, right before the start: check_after compares the files with these.
         self._running[id(hook)] = examined.files
         return None
@@ -203,9 +244,20 @@ class Approvals(UserDecisions):
             return f"what belongs to it ({error})"
         return named([label for label in {**before, **now} if before.get(label) != now.get(label)])
 
-    def _why(self, hook: Hook, files: list[LocalFile]) -> str:
-        what = change_since_approval(self._home, self._store, hook.name, self._root, files) or "nobody has approved it"
-        return f"{what}: look at it with hookrun trust {quoted(self._root)}"
+    def _unapproved(self, hook: Hook, files: list[LocalFile] | None = None) -> Failure:
+        """Return the failure of a hook that is not approved; `files` are what it has, if they were looked at."""
+        if self._approved_here is None:
+            approved = self._store.approved.values()
+            self._approved_here = {each["name"] for each in approved if each["root"] == self.root}
+        unread = next((each[len(UNREAD) :] for each in hook.words if each.startswith(UNREAD)), None)
+        if unread is not None:
+            return Failure("untrusted", f"it cannot be approved: {unread}")
+        what = "not approved"
+        if hook.name in self._approved_here:
+            what = "its declaration has changed since it was approved"
+            if files is not None:
+                what = change_since_approval(self._home, self._store, hook.name, self.root, files)
+        return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
 
 
 def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISREG
+from time import monotonic
 
 from hookrun.config import cache
 from hookrun.config.discovery import identity
@@ -17,7 +18,7 @@ from hookrun.trust.store import RULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from hashlib import _Hash as Hash
 
     from hookrun.process.prepare import HookEnvironment
@@ -58,6 +59,51 @@ class UnreadableFileError(Exception):
     """A file of a hook that cannot be hashed; the message says why."""
 
 
+class Budget:
+    """The limits of one run on looking at hooks that may turn out not to be approved: time, hooks, files, bytes.
+
+    `deadline` is a time of the monotonic clock; looking takes at most SECONDS, and at most half of what is left when
+    it begins. `is_interrupted` tells whether a signal has come that ends the run.
+    """
+
+    SECONDS = 2.0
+    HOOKS = 500
+    FILES = 10_000
+    BYTES = 512 << 20
+
+    def __init__(self, deadline: float, is_interrupted: Callable[[], bool]) -> None:
+        self._deadline = deadline
+        self._is_interrupted = is_interrupted
+        self._seconds = min(self.SECONDS, (deadline - monotonic()) / 2)
+        self._begun = 0.0
+        self._hooks = self.HOOKS
+        self._files = self.FILES
+        self._bytes = self.BYTES
+
+    def begin(self) -> None:
+        """Begin to look at a hook. Raises UnreadableFileError if a limit is reached, as `spend` does."""
+        self._begun = monotonic()
+        self.spend()
+
+    def end(self) -> None:
+        """Count the time since `begin`."""
+        self._seconds -= monotonic() - self._begun
+
+    def spend(self, *, hooks: int = 0, files: int = 0, read: int = 0) -> None:
+        """Count hooks that are hashed, files that are opened, bytes that were read."""
+        self._hooks -= hooks
+        self._files -= files
+        self._bytes -= read
+        if self._is_interrupted():
+            raise UnreadableFileError("a signal came while its files were read")
+        until = min(self._begun + self._seconds, self._deadline)
+        if min(self._hooks, self._files, self._bytes) < 0 or monotonic() >= until:
+            raise UnreadableFileError(
+                f"its files were not read: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and "
+                f"{self.BYTES >> 20} MiB, in {self.SECONDS:g} s and half of the time left"
+            )
+
+
 def declaration(hook: Hook, root: str, home: str) -> str:
     """Return the canonical text of a declaration.
 
@@ -90,11 +136,13 @@ def _settled(name: str, value: object) -> object:
     return value
 
 
-def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owners) -> str:
+def digest_of(
+    declared: str, files: Iterable[LocalFile], root: str, owners: Owners, budget: Budget | None = None
+) -> str:
     """Return the digest of a hook: `sha256:` and 64 hexadecimal digits.
 
     `declared` is what `declaration` returned. System files outside the project are left out; of a project's link to
-    one, the target is included. Raises UnreadableFileError.
+    one, the target is included. Raises UnreadableFileError, also when the budget is used up.
     """
     real_root = owners.resolve_and_check(root)[0]
     contents: list[list[str]] = []
@@ -102,17 +150,24 @@ def digest_of(declared: str, files: Iterable[LocalFile], root: str, owners: Owne
         real = owners.resolve_and_check(file.path)[0]
         inside = within(real, real_root)
         if inside or not real.startswith(SYSTEM):
-            contents.append([file.label, sum_of(file)])
+            contents.append([file.label, sum_of(file, budget)])
         elif within(os.path.normpath(file.path), root):
             contents.append([file.label, f"link to {real}"])
+    return PREFIX + sum_of_text(dumps([declared, sorted(contents)]))
+
+
+def sum_of_text(text: str) -> str:
+    """Return the SHA-256 of a text in ASCII."""
     made = sha256()
-    made.update(dumps([declared, sorted(contents)]).encode("ascii"))
-    return PREFIX + made.hexdigest()
+    made.update(text.encode("ascii"))
+    return made.hexdigest()
 
 
-def sum_of(file: LocalFile) -> str:
+def sum_of(file: LocalFile, budget: Budget | None = None) -> str:
     """Return the SHA-256 of a file that has not changed since it was found. Raises UnreadableFileError."""
     made = sha256()
+    if budget is not None:
+        budget.spend(files=1)
     try:
         fd = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
@@ -121,6 +176,8 @@ def sum_of(file: LocalFile) -> str:
             before = identity(fd)
             while chunk := os.read(fd, CHUNK):
                 made.update(chunk)
+                if budget is not None:
+                    budget.spend(read=len(chunk))
             if (before, identity(fd)) != (file.identity, file.identity):
                 raise UnreadableFileError(f"{file.path} changed while it was read")
         finally:
@@ -175,6 +232,11 @@ class DigestCache:
             return known[0]
         return None
 
+    def last_digest(self, declared: str) -> str | None:
+        """Return the cached digest of a declaration with whatever files, None if it is not cached."""
+        known = self._known.get(declared)
+        return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
+
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
         """Add a digest, unless one of the files is too young to be known by its times."""
         now = now_ns()
@@ -213,24 +275,68 @@ class Inspection:
 class HookInspector:
     """Inspects hooks of the project at `root`: their files, whether other accounts could change them, their digest.
 
-    `owners` are accounts, besides this one and root, whose files are trusted.
+    `owners` are accounts, besides this one and root, whose files are trusted. `budget` limits the work, if given.
     """
 
-    def __init__(self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        owners: Iterable[int] = (),
+        budget: Budget | None = None,
+    ) -> None:
         self.home = home
         self.root = root
         self._around = around
         self._owners = owners
+        self._budget = budget
         self._identities: DigestCache | None = None
 
-    def inspect(self, hook: Hook) -> Inspection:
-        """Return the hook's current state, with a cached digest if no file has changed."""
+    def declaration(self, hook: Hook) -> str:
+        """Return the canonical text of the hook's declaration."""
+        return declaration(hook, self.root, self.home)
+
+    def place(self, hook: Hook) -> str:
+        """Return the hook's file relative to the project."""
+        return place(hook.source, self.root, self.home)
+
+    @staticmethod
+    def sum_of_declaration(declared: str) -> str:
+        """Return what the store keeps of an approved declaration."""
+        return sum_of_text(declared)
+
+    def last_digest(self, declared: str) -> str | None:
+        """Return the cached digest of a declaration, whether its files are still the same or not."""
+        return self._cache().last_digest(declared)
+
+    def inspect(self, hook: Hook, declared: str | None = None) -> Inspection:
+        """Return the hook's current state, with a cached digest if no file has changed.
+
+        `declared` is its `declaration`, if that is known.
+        """
         try:
-            return self._inspect(hook)
+            return self._inspect(hook, declared if declared is not None else self.declaration(hook))
+        except UnreadableFileError as error:
+            return Inspection("", [], str(error))
         except Exception as error:  # whatever an untrusted project does affects only its own hook
             return Inspection("", [], f"it cannot be looked at ({type(error).__name__}: {error})")
 
-    def _inspect(self, hook: Hook) -> Inspection:
+    def _cache(self) -> DigestCache:
+        if self._identities is None:
+            self._identities = DigestCache(self.home, self.root)
+        return self._identities
+
+    def _inspect(self, hook: Hook, declared: str) -> Inspection:
+        if self._budget is None:
+            return self._look(hook, declared)
+        self._budget.begin()
+        try:
+            return self._look(hook, declared)
+        finally:
+            self._budget.end()
+
+    def _look(self, hook: Hook, declared: str) -> Inspection:
         try:
             files = self.files(hook)
         except local.UnfitFilesError as error:
@@ -240,17 +346,16 @@ class HookInspector:
             real, problem = owners.resolve_and_check(file.path)
             if problem is not None and not real.startswith(SYSTEM):
                 return Inspection("", files, problem)
-        if self._identities is None:
-            self._identities = DigestCache(self.home, self.root)
-        declared = declaration(hook, self.root, self.home)
         # Nothing is hashed while declaration and identities are those of the last run.
-        digest = self._identities.digest(declared, files)
+        digest = self._cache().digest(declared, files)
         if digest is None:
             try:
-                digest = digest_of(declared, files, self.root, owners)
+                if self._budget is not None:
+                    self._budget.spend(hooks=1)
+                digest = digest_of(declared, files, self.root, owners, self._budget)
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
-            self._identities.remember(declared, files, digest)
+            self._cache().remember(declared, files, digest)
         return Inspection(digest, files)
 
     def files(self, hook: Hook) -> list[LocalFile]:

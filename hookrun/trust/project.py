@@ -18,7 +18,7 @@ from hookrun.shell.words import UNKNOWN
 from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
-from hookrun.trust.digest import HookInspector, Inspection, place
+from hookrun.trust.digest import HookInspector, Inspection, declaration, place, sum_of_text
 from hookrun.trust.hook_files import within
 from hookrun.trust.ownership import uids
 from hookrun.trust.store_writer import locked_store
@@ -174,8 +174,10 @@ class Project:
                 "source": place(found.hook.source, self.root, self.home),
                 "root": self.root,
                 "time": time.time(),
+                "declaration": sum_of_text(declaration(found.hook, self.root, self.home)),
                 "rule": stores.RULE,
             }
+        self._inspector.keep()
         snapshots.keep(self.home, found.digest, texts)
 
     def deny(self, found: ProjectHook) -> None:

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     class Approved(TypedDict):
-        """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent)."""
+        """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
+
+        `declaration` is the SHA-256 of its declaration alone, so that no file of one never approved is hashed. It is
+        empty in what older versions wrote.
+        """
 
         name: str
         source: str
         root: str
         time: float
+        declaration: str
         rule: NotRequired[int]
 
     class Refused(TypedDict):
@@ -159,6 +164,7 @@ def _store(data: object) -> Store:
             "source": _text_of(each["source"]),
             "root": _text_of(each["root"]),
             "time": float(each["time"]),
+            "declaration": _text_of(each.get("declaration", "")),
             "rule": int(each.get("rule", 1)),
         }
     store.denied = [_refused(each) for each in data["denied"]]

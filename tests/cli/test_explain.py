@@ -149,7 +149,7 @@ def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project:
     project.hooks({"name": "guard", "command": says(action="block", message="R")})
     assert first(hookrun(project, "explain", *PUSH, "--run")) == "pre_tool_use: block by guard (R); ran: guard"
     told = first(hookrun(project, "explain", *PUSH, "--run", "--agent", "claude"))
-    assert told.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: nobody has approved it")
+    assert told.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: not approved")
 
 
 @pytest.mark.parametrize("message", ["shell.02.PreToolUse.json", None])
@@ -185,7 +185,7 @@ def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project
     run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
     assert isinstance(run, dict)
     reason = json.loads(str(told))["hookSpecificOutput"]
-    assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): nobody has approved it")
+    assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): not approved")
     assert reason == json.loads(run["told"])["hookSpecificOutput"]
     project.approve()
     assert hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"] is None

@@ -56,7 +56,7 @@ VALUES = {
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
 
-EMPTY = frozenset({"tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)"})
+EMPTY = frozenset({"tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"})
 """Expressions with a piece of a command line, which may be empty."""
 
 MARK = "\0"

@@ -281,14 +281,14 @@ WAYS: dict[str, Way] = {
         "Nobody has approved the project's hook",
         _not_approved,
         BASH,
-        "guard would fail: untrusted: nobody has approved it: look at it with hookrun trust",
+        "guard would fail: untrusted: not approved",
         "`hookrun trust`",
     ),
     "changed since approved": Way(
         "The hook, or its script, has changed since it was approved",
         _changed,
         BASH,
-        "guard would fail: untrusted: it has changed since it was approved: look at it with hookrun trust",
+        "changed since it was approved",
         "`hookrun trust` shows the difference.",
     ),
     "disabled": Way(

@@ -205,7 +205,7 @@ def test_a_plugin_that_a_project_enables_needs_approval(project: Project) -> Non
     project.user_hooks(include_claude=True)
     message = json.dumps({**BEFORE_TOOL, "cwd": str(project.root)}).encode()
     fire = (message, "--agent", "gemini", "--home", str(project.home))
-    assert "nobody has approved it" in project.fire(*fire, event="").stdout.decode()
+    assert "not approved" in project.fire(*fire, event="").stdout.decode()
     project.approve()
     assert '"reason":"m1"' in project.fire(*fire, event="").stdout.decode().replace(": ", ":")
     script.write_text("#!/bin/sh\nexit 0\n")

@@ -79,7 +79,7 @@ def test_2_6_a_project_s_script_is_approved_with_its_bytes(project: Project, com
     assert agent.fire(agent.shell()).reason == "first"
     project.script(".claude/hooks/x.sh", "#!/bin/sh\nexit 0\n")
     told = project.fire(agent.shell(), "--agent", "codex", "--home", str(project.home), event="PreToolUse")
-    assert b"has changed since it was approved" in told.stdout
+    assert b"changed since it was approved" in told.stdout
 
 
 def test_2_6_a_relative_script_is_missing_where_the_agent_has_gone_elsewhere(project: Project) -> None:

@@ -28,7 +28,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def approve(home: str, digest: str) -> None:
     """Approve something, as another process does."""
     with locked_store(home) as store:
-        store.approved[digest] = {"name": "hook", "source": "coder.json", "root": "/srv/app", "time": 0.0}
+        store.approved[digest] = {
+            "name": "hook",
+            "source": "coder.json",
+            "root": "/srv/app",
+            "time": 0.0,
+            "declaration": "",
+        }
 
 
 @pytest.fixture

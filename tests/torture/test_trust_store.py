@@ -25,7 +25,8 @@ from hookrun.trust.store_writer import locked_store
 home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, first + count):
     with locked_store(home) as store:
-        store.approved[f"sha256:{number:064x}"] = {"name": "n", "source": "s", "root": "/r", "time": float(number)}
+        approval = {"name": "n", "source": "s", "root": "/r", "time": float(number), "declaration": ""}
+        store.approved[f"sha256:{number:064x}"] = approval
     print(number, flush=True)
 """
 

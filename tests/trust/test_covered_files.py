@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,6 +108,35 @@ def test_state_that_turns_out_to_be_code_cannot_be_approved(project: Project) ->
     [found] = json.loads(hookrun(project, "trust", "--json").stdout)
     assert found["digest"] is None
     assert "`state` names helper" in found["problem"]
+
+
+def test_code_that_a_variable_of_the_projects_claude_settings_names_is_covered(agent: Stranger) -> None:
+    """`env` of settings.json is part of the hooks in it, and so are the files that it lets programs load."""
+    project = agent.project
+    handler = {"type": "command", "command": "bash -c 'cat >/dev/null'"}
+    settings = {"env": {"BASH_ENV": "early.sh"}, "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [handler]}]}}
+    project.script(".claude/settings.json", json.dumps(settings), 0o644)
+    project.script("early.sh", ":\n", 0o644)
+    project.hooks(include_claude=True)
+    [before] = agent.digests()
+    project.script("early.sh", "touch ran\n", 0o644)
+    assert agent.digests() != [before]
+
+
+def test_what_a_hook_covers_does_not_depend_on_where_the_project_is(agent: Stranger) -> None:
+    """A copy of the project has the same digests, whatever kind of reference names its files."""
+    project = agent.project
+    for name in ("guard.sh", "lib/a.sh", "bin/x", "m.py", "n.js", "node_modules/.bin/t"):
+        project.script(name, "#!/bin/sh\n")
+    project.script("Makefile", "all:\n", 0o644)
+    line = '"$HOOKRUN_PROJECT_DIR"/guard.sh; cd lib; sh *.sh; cd ..; x; python3 -m m; node ./n; make all; npx t'
+    project.hooks({"name": "a", "command": line, "env": {"PATH": "bin:/usr/bin:/bin"}, "files": ["lib/**"]})
+    copy = project.root.parent / "elsewhere"
+    shutil.copytree(project.root, copy)
+    assert agent.digests() == agent.digests(copy)
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    covered = {os.path.relpath(path, project.root) for path in found["files"] if not path.startswith("/usr/")}
+    assert covered == {"guard.sh", "lib/a.sh", "bin/x", "m.py", "n.js", "node_modules/.bin/t", "Makefile"}
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device"])

@@ -1,0 +1,74 @@
+"""Say in few lines which hooks of a project did not run because of the project, to the user and to the model.
+
+Loaded only where there is one: a project can have thousands.
+"""
+
+from __future__ import annotations
+
+from hookrun.engine import HAD_ENDED
+from hookrun.trust.approvals import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrun.engine import Candidates, HookChain
+    from hookrun.model import Failure, Hook, HookResult
+    from hookrun.trust.approvals import UserDecisions
+
+KINDS = ("untrusted", "declaration")
+"""Failures of hooks that did not run because of what the project declares."""
+
+MAX_NAMED = 20
+"""Hooks that are named; of others only the number is said."""
+
+
+def combine_failures(
+    runs: Sequence[HookResult],
+    behind: Sequence[tuple[Hook, Failure]],
+    root: str,
+    is_new: Callable[[str], bool] = lambda _: True,
+) -> None:
+    """Replace what failed hooks of the project at `root` say one by one, to the user and to the model, by one text.
+
+    `is_new` says of a hook whether the user has not been told. Where an unapproved hook blocks, the text also names
+    the unapproved hooks `behind` it, and tells the model to ask the user.
+    """
+    failed = [run for run in runs if run.failure is not None and run.failure.kind in KINDS]
+    if not failed:
+        return
+    blocking = [run for run in failed if run.verdict.action == "block"]
+    asks = any(run.failure is not None and run.failure.kind == "untrusted" for run in blocking)
+    failures = [(run.hook, run.failure) for run in failed if run.failure is not None] + [*(behind if asks else ())]
+    text = _text(failures)
+    new = [is_new(f"{why.kind} {hook.location()} {hook.name}: {why.detail}") for hook, why in failures[:MAX_NAMED]]
+    for run in failed:
+        run.verdict.message = run.verdict.system_message = None
+    failed[0].verdict.system_message = text if any(new) else None
+    if blocking:
+        ask = f"Only the user can approve hooks: ask the user to run `hookrun trust {quoted(root)}` in a terminal."
+        blocking[0].verdict.message = f"{text}\n{ask}" if asks else text
+
+
+def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[Hook, Failure]]:
+    """Return the hooks that the end of the chain kept from running, and that are not approved either."""
+    hooks = [candidates.hook(index) for index, status in chain.became.items() if status.endswith(HAD_ENDED)]
+    refused = [(hook, trust.refusal(hook)) for hook in hooks if hook.mode != "off" and trust.reason_off(hook) is None]
+    return [(hook, why) for hook, why in refused if why is not None]
+
+
+def _text(failures: list[tuple[Hook, Failure]]) -> str:
+    """Return a line for each cause of the first MAX_NAMED failures, and one for the others."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for hook, failure in failures[:MAX_NAMED]:
+        names.setdefault((failure.kind, failure.detail), []).append(hook.name)
+    lines = [
+        f"hook{'s' if len(each) > 1 else ''} {', '.join(each)} failed ({kind}): {detail}"
+        for (kind, detail), each in names.items()
+    ]
+    others = len(failures) - MAX_NAMED
+    if others > 0:
+        lines.append(
+            f"{others} more hook{'s' if others > 1 else ''} failed as untrusted or wrongly declared: see `hookrun list`"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,323 @@
+"""Hooks that nobody has approved cost nothing: they are refused by their declarations, and all of them together in one
+budget of time, bytes and files, whatever a project declares."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.trust.store_writer import locked_store
+from tests.cli.command import hookrun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Project
+
+DEADLINE = 20
+"""Seconds that a run is given; what is tested here took longer."""
+
+PATIENCE = 60
+"""Seconds: a bound for what must happen, never waited for."""
+
+GUARD: dict[str, object] = {"name": "mine", "command": "echo no >&2; exit 2"}
+"""A user's hook that refuses."""
+
+ANY_DIGEST = f"sha256:{0:064}"
+"""With a digest in the user's settings a declaration alone does not tell whether its hook is approved."""
+
+MESSAGE = {
+    "session_id": "s1",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "t1",
+}
+
+WITH_OPENED = """
+import sys
+
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+
+import os
+
+end = os._exit
+
+def tell(status):
+    with open("../opened", "w") as file:
+        file.write("\\n".join(opened))
+    end(status)
+
+os._exit = tell
+sys.argv = ["hookrun", *sys.argv[1:]]
+import hookrun.__main__
+hookrun.__main__.main()
+"""
+"""hookrun, with the names of all files that it opened written down before its end."""
+
+
+class Run:
+    """What an agent was told, how long it waited, and what the audit has."""
+
+    def __init__(self, project: Project, *arguments: str) -> None:
+        before = len(project.audit())
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", WITH_OPENED, *fire(project), *arguments],
+            input=json.dumps({**MESSAGE, "cwd": str(project.root)}).encode(),
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            timeout=PATIENCE,
+            check=False,
+        )
+        self.seconds = time.monotonic() - begun
+        self.answer = json.loads(done.stdout) if done.stdout else {}
+        records = project.audit()[before:]
+        self.failures = {each["hook"]: each.get("failure") for each in records if each["kind"] == "hook"}
+        self.details = {each["hook"]: str(each.get("detail")) for each in records if each["kind"] == "hook"}
+        opened = (project.root.parent / "opened").read_text().splitlines()
+        self.opened = [name for name in opened if name.startswith(str(project.root))]
+
+    @property
+    def reason(self) -> str:
+        """The reason of a refusal, for the model."""
+        output = self.answer.get("hookSpecificOutput", {})
+        return str(output.get("permissionDecisionReason", "")) if output.get("permissionDecision") == "deny" else ""
+
+    @property
+    def told(self) -> str:
+        """What the user is shown."""
+        return str(self.answer.get("systemMessage", ""))
+
+
+def fire(project: Project) -> list[str]:
+    """Return the arguments that an agent gives, with the deadline."""
+    return ["fire", "--agent", "claude", "--home", str(project.home), "--deadline", str(DEADLINE)]
+
+
+def links(project: Project, **more: object) -> None:
+    """Declare sixty hooks, each a link to the same sparse file of 256 MiB."""
+    big = project.root / "big"
+    with big.open("wb") as file:
+        file.truncate(256 << 20)
+    big.chmod(0o755)
+    for number in range(60):
+        os.link(big, project.root / f"link{number}")
+    project.hooks(*({"name": f"hook{n}", "command": f"./link{n}", **more} for n in range(60)))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_after_a_users_refusal_unapproved_hooks_are_not_looked_at(project: Project, *, parallel: bool) -> None:
+    """They would run even so (`always`): the refusal is told, no file of theirs is opened, no failure is recorded."""
+    project.user_hooks(GUARD)
+    links(project, always=True, parallel=parallel)
+    run = Run(project)
+    assert run.reason == "no"
+    assert run.failures == {"mine": None}
+    assert run.opened == [str(project.root / "coder.json")]
+    assert run.seconds < DEADLINE
+
+
+def test_an_approved_hook_still_runs_after_a_users_refusal(project: Project) -> None:
+    """`always` means always, for what the user has approved."""
+    project.user_hooks(GUARD)
+    project.hooks({"name": "log", "command": "touch ran", "always": True})
+    project.approve()
+    assert Run(project).failures == {"mine": None, "log": None}
+    assert (project.root / "ran").exists()
+
+
+def test_an_unapproved_hook_is_refused_by_its_declaration(project: Project) -> None:
+    """None of its files is opened to find out, and each hook fails with its own `on_failure`."""
+    links(project)
+    run = Run(project)
+    assert set(run.failures.values()) == {"untrusted"}
+    assert len(run.failures) == 60
+    assert run.opened == [str(project.root / "coder.json")]
+
+
+def test_a_changed_declaration_of_an_approved_hook_is_refused_by_it(project: Project) -> None:
+    """The name is that of an approved hook, the declaration is not."""
+    project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\n")
+    project.hooks({"name": "guard", "command": "./guard.sh"})
+    project.approve()
+    assert Run(project).failures == {"guard": None}
+    project.hooks({"name": "guard", "command": "./guard.sh --more"})
+    run = Run(project)
+    assert run.failures == {"guard": "untrusted"}
+    assert "changed since it was approved" in run.details["guard"]
+    assert run.opened == [str(project.root / "coder.json")]
+
+
+def test_what_an_older_version_approved_is_still_approved(project: Project) -> None:
+    """Its store has no sums of declarations: name and file tell which hooks are worth a look."""
+    project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\n")
+    project.hooks({"name": "guard", "command": "./guard.sh"}, {"name": "other", "command": "./guard.sh"})
+    project.approve()
+    with locked_store(str(project.home)) as store:
+        for digest, each in [*store.approved.items()]:
+            del each["declaration"]  # type: ignore[misc]  # as it was
+            if each["name"] == "other":
+                del store.approved[digest]
+    run = Run(project)
+    assert run.failures == {"guard": None, "other": "untrusted"}
+
+
+def test_a_denial_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> None:
+    """A hook denied in another project is known by its digest: only a hook of its name can have that."""
+    links(project)
+    with locked_store(str(project.home)) as store:
+        store.denied.append({"name": "hook7", "root": "/elsewhere", "digest": ANY_DIGEST, "time": 0.0})
+    run = Run(project)
+    assert len(run.failures) == 60
+    assert {os.path.basename(name) for name in run.opened} == {"coder.json", "link7"}
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_hashing_has_one_budget_for_all_hooks_of_a_run(project: Project, *, parallel: bool) -> None:
+    """Where a declaration does not tell, files are read up to a limit, and what is beyond fails as untrusted."""
+    project.user_hooks({"name": "mine", "command": "true"}, trusted=[ANY_DIGEST])
+    links(project, parallel=parallel, on_failure="block", always=True)
+    run = Run(project)
+    assert {name for name, failure in run.failures.items() if failure != "untrusted"} == {"mine"}
+    assert len(run.failures) == 61
+    assert "a run hashes at most" in run.details["hook59"]
+    assert "hookrun trust" in run.reason
+    assert len(run.opened) < 10
+    assert run.seconds < DEADLINE
+
+
+def test_half_of_the_time_is_left_for_hooks(project: Project) -> None:
+    """The limit follows the deadline: a refusal that was made before is told in time."""
+    project.user_hooks(GUARD, trusted=[ANY_DIGEST])
+    links(project, parallel=True, always=True)
+    run = Run(project, "--deadline", "1")
+    assert run.reason == "no"
+    assert len(run.opened) < 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process has open is read from /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_hashing(project: Project, number: signal.Signals) -> None:
+    """It is looked at between the pieces of a file; what was refused before stays refused."""
+    project.user_hooks(GUARD, trusted=[ANY_DIGEST])
+    links(project, parallel=True, always=True)
+    process = subprocess.Popen(
+        project.command(*fire(project)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({**MESSAGE, "cwd": str(project.root)}).encode())
+    process.stdin.close()
+    wait_until_open(process.pid, project.root / "link0")
+    process.send_signal(number)
+    process.stdin = None
+    answer = json.loads(process.communicate(timeout=DEADLINE)[0])
+    assert answer["hookSpecificOutput"]["permissionDecisionReason"] == "no"
+    [fired] = [each for each in project.audit() if each["kind"] == "fire"]
+    assert fired["interrupted"] == number
+
+
+def wait_until_open(pid: int, path: Path) -> None:
+    """Return as soon as the process has the file open."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with os.scandir(f"/proc/{pid}/fd") as found:
+            for each in found:
+                try:
+                    if os.readlink(each.path) == str(path):
+                        return
+                except OSError:
+                    continue
+    pytest.fail(f"{path} was never opened")
+
+
+def test_four_thousand_hooks_are_refused_in_a_few_lines(project: Project) -> None:
+    """None is dropped, each is in the audit; the user reads a few lines, and no session gets thousands of notes."""
+    hooks: list[dict[str, object]] = [
+        {"name": f"hook{n}", "command": f"./hook{n}.sh", "always": True} for n in range(4000)
+    ]
+    project.hooks(*hooks)
+    run = Run(project)
+    assert len(run.failures) == 4000
+    assert set(run.failures.values()) == {"untrusted"}
+    assert "hook0, hook1" in run.told
+    assert "3980 more hooks" in run.told
+    assert run.told.count("\n") == 1
+    assert len([*(project.home / ".local/state/hookrun/sessions").iterdir()]) <= 20
+    assert Run(project).told == ""
+
+
+def test_one_of_four_thousand_hooks_that_blocks_is_heard(project: Project) -> None:
+    """Whatever its place: its own `on_failure` holds."""
+    hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": "true"} for n in range(3999)]
+    project.hooks(*hooks, {"name": "last", "command": "true", "on_failure": "block"})
+    assert "hookrun trust" in Run(project).reason
+
+
+def test_hooks_beyond_the_limit_cannot_be_approved_and_say_why(project: Project) -> None:
+    """The first five hundred can; an approval of the others would be worth nothing, as nobody hashes them."""
+    hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": "true"} for n in range(502)]
+    project.hooks(*hooks)
+    found = {each["name"]: each for each in json.loads(hookrun(project, "trust", "--json").stdout)}
+    assert [each["state"] for each in found.values()].count("new") == 500
+    assert found["hook501"]["state"] == "cannot be approved"
+    assert "more than 500 hooks" in found["hook501"]["problem"]
+    assert "more than 500 hooks" in Run(project).details["hook501"]
+
+
+@pytest.mark.parametrize("form", ["command", "args", "claude"])
+def test_a_command_of_sixteen_megabytes_is_not_read(project: Project, form: str) -> None:
+    """What it runs is not worked out: it cannot be approved, the run is in time, and the user's guard is heard."""
+    line = "true " + "a b.c 'd' " * 1_600_000
+    project.user_hooks(GUARD)
+    if form == "claude":
+        entry = {"matcher": "Bash", "hooks": [{"type": "command", "command": line}]}
+        (project.root / "coder.json").write_text(json.dumps({"hooks": {"PreToolUse": [entry]}}))
+    else:
+        project.hooks({"name": "long", form: line if form == "command" else line.split("'")[:40_000]})
+    run = Run(project)
+    assert run.reason == "no"
+    assert run.seconds < DEADLINE
+    project.user_hooks()
+    [detail] = Run(project).details.values()
+    assert "longer than 64 KiB" in detail
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert found["state"] == "cannot be approved"
+
+
+def test_a_command_at_the_limit_is_read(project: Project) -> None:
+    """64 KiB of a command are looked through, and the script at their end is part of the approval."""
+    script = project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\n")
+    line = f"true {'x' * ((64 << 10) - 7 - len(script))}; {script}"
+    assert len(line) == 64 << 10
+    project.hooks({"name": "guard", "command": line})
+    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert [name.rpartition("/")[2] for name in found["files"]] == ["guard.sh"]
+
+
+@pytest.mark.parametrize("text", ["a|", "a b.c 'd' ", "cat <<E\n", "a=("])
+def test_what_is_read_of_all_commands_of_a_project_is_bounded(project: Project, text: str) -> None:
+    """Lines of 60 KB: some are read, the others cannot be approved, and none is dropped."""
+    line = text * (60_000 // len(text))
+    project.user_hooks(GUARD)
+    hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": line} for n in range(200)]
+    project.hooks(*hooks)
+    run = Run(project)
+    assert run.reason == "no"
+    assert run.seconds < DEADLINE
+    found = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert len(found) == 200
+    assert found[-1]["state"] == "cannot be approved"
