@@ -108,6 +108,7 @@ CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
 
 EARLIER_TEMPLATES = frozenset(
     {
+        "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
     }

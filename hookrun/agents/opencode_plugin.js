@@ -62,6 +62,10 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     } catch {
       await tellOnce(`hookrun: its answer to ${event} cannot be read; the hooks for it had no say`)
     }
+    if (answer.missing) {
+      await tellOnce(answer.missing) // by a project's settings: there is no hookrun on this machine
+      return answer.block && event === "tool.execute.before" ? { refuse: answer.missing } : {}
+    }
     if (answer.person) await tell(answer.person)
     return answer
   }

@@ -32,7 +32,7 @@ from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
-from hookrun.wiring.wired_command import this_program
+from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 FIRST, SECOND, THIRD, *_ = AGENTS
-OTHER_SCOPE = {"user": "project", "project": "user"}
 COLUMNS = ("AGENT", "VERSION", "WIRED", "EVENTS", "DECLARED, NOT WIRED")
 
 scope_option = click.option(
@@ -57,26 +56,44 @@ scope_option = click.option(
     "install",
     f"install {FIRST} {SECOND}",
     f"install {THIRD} --dry-run",
+    f"install {FIRST} --scope project --when-missing block",
     f"install {SECOND} --trust          (without a terminal to ask on)",
     note="Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.",
 )
 @click.argument("names", metavar="AGENT...", nargs=-1, required=True)
 @scope_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
+@click.option(
+    "--when-missing",
+    type=click.Choice((WARN, BLOCK)),
+    help="With --scope project: what happens where hookrun is not installed; default what is there, else warn.",
+)
 @click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    names: tuple[str, ...], scope: str, report: CommandReport, *, all_events: bool, trust: bool, from_here: bool
+    names: tuple[str, ...],
+    scope: str,
+    when_missing: str | None,
+    report: CommandReport,
+    *,
+    all_events: bool,
+    trust: bool,
+    from_here: bool,
 ) -> None:
     """Connect hookrun to coding agents, by entries in their settings.
 
+    With --scope project for everybody who works in the project: for all events, without any path of this machine.
+
     Hooks of the project that you have not approved yet are then shown, and asked about on a terminal.
     """
+    if when_missing is not None and scope != "project":
+        raise click.UsageError("--when-missing is for --scope project: your own settings name hookrun by its path")
     location = install_location(report.home)
     for agent in agents_named(names):
         with _errors_in(report, agent):
             installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
+            installation.when_missing = when_missing
             if report.dry_run:
                 installation.show_diff()
             else:
@@ -126,14 +143,17 @@ class Installation:
         all_events: bool,
         from_here: bool,
     ) -> None:
-        """Choose the events. Raises FileError if there are none, another scope has them, or hookrun will not last."""
+        """Choose the events, in a project all. Raises FileError if there are none, or hookrun will not last."""
         self.report = report
         self.agent = agent
+        self.when_missing: str | None = None
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         declared = declared_events(agent, declarations)
         self.declared = declared
         self.unknown = plan.unsupported_events(agent, declared)
+        # In a project's settings all of them: a hook that somebody adds needs no new install.
+        all_events = all_events or scope == "project"
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
         if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
             if declared:
@@ -143,7 +163,6 @@ class Installation:
             else:
                 cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
             raise FileError(cause)
-        self._refuse_second_scope()
         self.from_here = self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
@@ -163,23 +182,10 @@ class Installation:
             f"install this one all the same with {self.wish.command('install', '--from-here')}"
         )
 
-    def _refuse_second_scope(self) -> None:
-        """Raise FileError if the other scope is installed: most agents would run each hook twice."""
-        other = InstallRequest(self.agent, OTHER_SCOPE[self.wish.scope], self.wish.spot, self.wish.program)
-        wired = [each for each in plan.wired_events(other) if each.is_ours]
-        if wired:
-            name = self.agent.NAME
-            raise FileError(
-                f"found {self.agent.DISPLAY_NAME} wired in {wired[0].path} already, expected one scope only, or each "
-                f"hook would run twice; that wiring serves this project too: run `hookrun install {name} --scope "
-                f"{other.scope}` to bring it up to date, or take it away with `hookrun uninstall {name} --scope "
-                f"{other.scope}`"
-            )
-
     def show_diff(self) -> None:
         """Show what would change."""
         ledger = Ledger(self.wish.spot.home)
-        changes = plan.plan_install(self.wish, self.events, ledger)
+        changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
         trust = plan.plan_trust(self.wish, changes[0], ledger)
         if trust is not None:
             changes.append(trust)
@@ -189,7 +195,7 @@ class Installation:
         """Install. Raises FileError."""
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
-            changes = plan.plan_install(self.wish, self.events, ledger)
+            changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.wish.program.main)
             for each in changes:
@@ -204,6 +210,8 @@ class Installation:
         files = ", ".join(dict.fromkeys(each.path for each in changes))
         state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
         self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
+        if self.wish.scope == "project":
+            self.report.note(f"{self.agent.NAME}: commit that for everybody who works here; each needs a hookrun")
         _warn_of_lines_by_hand(self.report, wired, "each hook runs twice there")
         unsent = plan.unsent_events(self.agent, self.declared)
         if unsent:
@@ -307,6 +315,7 @@ def _to_json(case: AgentState) -> dict[str, object]:
         "hand_written": {
             scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
         },
+        "when_missing": next((each.command.form.when_missing for each in case.all_wired if each.command.form), None),
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
 from hookrun.edit.file_change import FileError
+from hookrun.shell import project_line
+from hookrun.state import NoHomeError, account_home
 from hookrun.wiring import plan, presence
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -75,8 +77,19 @@ class AgentState:
 
     @property
     def is_here(self) -> bool:
-        """Whether its program is on this machine, or hookrun in its settings, or settings that cannot be read."""
-        return self.installed is not None or bool(self.all_wired) or bool(self.unreadable)
+        """Whether its program is on this machine, or hookrun in the user's settings, or settings that cannot be read.
+
+        A project has settings for agents that others use.
+        """
+        return self.installed is not None or bool(self.wired.get("user")) or bool(self.unreadable)
+
+    def found_by_project(self) -> list[str] | None:
+        """Return the command that the project's line runs on this machine, without arguments; None if it finds none."""
+        try:
+            home: str | None = account_home()
+        except NoHomeError:
+            home = None
+        return project_line.find(home, self.spot.project, self.spot.project, os.environ.get("PATH", ""))
 
     def request(self, scope: str) -> InstallRequest:
         """Return what `hookrun install` would be asked for."""

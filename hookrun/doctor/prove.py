@@ -22,7 +22,6 @@ from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict
 from hookrun.wiring import plan
-from hookrun.wiring.wired_command import argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -74,6 +73,8 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
     if wired.only:
         return f"{wired.only} keeps a part of it away"
     program = wired.command.program
+    if wired.command.form is not None:
+        return None if state.found_by_project() is not None else "the project's line finds no hookrun here"
     if program is None:
         return "a line written by hand is not started"
     if wired in state.wired.get("project", ()) and program != state.program:
@@ -121,9 +122,9 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
     """Run the command with the agent's variables and working directory."""
-    if wired.command.program is None:
-        raise ValueError(wired.text)
-    command = [*argv(wired.command.program, wired.command.flags), "--probe", home]
+    program = wired.command.program
+    begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
+    command = [*begins, *wired.command.flags.arguments(), "--probe", home]
     if wired.command.flags.event is None:  # who runs it adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}

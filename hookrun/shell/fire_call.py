@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hookrun.shell.project_line import SETTINGS, arguments_of_fire
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +70,8 @@ def _place_of_hookrun(command: SimpleCommand) -> int | None:
     program, words = command.program, [word.text for word in command.words]
     if program == "hookrun" or (words and words[0].endswith("/hookrun")):
         return 0
+    if arguments_of_fire(words) is not None:
+        return SETTINGS + 3
     if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2], python=True):  # whatever the interpreter's name is
         return 2
     python = PYTHON.fullmatch(program) is not None

@@ -28,7 +28,10 @@ OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 """Python's modules that read code."""
 
-HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command)(?:=|$)")
+READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
+"""Those that read code after a file that they are given."""
+
+HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)")
 """Options of interpreters other than Python that run a word, or end."""
 
 GOES_ON = {"php": "-a", **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i")}
@@ -89,7 +92,7 @@ def _reads(command: SimpleCommand) -> bool:
     if program in OPENING:  # `script FILE` starts one, too
         return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
     if PYTHON.fullmatch(program):
-        return _opens_python(texts)
+        return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
     return program in INTERPRETERS and (GOES_ON.get(program) in texts[:1] or not _has_code(program, texts))
 
 
@@ -117,7 +120,11 @@ def _has_code(program: str, texts: list[str]) -> bool:
     for text in waiting:
         if text in TERMINAL:
             return False
-        if text[:1] != "-" or HAS_CODE.match(text) or (program == "php" and text[:2] in {"-r", "-i", "-m"}):
+        if (
+            (text[:1] != "-" and program not in READING_ON)
+            or HAS_CODE.match(text)
+            or (program == "php" and text[:2] in {"-r", "-i", "-m"})
+        ):
             return True
         if text in VALUED:
             next(waiting, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ from hookrun.wiring import wired_command
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
 from hookrun.wiring.ledger import LedgerEntry, digest
 from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import FallbackResponse, FireFlags
+from hookrun.wiring.wired_command import BLOCK, WARN, FallbackResponse, FireFlags, PortableForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,6 +30,12 @@ MAX_TIMEOUT = 600.0
 
 MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
 """An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
+
+MISSING = (
+    "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
+    "`pipx install hookrun`, then run `hookrun trust` in the project"
+)
+"""What a user is told by a project's settings who has no hookrun."""
 
 UNKNOWN_ORIGINAL = "{}"
 """Taken for the original of a file that the ledger does not know: not missing, so that uninstall leaves the file."""
@@ -108,9 +115,15 @@ class InstallRequest:
         """The directory that the agent's file may not lead out of."""
         return self.spot.project if self.scope == "project" else None
 
-    def line(self, event: str) -> WiredLine:
-        """Return the command line for an event."""
+    def line(self, event: str, when_missing: str = WARN) -> WiredLine:
+        """Return the command line for an event; in a project's settings one that is the same on every machine."""
         seconds = timeout_for(self.agent, event)
+        if self.scope == "project":
+            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
+            variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
+            form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
+            words = wired_command.portable_argv(flags, form)
+            return WiredLine(shlex.join(words), words, seconds)
         flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, self.spot.named_home)
         text = wired_command.shell_line(self.program, flags, fallback_when_removed(self.agent, event, self.program))
         return WiredLine(text, wired_command.argv(self.program, flags), seconds)
@@ -132,6 +145,42 @@ def fallback_when_removed(agent: Agent, event: str, program: HookrunProgram) -> 
     return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
 
 
+def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
+    """Return what a project's line answers to an agent's event on a machine without hookrun; empty for nothing.
+
+    The user is told once in a session where the agent has an event for that. With BLOCK no tool runs.
+    """
+    from hookrun.agents.base import placeholder_message
+    from hookrun.agents.formats import Reply
+    from hookrun.agents.reply import build_response
+
+    if agent.INSTALL["form"] == "plugin":
+        return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
+    replies = []
+    if event == event_to_tell(agent):  # the model too, for a run without a terminal
+        replies.append(Reply(user_message=MISSING, context=MISSING if _can(agent, event, "user_message") else None))
+    if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
+        replies = [Reply("block", f"{MISSING}; no tool runs before that")]
+    if not replies:
+        return ""
+    return build_response(agent, placeholder_message(agent, event), replies).stdout().decode()
+
+
+def event_to_tell(agent: Agent) -> str:
+    """Return the agent's event at which the user, or else the model, is told: the rarest that can say it."""
+    for capability in ("user_message", "context"):
+        for event in ("session_start", "user_prompt_submit", "stop", "pre_tool_use"):
+            for native, name in agent.EVENTS.items():
+                if name == event and _can(agent, native, capability):
+                    return native
+    return agent.PRE_TOOL_EVENT
+
+
+def _can(agent: Agent, event: str, capability: str) -> bool:
+    form = agent.RESPONSE_FORMATS.get(event)
+    return form is not None and capability in form.capabilities
+
+
 @dataclass(frozen=True, slots=True)
 class InstallChange(FileChange):
     """The change of a file in which the `scope` of an agent has a part.
@@ -150,11 +199,17 @@ def wired_events(request: InstallRequest) -> list[WiredEvent]:
     return [each for target in targets for each in target.wired(existing(target.path))]
 
 
-def plan_install(request: InstallRequest, events: Iterable[str], ledger: Ledger) -> list[InstallChange]:
-    """Return the changes that install these events and update those installed before. Raises FileError."""
-    already = [each.event for each in wired_events(request) if each.is_ours]
-    every = [event for event in request.agent.EVENTS if event in {*events, *already}]
-    lines = {event: request.line(event) for event in every}
+def plan_install(
+    request: InstallRequest, events: Iterable[str], ledger: Ledger, when_missing: str | None = None
+) -> list[InstallChange]:
+    """Return the changes that install these events and update those installed before. Raises FileError.
+
+    `when_missing` is WARN or BLOCK for a project's settings; None leaves it as it is there, WARN by default.
+    """
+    already = [each for each in wired_events(request) if each.is_ours]
+    every = [event for event in request.agent.EVENTS if event in {*events, *(each.event for each in already)}]
+    before = {each.command.form.when_missing for each in already if each.command.form is not None}
+    lines = {event: request.line(event, when_missing or (BLOCK if BLOCK in before else WARN)) for event in every}
     return [_plan_add(request, target, lines, ledger, request.within) for target in request.targets(every)]
 
 

@@ -1,4 +1,6 @@
-"""Write and read the shell line that an agent runs: hookrun by absolute paths, and the answer when it is gone.
+"""Write and read the shell line that an agent runs: hookrun, and the answer when it is gone or was never there.
+
+In the user's settings the line names hookrun by absolute paths, in a project's it finds hookrun where it is run.
 
 What is read is ours only if `install` could have written it, to the byte; any other line that calls `hookrun fire` was
 written by hand. It counts for who fires, and is neither changed nor started.
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 
 import hookrun
 from hookrun.edit.file_change import FileError
+from hookrun.shell import project_line
 from hookrun.shell.fire_call import fire_calls
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
@@ -28,8 +31,13 @@ SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} 
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
 
-BY_HAND, ABSOLUTE = 0, 1
-"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths."""
+VARIABLE = re.compile(r"[A-Z][A-Z_]*")
+
+BY_HAND, ABSOLUTE, PORTABLE = 0, 1, 2
+"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths; found where the line runs."""
+
+WARN, BLOCK = "warn", "block"
+"""What a portable line does where there is no hookrun: let the agent go on, or refuse its tools; the user is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +143,37 @@ def _begin(program: HookrunProgram, flags: FireFlags) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class PortableForm:
+    """What a portable line says beside the flags: the variable in which the agent names the project, and WARN or BLOCK.
+
+    `message` is the answer to the agent where there is no hookrun; empty for none.
+    """
+
+    variable: str = "PWD"
+    when_missing: str = WARN
+    message: str = ""
+
+
+def portable_argv(flags: FireFlags, form: PortableForm) -> list[str]:
+    """Return the command for a project's settings as words: it names neither a path of hookrun nor a home."""
+    said = form.message.rstrip()
+    begins = ["/bin/sh", "-c", project_line.SCRIPT, project_line.NAME]
+    return [*begins, form.when_missing, form.variable, said, *flags.arguments()]
+
+
+@dataclass(frozen=True, slots=True)
 class WiredCommand:
     """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
 
-    Of one written by hand no program is known. `answers` tells that hookrun can be started and that nothing around the
-    call keeps its answer from the agent, as far as that can be seen.
+    Of one written by hand, or portable, no program is known. `answers` tells that hookrun can be started and that
+    nothing around the call keeps its answer from the agent, as far as that can be seen.
     """
 
     flags: FireFlags
     program: HookrunProgram | None = None
     version: int = BY_HAND
     plain: bool = False
+    form: PortableForm | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -162,7 +190,7 @@ def read(text: object, agent: str) -> WiredCommand | None:
     """Return how a shell line fires hookrun for this agent; None if it does not."""
     if not isinstance(text, str) or "hookrun" not in text:
         return None
-    ours = _absolute(text, agent)
+    ours = _of_portable_line(text, agent) if text.startswith("/bin/sh -c ") else _absolute(text, agent)
     if ours is not None:
         return ours
     for call in fire_calls(text):
@@ -174,7 +202,9 @@ def read(text: object, agent: str) -> WiredCommand | None:
 
 
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
-    """Return how the words of a command fire hookrun for this agent, if `argv` could have made them; else None."""
+    """Return how the words of a command fire hookrun for this agent, if install could have made them; else None."""
+    if words[1:2] == ["-c"]:
+        return _portable(words, agent)
     if words[1:2] != ["-I"] or words[3:4] != ["fire"]:
         return None
     program, flags = HookrunProgram(words[0], words[2]), _flags(words[4:])
@@ -182,6 +212,24 @@ def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     if not absolute or not program.main.endswith("/hookrun/__main__.py") or flags is None or flags.agent != agent:
         return None
     return WiredCommand(flags, program, ABSOLUTE) if argv(program, flags) == words else None
+
+
+def _portable(words: list[str], agent: str) -> WiredCommand | None:
+    arguments = project_line.arguments_of_fire(words)
+    flags = _flags(arguments) if arguments is not None else None
+    if flags is None or flags.agent != agent or flags.scope != "project" or flags.home is not None:
+        return None
+    when_missing, variable, message = words[4:7]
+    if when_missing not in (WARN, BLOCK) or not VARIABLE.fullmatch(variable):
+        return None
+    form = PortableForm(variable, when_missing, message)
+    return WiredCommand(flags, version=PORTABLE, form=form) if portable_argv(flags, form) == words else None
+
+
+def _of_portable_line(text: str, agent: str) -> WiredCommand | None:
+    """Return what a line says that `shlex.join` of `portable_argv` could have written."""
+    words = _words(text) if SAFE.fullmatch(text) else []
+    return _portable(words, agent) if shlex.join(words) == text else None
 
 
 def _absolute(text: str, agent: str) -> WiredCommand | None:

@@ -12,7 +12,7 @@ import pytest
 
 from hookrun.recipes.protect_hooks import DECLARATION
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, on_path, run_line, settings_file, tree, wired_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -295,7 +295,7 @@ def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
     assert f"{project.root} is not trusted in" in _found(project, "codex", "trust")["found"]
     config = project.home / ".codex" / "config.toml"
     _edit(config, lambda text: text + f'\n[projects."{project.root}"]\ntrust_level = "trusted"\n')
-    assert hookrun(project, "doctor", "codex").status == 0
+    assert hookrun(project, "doctor", "codex", PATH=on_path(project)).status == 0
 
 
 @pytest.mark.parametrize(
@@ -336,17 +336,26 @@ def test_copilots_folder_trust(project: Project) -> None:
     _edit(
         project.home / ".copilot" / "config.json", lambda _: json.dumps({"trusted_folders": [str(project.root.parent)]})
     )
-    assert hookrun(project, "doctor", "copilot").status == 0
+    assert hookrun(project, "doctor", "copilot", PATH=on_path(project)).status == 0
 
 
-def test_wired_in_both_scopes(project: Project) -> None:
-    """Two wirings are found, whoever made the second one; hookrun itself is silent in the project's: a note."""
-    hookrun(project, "install", "claude", "--scope", "project")
-    shutil.copytree(project.root / ".claude", project.home / "kept")
-    hookrun(project, "uninstall", "claude", "--scope", "project")
+@pytest.mark.parametrize("agent", ALL)
+def test_wired_in_both_scopes(project: Project, agent: str) -> None:
+    """Both are shown; hookrun itself is silent in the project's where the user's answers: a note."""
+    hookrun(project, "install", agent, "--scope", "project", "--trust")
+    hookrun(project, "install", agent, "--trust")
+    finding = _found(project, agent, "twice", "note")
+    assert finding["cause"] == "the project's line leaves each event to yours that yours is wired for"
+    assert "user and project" in hookrun(project, "agents").stdout
+
+
+def test_a_second_line_of_a_project_that_does_not_yield(project: Project) -> None:
+    """A line written by hand in the project fires beside the user's own: each hook runs twice."""
     hookrun(project, "install", "claude")
-    shutil.copytree(project.home / "kept", project.root / ".claude")
-    assert _found(project, "claude", "twice", "note")["remedy"] == "run `hookrun uninstall claude --scope project`"
+    handler = {"type": "command", "command": "hookrun fire --agent claude"}
+    path = settings_file(project, "claude", "project")
+    _edit(path, lambda _: json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+    assert _found(project, "claude", "twice")["remedy"] == "remove the line from the project's settings"
 
 
 def test_wired_twice_in_one_file(project: Project) -> None:

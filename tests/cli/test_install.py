@@ -266,19 +266,6 @@ def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:
     assert not settings_file(project, "claude").exists()
 
 
-@pytest.mark.parametrize(("first", "second"), [("user", "project"), ("project", "user")])
-@pytest.mark.parametrize("agent", ALL)
-def test_a_second_scope_is_refused(project: Project, agent: str, first: str, second: str) -> None:
-    """One wiring serves every project: another one would run each hook twice."""
-    assert hookrun(project, "install", agent, "--scope", first, "--trust").status == 0
-    wired = tree(project.home, project.root)
-    done = hookrun(project, "install", agent, "--scope", second, "--trust")
-    assert done.status == 1
-    assert "expected one scope only" in done.stderr
-    assert f"hookrun uninstall {agent} --scope {first}" in done.stderr
-    assert tree(project.home, project.root) == wired
-
-
 @pytest.mark.parametrize("agent", ["cline", "opencode"])
 def test_a_foreign_file_in_the_place_of_ours_is_left_alone(project: Project, agent: str) -> None:
     """Where a file is to be ours alone and is somebody else's, nothing is written, nor taken away."""

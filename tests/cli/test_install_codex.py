@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.agents import codex
+from hookrun.wiring.plan import all_events
 from tests.cli.command import hookrun
 from tests.cli.wiring import settings_file
 from tests.conftest import Project
@@ -135,7 +137,7 @@ def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, firs
     projects = {"first": project, "second": other}
     for each in projects.values():
         assert hookrun(each, "install", "codex", "--scope", "project", "--trust").status == 0
-    assert _config(project).read_text().count("trusted_hash") == 2
+    assert _config(project).read_text().count("trusted_hash") == 2 * len(all_events(codex))
     out = projects.pop(first_out)
     assert hookrun(out, "uninstall", "codex", "--scope", "project").status == 0
     (left,) = projects.values()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import pytest
 
+from hookrun.state import account_home
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
     from tests.conftest import Project
 
 ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
@@ -74,6 +81,21 @@ def wired_line(project: Project, agent: str, event: str, scope: str = "user") ->
     return str(handler["bash" if agent == "copilot" else "command"])
 
 
+def on_path(project: Project) -> str:
+    """Return a PATH with a hookrun outside the project, which takes the test's home for the account's.
+
+    Where the account itself has one, a project's line would run that: such a test is skipped.
+    """
+    if Path(account_home(), ".local", "bin", "hookrun").exists():
+        pytest.skip("this account has a hookrun in ~/.local/bin, which a project's line finds first")
+    program = project.home.parent / "bin" / "hookrun"
+    program.parent.mkdir(exist_ok=True)
+    main = shlex.join([sys.executable, "-I", str(ROOT / "hookrun" / "__main__.py")])
+    program.write_text(f'#!/bin/sh\nexec {main} "$@" --home {shlex.quote(str(project.home))}\n')
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
 def run_line(project: Project, line: str, payload: object, **env: str) -> subprocess.CompletedProcess[bytes]:
     """Run a wired command line with a message on stdin, as an agent does."""
     return subprocess.run(
@@ -81,7 +103,7 @@ def run_line(project: Project, line: str, payload: object, **env: str) -> subpro
         input=json.dumps(payload).encode(),
         capture_output=True,
         cwd=project.root,
-        env=project.environment(**env),
+        env=project.environment(**{"PATH": on_path(project), **env}),
         check=False,
     )
 

@@ -19,16 +19,11 @@ IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
 def _both_wired(project: Project, agent: str) -> tuple[str, str]:
-    """Wire an agent in both scopes, as two people or an older hookrun could; return the lines, the person's first."""
+    """Wire an agent in both scopes, as a project and a person do; return the lines, the person's first."""
     project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran"})
     assert hookrun(project, "install", agent, "--trust").status == 0
-    line = wired_line(project, agent, BEFORE_TOOL[agent])
-    kept = settings_file(project, agent).parent
-    shutil.copytree(kept, project.home / "kept")
-    assert hookrun(project, "uninstall", agent).status == 0
     assert hookrun(project, "install", agent, "--scope", "project", "--trust").status == 0
-    shutil.rmtree(kept, ignore_errors=True)
-    shutil.copytree(project.home / "kept", kept)
+    line = wired_line(project, agent, BEFORE_TOOL[agent])
     return line, wired_line(project, agent, BEFORE_TOOL[agent], "project")
 
 

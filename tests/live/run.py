@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,14 +23,18 @@ LIMIT = 90.0
 
 
 class Place:
-    """An empty home, an empty repository and a directory for temporary files, side by side."""
+    """An empty home, an empty repository, directories for temporary files and for hookrun's program, side by side."""
 
     def __init__(self, directory: Path) -> None:
         self.home = directory / "home"
         self.project = directory / "project"
         self.temporary = directory / "temporary"
+        self.programs = directory / "bin"
         for made in (self.home, self.project, self.temporary):
             made.mkdir()
+        # What a project's line finds: it takes this home for the account's.
+        main = shlex.join([sys.executable, "-I", str(PACKAGE / "__main__.py")])
+        put(self.programs / "hookrun", f'#!/bin/sh\nexec {main} "$@" --home {shlex.quote(str(self.home))}\n', 0o755)
         subprocess.run(["git", "init", "--quiet"], cwd=self.project, check=True)
 
     @property
@@ -55,7 +60,7 @@ class Place:
         return {
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
-            "PATH": path(),
+            "PATH": f"{self.programs}:{path()}",
             "LANG": "C.UTF-8",
             "SHELL": "/bin/sh",
             **more,

@@ -62,11 +62,15 @@ python3 -u -
 python3 -m code
 python3 -mpdb script.py
 python3 -W ignore
+PYTHONINSPECT=1 python3 script.py
 node
 node -i -e 'x'
 node -r ./x
 ruby
 irb
+irb script.rb
+iex -S mix
+ghci Main.hs
 perl
 php -a
 lua
@@ -101,6 +105,9 @@ node -e 1
 node -p 1
 node --version
 node -v
+node --test
+php --ini
+ghci -e main Main.hs
 ruby x.rb
 ruby -e 1
 perl -pe s/a/b/ x

@@ -1,0 +1,237 @@
+"""The checks of what fires hookrun in an agent's settings: is it there, whole, of this version, and there once?"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hookrun.agents import AGENTS
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.doctor.settings_checks import read_settings
+from hookrun.edit.file_change import FileError, existing
+from hookrun.shell.fire_call import fire_calls
+from hookrun.text import quote
+from hookrun.wiring import ephemeral, plan, wired_command
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.targets import EVENT, resolve_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.agents.types import InstallSpec
+    from hookrun.wiring.targets import WiredEvent
+
+INSTALL_FOR_GOOD = "uv tool install hookrun"
+
+TWICE = "each of its hooks runs twice for one event"
+
+
+def check_wired(agent: AgentState) -> Iterable[Finding]:
+    """Is hookrun in its settings, and for which events?"""
+    for scope, found in agent.wired.items():
+        ours = [each for each in found if each.is_ours]
+        if ours:
+            events = ", ".join(dict.fromkeys(each.event for each in ours))
+            files = ", ".join(dict.fromkeys(each.path for each in ours))
+            yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
+        for each in found:
+            if not each.is_ours:
+                line = f"{each.path}:{each.line}: {each.event} fires hookrun by a line written by hand"
+                cause = "hookrun neither changes nor starts it: whether a hook's answer reaches the agent is unknown"
+                remedy = f"to have hookrun's own, remove it and run {agent.request(scope).command('install')}"
+                yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
+    if not agent.all_wired and not agent.unreadable:
+        cause = f"{agent.title} runs hooks only through its own settings"
+        yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, install_remedy(agent))
+
+
+def check_matchers(agent: AgentState) -> Iterable[Finding]:
+    """Does a matcher keep hookrun from a part of an event?"""
+    for each in agent.all_wired:
+        if each.only:
+            found = f"{each.path}:{each.line}: {each.event} reaches hookrun only where {each.only} fits"
+            cause = "no hook runs for anything else; a hook's own declaration says what it is for"
+            yield Finding("matcher", PROBLEM, found, cause, install_remedy(agent))
+
+
+def check_missing_events(agent: AgentState) -> Iterable[Finding]:
+    """Is hookrun installed for every event that has a hook?"""
+    have = {each.event for each in agent.all_wired}
+    missing = [event for event in plan.events_for(agent.agent, agent.declared) if event not in have]
+    if missing and have:
+        found = f"hooks are declared for {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not wired"
+        yield Finding("declared", PROBLEM, found, "the settings are older than the declarations", install_remedy(agent))
+    unsupported = plan.unsupported_events(agent.agent, agent.declared)
+    if unsupported:
+        found = f"hooks are declared for {', '.join(unsupported)}"
+        cause = f"{agent.title} has no such event: these hooks never run there"
+        yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
+
+
+def check_program(agent: AgentState) -> Iterable[Finding]:
+    """Does what the command runs still exist, and is it this hookrun?"""
+    first: dict[tuple[object, object], WiredEvent] = {}  # one finding for all events with the same program
+    for each in agent.all_wired:
+        if each.is_ours:
+            first.setdefault((each.command.program, each.command.flags.home), each)
+    for each in first.values():
+        yield from _check_program(agent, each)
+
+
+def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
+    where = f"{each.path}:{each.line}"
+    program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
+    if program is None:
+        yield _check_portable(agent, each)
+    elif (missing := program.missing()) is not None:
+        cause = "no hook runs: the agent continues, and you get a warning"
+        yield Finding("program", PROBLEM, f"{where}: {missing} is not there any more", cause, install_remedy(agent))
+    elif scope == "project":
+        cause = "it is of no use to others, and to you elsewhere"
+        remedy = f"run {agent.request('project').command('install')}, which writes no path"
+        yield Finding("program", NOTE, f"{where}: the project's line holds paths of one machine", cause, remedy)
+    elif program != agent.program:
+        found = f"{where}: runs {program.main} with {program.python}"
+        cause = f"this hookrun is {agent.program.main} with {agent.program.python}"
+        yield Finding("program", NOTE, found, cause, f"if this one is meant: {install_remedy(agent)}")
+    if home is not None and not os.path.isdir(home):
+        found = f"{where}: its home {home} is no directory"
+        yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", install_remedy(agent))
+
+
+def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
+    """Check a line that finds hookrun where it is run."""
+    where, form = f"{each.path}:{each.line}", each.command.form
+    found = agent.found_by_project()
+    if found is not None:
+        return Finding("program", OK, f"{where}: the project's line finds {found[-1]}")
+    blocks = form is not None and form.when_missing == wired_command.BLOCK
+    cause = "every tool is refused" if blocks else "no hook runs through it: you are told so in each session"
+    remedy = f"install hookrun for your account: `{INSTALL_FOR_GOOD}`"
+    return Finding("program", PROBLEM, f"{where}: the project's line finds no hookrun here", cause, remedy)
+
+
+def check_text(agent: AgentState) -> Iterable[Finding]:
+    """Is each command as this version of hookrun writes it?"""
+    for scope, found in agent.wired.items():
+        stale = next((each for each in found if _is_of_another_version(agent, scope, each)), None)
+        if stale is not None:
+            where = f"{stale.path}:{stale.line}: the command is not as this version of hookrun writes it"
+            remedy = f"run {agent.request(scope).command('install')}"
+            yield Finding("program", NOTE, where, "another version wrote it, or it was edited", remedy)
+
+
+def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> bool:
+    form = each.command.form
+    if each.handler is None or (form is None and (scope == "project" or each.command.program != agent.program)):
+        return False  # check_program reports it, or it is no line
+    when_missing = form.when_missing if form is not None else wired_command.WARN
+    return each.text != agent.request(scope).line(each.event, when_missing).text
+
+
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "that may be cleaned at any time: then no hook runs"
+        remedy = install_remedy(agent)
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
+
+
+def check_timeouts(agent: AgentState) -> Iterable[Finding]:
+    """Does the agent wait longer than hookrun's deadline?"""
+    for each in agent.all_wired:
+        ours = each.command.flags.deadline
+        theirs = each.limit if each.limit is not None else plan.timeout_for(agent.agent, each.event)
+        if ours is None and not each.is_ours:
+            continue  # then it takes the agent's default, less a margin
+        if ours is None or ours >= theirs:
+            mine = "none" if ours is None else f"{ours:g} s"
+            found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
+            cause = "the agent would end hookrun before it answers, and continue as if there were no hook"
+            yield Finding("limits", PROBLEM, found, cause, install_remedy(agent))
+
+
+def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
+    """Does one event fire hookrun twice: by the same file, the other scope, or another file that the agent reads?"""
+    name = agent.agent.NAME
+    for scope, found in agent.wired.items():
+        for event, count in Counter(each.event for each in found).items():
+            if count > 1:
+                where = found[0].path
+                by_hand = any(not each.is_ours for each in found if each.event == event)
+                remedy = f"run {agent.request(scope).command('install')}"
+                remedy = "remove the line written by hand" if by_hand else remedy
+                yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", TWICE, remedy)
+    if agent.wired.get("user") and agent.wired.get("project"):
+        files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
+        if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
+            yield Finding("twice", PROBLEM, f"wired in {files}", TWICE, "remove the line from the project's settings")
+        else:
+            cause = "the project's line leaves each event to yours that yours is wired for"
+            yield Finding("twice", NOTE, f"wired in {files}", cause, "nothing")
+    for path in _other_files(agent):
+        for other in _fired_for(path, agent.spec):
+            if other == name:
+                yield Finding("twice", PROBLEM, f"{path} fires hookrun too", TWICE, "remove hookrun from that file")
+            else:
+                where = f"{agent.title} reads {path} too, where hookrun is wired for {other}"
+                cause = f"hookrun sees who is calling, and is silent there while {name} itself is wired"
+                yield Finding("twice", NOTE, where, cause, "nothing")
+
+
+def _other_files(agent: AgentState) -> list[str]:
+    written = {os.path.realpath(each.path) for each in agent.all_wired}
+    paths = [
+        resolve_path(each.replace(EVENT, event), agent.spec, agent.spot)
+        for each in agent.spec.get("elsewhere", ())
+        for event in (agent.agent.EVENTS if EVENT in each else ("",))
+    ]
+    return [path for path in paths if os.path.realpath(path) not in written]
+
+
+def _fired_for(path: str, spec: InstallSpec) -> list[str]:
+    """Return the agents for which the hooks in a file fire hookrun, none where it cannot be read."""
+    try:
+        text = existing(path).text()
+    except FileError:
+        return []
+    if spec["form"] == "plugin":
+        parsed = spec["parse_plugin"](text)
+        lines = [shlex.join(parsed["command"])] if parsed is not None else []
+    elif spec["form"] == "script":
+        lines = [text]
+    else:
+        lines = list(_strings(read_settings(path).at(("hooks",))))
+    fired = {call.agent for line in lines for call in fire_calls(line)}
+    return [name for name in AGENTS if name in fired]
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
+
+
+def install_remedy(agent: AgentState) -> str:
+    """Return the command that installs hookrun again."""
+    scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
+    return f"run {agent.request(scope).command('install')}"

@@ -1,0 +1,212 @@
+"""`--scope project`: one line for everybody who works in the project, which names neither a path nor a home."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.agents import load
+from hookrun.wiring import plan
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, on_path, run_line, settings_file, tree, wired_line
+from tests.conftest import ROOT, Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IN_LINES = [agent for agent in ALL if agent != "opencode"]
+NOWHERE = "/usr/bin:/bin"
+"""A PATH without hookrun."""
+
+
+@pytest.fixture(autouse=True)
+def _declared(project: Project) -> None:
+    project.hooks({"name": "guard", "command": "echo refused >&2; exit 2"})
+    project.approve()
+    on_path(project)
+
+
+def _install(project: Project, agent: str, *options: str) -> str:
+    done = hookrun(project, "install", agent, "--scope", "project", "--trust", *options)
+    assert done.status == 0, done.stderr
+    return done.stdout
+
+
+def _texts(project: Project, agent: str) -> dict[str, str]:
+    """Return the files that an agent reads in the project."""
+    top = project.root / Path(load(agent).INSTALL["project"]).parts[0]
+    return {str(each.relative_to(project.root)): each.read_text() for each in top.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent: str) -> None:
+    """Whoever installs, wherever the clone lies: nothing of a machine or a home is in the file."""
+    _install(project, agent)
+    texts = _texts(project, agent)
+    for text in texts.values():
+        for word in (str(project.root), str(project.home), str(ROOT), "--home", "__main__.py", "/root", "/home"):
+            assert word not in text
+    other = Project(tmp_path / "elsewhere")
+    _install(other, agent)
+    assert _texts(other, agent) == texts
+    before = tree(project.root)
+    assert "is wired already, nothing changed" in _install(project, agent)
+    assert tree(project.root) == before
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_all_events_are_wired(project: Project, agent: str) -> None:
+    """A hook for any event needs no new install; nor does the first hook."""
+    (project.root / "coder.json").unlink()
+    _install(project, agent)
+    listed = hookrun(project, "agents", "--json").json["agents"]
+    assert isinstance(listed, list)
+    (shown,) = [each for each in listed if each["agent"] == agent]
+    assert sorted(shown["wired"]["project"]) == sorted(plan.all_events(load(agent)))
+    assert (shown["hand_written"].get("project"), shown["when_missing"]) == ([], "warn")
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
+    """With the hookrun that it finds."""
+    _install(project, agent)
+    line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+    assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project, agent: str) -> None:
+    """Once in a session where the agent has an event for that; no tool is refused, nothing is run."""
+    _install(project, agent)
+    event = plan.event_to_tell(load(agent))
+    said = {}
+    for each in plan.all_events(load(agent)):
+        line = wired_line(project, agent, each, "project")
+        done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
+        assert (done.returncode, done.stderr) == (0, b"")
+        said[each] = done.stdout.decode()
+    assert "uv tool install hookrun" in json.dumps(json.loads(said.pop(event)))
+    assert set(said.values()) == {""}
+    assert "deny" not in said
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
+    """It is written into the line; a later install leaves it so, unless it is told otherwise."""
+    _install(project, agent, "--when-missing", "block")
+    for _ in range(2):
+        line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+        answer = run_line(project, line, before_tool(project, agent), PATH=NOWHERE).stdout.decode()
+        assert "no tool runs before that" in answer
+        assert any(word in answer for word in ('"deny"', '"cancel":true'))
+        assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
+        _install(project, agent)
+    _install(project, agent, "--when-missing", "warn")
+    line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+    answer = run_line(project, line, before_tool(project, agent), PATH=NOWHERE).stdout.decode()
+    assert "no tool runs before that" not in answer
+
+
+def test_when_missing_is_for_projects(project: Project) -> None:
+    """A user's own line names hookrun by its path."""
+    done = hookrun(project, "install", "claude", "--when-missing", "block")
+    assert done.status == 1
+    assert "--when-missing is for --scope project" in done.stderr
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None:
+    """Though PATH names it, or a link to it; the user is told as where there is none."""
+    _install(project, "claude", "--when-missing", "block")
+    evil = project.root / "bin" / "hookrun"
+    evil.parent.mkdir()
+    evil.write_text(f"#!/bin/sh\ntouch {project.root}/PWNED\n")
+    evil.chmod(0o755)
+    directory = evil.parent
+    if link:
+        directory = project.home / "link"
+        directory.symlink_to(evil.parent)
+    line = wired_line(project, "claude", "PreToolUse", "project")
+    done = run_line(project, line, before_tool(project, "claude"), PATH=f"{directory}:{NOWHERE}")
+    assert b"no tool runs before that" in done.stdout
+    report = hookrun(project, "doctor", "claude", "--prove", PATH=f"{directory}:{NOWHERE}")
+    assert "the project's line finds no hookrun here" in report.stdout
+    assert not (project.root / "PWNED").exists()
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) -> None:
+    """In either order; each is taken out alone."""
+    (project.home / ".codex").mkdir()
+    before = tree(project.home, project.root)
+    for first, second in (("user", "project"), ("project", "user")):
+        for scope in (first, second):
+            assert hookrun(project, "install", agent, "--scope", scope, "--trust").status == 0
+        assert settings_file(project, agent, "user").exists()
+        assert settings_file(project, agent, "project").exists()
+        for scope in (first, second):
+            assert hookrun(project, "uninstall", agent, "--scope", scope).status == 0
+        assert tree(project.home, project.root) == before
+
+
+@pytest.mark.parametrize("agent", ALL)
+def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None:
+    """The program is named, the probe refuses through it; without one that is a problem, with what to install."""
+    _install(project, agent)
+    done = hookrun(project, "doctor", agent, "--prove", PATH=on_path(project))
+    assert f"the project's line finds {project.home.parent}/bin/hookrun" in done.stdout
+    assert done.stdout.count("the probe refused") == 1, done.stdout
+    gone = hookrun(project, "doctor", agent, "--prove", PATH=NOWHERE)
+    assert gone.status == 1
+    assert "the project's line finds no hookrun here" in gone.stdout
+    assert "uv tool install hookrun" in gone.stdout
+    assert "the probe refused" not in gone.stdout
+
+
+def _old_line(project: Project, agent: str) -> Callable[[], None]:
+    """Wire the project as earlier versions did: the user's line, with `--scope project`."""
+    assert hookrun(project, "install", agent, "--trust").status == 0
+    text = settings_file(project, agent).read_text().replace(" --home", " --scope project --home")
+    assert hookrun(project, "uninstall", agent).status == 0
+    path = settings_file(project, agent, "project")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return lambda: shutil.rmtree(path.parent)
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, agent: str) -> None:
+    """It holds one person's paths: doctor says so, install writes the portable one, uninstall removes either."""
+    _old_line(project, agent)
+    found = hookrun(project, "doctor", agent).stdout
+    assert "the project's line holds paths of one machine" in found
+    assert f"`hookrun install {agent} --scope project`" in found
+    _install(project, agent)
+    for text in _texts(project, agent).values():
+        assert str(project.home) not in text
+    assert hookrun(project, "uninstall", agent, "--scope", "project").status == 0
+    assert all("fire" not in text for text in _texts(project, agent).values())
+
+
+def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project) -> None:
+    """Who has not that agent is not told that something is wrong with it."""
+    _install(project, "codex")
+    assert "codex" not in hookrun(project, "doctor", PATH=NOWHERE).stdout.partition("no agent")[0]
+
+
+def test_git_shows_one_file(project: Project) -> None:
+    """What is to be committed is the agent's file and nothing else."""
+    shutil.rmtree(project.root / ".git")
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=project.root, check=True)
+    assert "commit that for everybody who works here" in _install(project, "claude")
+    status = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"], cwd=project.root, check=True, capture_output=True, text=True
+    )
+    assert status.stdout == "?? .claude/settings.json\n"

@@ -1,0 +1,199 @@
+"""The script of a project's line: which hookrun it runs and which never, in each shell and as doctor says it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.shell import project_line
+from hookrun.state import account_home
+from tests.account import can_make_accounts, second_account
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish", "ksh") if shutil.which(shell)]
+pytestmark = pytest.mark.skipif(
+    Path(account_home(), ".local", "bin", "hookrun").exists(), reason="the account has a hookrun, which is found first"
+)
+
+
+class Clone:
+    """A repository, and a directory of programs outside of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "it's a (clone) $HOME"
+        self.sub = self.root / "sub"
+        self.outside = directory / "outside"
+        for each in (self.root / ".git", self.sub, self.outside, self.root / "bin"):
+            each.mkdir(parents=True)
+        self.program(self.root / "bin")
+
+    @staticmethod
+    def program(directory: Path, text: str = '#!/bin/sh\nprintf "%s|" "$0" "$@"; env; exit 3\n') -> Path:
+        """Make a program called hookrun that prints how it was called."""
+        path = directory / "hookrun"
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def run(self, path: str, *, shell: str = "sh", cwd: Path | None = None, **env: str) -> tuple[int, str]:
+        """Return exit status and output of the line, as an agent runs it, where PATH is `path`."""
+        words = [
+            "/bin/sh",
+            "-c",
+            project_line.SCRIPT,
+            "hookrun",
+            "warn",
+            "AN_AGENTS_DIR",
+            "it's missing \\n",
+            "fire",
+            "x",
+        ]
+        program = shutil.which(shell)
+        assert program is not None
+        done = subprocess.run(
+            [program, "-c", shlex.join(words)],
+            cwd=cwd or self.root,
+            env={"PATH": path, **env},
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+    def found(self, path: str, *, cwd: Path | None = None, named: Path | None = None) -> list[str] | None:
+        """Return what doctor says that the line finds."""
+        return project_line.find(account_home(), str(cwd or self.root), str(named or ""), path)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    """A clone with a hookrun of its own in `bin`."""
+    return Clone(tmp_path)
+
+
+def test_it_can_be_written_into_any_shell() -> None:
+    """It has nothing that sh, zsh and fish read differently within single quotes, and no line end."""
+    assert {"'", "\n", "\\\\"}.isdisjoint(project_line.SCRIPT)
+    assert "\\'" not in project_line.SCRIPT
+    assert not project_line.SCRIPT.endswith("\\")
+
+
+def test_no_agent_that_fills_in_variables_finds_one() -> None:
+    """Gemini CLI puts the value of `$NAME` and `${NAME}` into its settings when it reads them (0.61.0, its source)."""
+    names = re.findall(r"\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})", project_line.SCRIPT)
+    assert names
+    assert {(one or other)[0] for one, other, _ in names} <= {"_", "2", "3"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_is_on_path_outside_the_repository_is_run(clone: Clone, shell: str) -> None:
+    """With its own arguments and exit status."""
+    program = clone.program(clone.outside)
+    status, printed = clone.run(f"{clone.outside}:/usr/bin:/bin", shell=shell)
+    assert (status, printed.split("\n")[0].split("|")[:3]) == (3, [str(program), "fire", "x"])
+    assert clone.found(f"{clone.outside}:/usr/bin:/bin") == [str(program)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "entry", ["{bin}", "{bin}/", "{bin}/../bin", "{link}", "{link}/../bin", "bin", ".", "", "sub/../bin", "{out}/up"]
+)
+def test_nothing_of_the_clone_is_run(clone: Clone, shell: str, entry: str) -> None:
+    """Not by a directory in it, a link to that, a relative entry or an empty one, which mean the working directory."""
+    (clone.outside / "link").symlink_to(clone.root / "bin")
+    (clone.outside / "up").symlink_to("../" + clone.root.name)
+    clone.program(clone.root)
+    path = entry.format(bin=clone.root / "bin", link=clone.outside / "link", out=clone.outside) + ":/usr/bin:/bin"
+    assert clone.run(path, shell=shell) == (0, "it's missing \\n\n")
+    assert clone.found(path) is None
+
+
+def test_the_repository_is_that_around_the_working_directory_and_the_agents(clone: Clone, tmp_path: Path) -> None:
+    """In a directory of the clone, in a submodule, or elsewhere while the agent's variable names the clone."""
+    (clone.sub / ".git").write_text("gitdir: ../.git/modules/sub\n")
+    path = f"{clone.root}/bin:/usr/bin:/bin"
+    assert clone.run(path, cwd=clone.sub) == (0, "it's missing \\n\n")
+    assert clone.found(path, cwd=clone.sub) is None
+    assert clone.run(path, cwd=tmp_path, AN_AGENTS_DIR=str(clone.sub)) == (0, "it's missing \\n\n")
+    assert clone.found(path, cwd=tmp_path, named=clone.sub) is None
+    assert clone.run(path, cwd=tmp_path)[0] == 0  # it is in the working directory, which counts without a .git, too
+    assert clone.run(path, cwd=clone.outside)[0] == 3
+
+
+def test_a_virtual_environments_program_runs_isolated(clone: Clone) -> None:
+    """By its interpreter with -I: nothing that the environment names is imported in the place of hookrun."""
+    venv = clone.outside / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    (venv / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    code = f"#!{venv}/bin/python\nimport sys\nprint(sys.flags.isolated, sys.argv[1:])\n"
+    program = clone.program(venv / "bin", code)
+    evil = clone.root / "evil"
+    evil.mkdir()
+    (evil / "sitecustomize.py").write_text("print('PWNED')")
+    status, printed = clone.run(f"{venv}/bin:/bin", PYTHONPATH=str(evil))
+    assert (status, printed) == (0, "1 ['fire', 'x']\n")
+    assert clone.found(f"{venv}/bin:/bin") == [f"{venv}/bin/python", "-I", str(program)]
+
+
+def test_elsewhere_pythons_variables_do_not_count(clone: Clone) -> None:
+    """A program that is no virtual environment's starts without them, and with the account's home."""
+    clone.program(clone.outside)
+    _, printed = clone.run(f"{clone.outside}:/bin", PYTHONPATH="/evil", PYTHONUSERBASE="/evil", HOME="/evil", KEPT="1")
+    assert "evil" not in printed
+    assert f"HOME={account_home()}" in printed
+    assert "KEPT=1" in printed
+
+
+def test_a_directory_that_is_no_program_is_passed_over(clone: Clone) -> None:
+    """Neither a directory called hookrun nor a file that cannot be executed."""
+    (clone.outside / "hookrun").mkdir()
+    other = clone.outside / "other"
+    other.mkdir()
+    clone.program(other).chmod(0o644)
+    path = f"{clone.outside}:{other}:/no/where:/usr/bin:/bin"
+    assert clone.run(path)[0] == 0
+    assert clone.found(path) is None
+
+
+@pytest.fixture
+def account() -> Iterator[Path]:
+    """The home of a second account."""
+    if os.geteuid() != 0 or not can_make_accounts():
+        pytest.skip("a second account needs root and useradd")
+    with TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        with second_account(Path(directory)) as home:
+            yield home
+
+
+def test_the_home_is_that_of_the_password_database(clone: Clone, account: Path) -> None:
+    """A hookrun in `~/.local/bin` is found before PATH, whatever HOME says."""
+    (account / ".local" / "bin").mkdir(parents=True)
+    program = clone.program(account / ".local" / "bin")
+    own = clone.program(clone.outside)
+    words = ["/bin/sh", "-c", project_line.SCRIPT, "hookrun", "warn", "PWD", "missing", "fire", "x"]
+    done = subprocess.run(
+        words,
+        cwd="/",
+        env={"PATH": f"{clone.outside}:/bin", "HOME": str(clone.root)},
+        user=account.stat().st_uid,
+        group=account.stat().st_gid,
+        extra_groups=(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith(f"{program}|fire|x|"), (own, done)
