@@ -19,7 +19,11 @@ AGENTS = {
 }
 """The name of an agent -> the module with everything specific to it."""
 
-OTHERS = {"cursor": (".cursor/hooks.json",)}
+OTHERS = {
+    "cursor": (".cursor/hooks.json",),
+    "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
+    "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
+}
 """Agents that a hook's `agents` may name but that have no module here -> their SETTINGS_GLOBS."""
 
 KEEPS_TYPED_INPUT = frozenset({"codex"})

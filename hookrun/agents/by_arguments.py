@@ -67,9 +67,9 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
                 return None
             names = NameMap(None, {tool: table})
             named = names.arguments(tool, item)
-            fields = {"tool_name": ours, "tool_args": _as_line(named)}
+            fields: Arguments = {"tool_name": ours, "tool_args": _as_line(named)}
             calls.append(CanonicalCall(first.event, {**first.fields, **fields}))
-            is_whole = not items and not isinstance(named.get("command"), list)
+            is_whole = not items and fields["tool_args"] is named
             message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
         message.calls = add_file_changed(calls)
     for call in message.calls:  # a matcher may have Claude Code's name, which works there
@@ -104,13 +104,14 @@ def _table(args: Arguments) -> dict[str, str]:
 
 
 def _as_line(args: Arguments) -> Arguments:
-    """Return the arguments with a command that is a list of words as one line."""
-    words = args.get("command")
-    if not isinstance(words, list):
+    """Return the arguments with the command as one line, where it is a list of words or has some in `args`."""
+    command, more = args.get("command"), args.get("args")
+    if not isinstance(command, list) and not (isinstance(command, str) and isinstance(more, list)):
         return args
     from shlex import join  # rarely needed
 
-    return {**args, "command": join(map(str, words))}
+    words = [join(map(str, each)) for each in (command, more) if isinstance(each, list)]
+    return {**args, "command": " ".join([command, *words] if isinstance(command, str) else words)}
 
 
 def _by_arguments(tool: str, args: Arguments) -> str | None:
@@ -135,6 +136,9 @@ def _by_arguments(tool: str, args: Arguments) -> str | None:
 
 def _items(args: Arguments) -> list[Arguments]:
     """Return the arguments for each file, or address, that a call lists; none if it lists none."""
+    inner = [value for value in args.values() if isinstance(value, dict)]
+    if len(inner) == 1 and not _table(args) and ARGUMENTS.keys().isdisjoint(args):
+        return [{**args, **inner[0]}]  # as of a task that is to be made and run
     for key, ours in LISTS.items():
         listed = args.get(key)
         rest = {name: value for name, value in args.items() if name != key}

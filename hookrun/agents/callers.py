@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.agents.base import Message
+    from hookrun.agents.base import Arguments, Message, ToNativeArgs
     from hookrun.agents.formats import Json, Reply
     from hookrun.agents.types import InstallSpec, McpForm
 
@@ -91,7 +91,7 @@ class Caller:
     ) -> None:
         self.NAME = name
         self.TESTED_VERSIONS = tested
-        self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", {}))
+        self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", claude.TOOLS))
         self.RESPONSE_FORMATS = formats
         self.PROJECT_ENV_VARS = project
         self.INSTALL: InstallSpec = {
@@ -123,17 +123,34 @@ class Caller:
             raise UnreadableMessageError(f"hook_event_name is {native!r}, expected the name of an event")
         roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
         given.update(hook_event_name=native_event(self, native))
+        outer = given.get("tool_input")
+        wraps = isinstance(outer, dict) and outer.get("tool_name") == given.get("tool_name") is not None
+        if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
+            given["tool_input"] = outer.get("tool_input")
         given.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
         message = read_claude_style(
             given, event, self.NAME, events=self.EVENTS, names=self.NAMES, fields=FIELDS, output=_output
         )
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
-        by_arguments.name_tool(message, self.TOOLS)
+        if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
+            by_arguments.name_tool(message, self.TOOLS)
+        if wraps and isinstance(outer, dict):
+            message.to_native_args = _wrapping(message.to_native_args, outer)
         for call in message.calls:
             call.fields.update(payload=payload, fired_through=claude.NAME)
         if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
             message.calls = []
         return message
+
+
+def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
+    """Return a `to_native_args` that puts the arguments where they were: in those of another tool."""
+
+    def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:
+        args = own(wanted)
+        return None if args is None else {**outer, "tool_input": args}
+
+    return to_native_args
 
 
 ENDS_OF_SESSION = ("shutdown", "channel_closed")
@@ -205,14 +222,14 @@ GROK_UNASKED = {**GROK_FORMATS, "PreToolUse": ResponseFormat("modify, block, con
 UNKNOWN = Caller(
     "unknown",
     {
+        **claude.RESPONSE_FORMATS,
         "PreToolUse": ResponseFormat("block, context, user_message", _before_tool),
         "PermissionRequest": ResponseFormat("block", render_permission),
-        "PostToolUse": ResponseFormat("block, context, user_message", render_post_tool),
-        "PostToolUseFailure": ResponseFormat("block, context, user_message", render_post_tool),
     },
     mcp={"prefix": "mcp_", "joins": ("__", "_"), "unsafe": "_", "servers": ()},
     refused_by_status=True,
 )
+UNKNOWN.INSTALL["read_by"] = {}
 """An agent whose tool is none of Claude Code's: a refusal is all that it can be trusted to obey."""
 
 CALLERS = {
@@ -275,7 +292,7 @@ CALLERS = {
 def load(name: str, payload: Mapping[str, object]) -> Caller:
     """Return the agent that sent a message, with what it obeys in its present mode."""
     unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
-    return CALLERS[name].with_formats(GROK_UNASKED) if unasked else CALLERS[name]
+    return CALLERS[name].with_formats(GROK_UNASKED) if unasked else CALLERS.get(name, UNKNOWN)
 
 
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:

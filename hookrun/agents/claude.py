@@ -52,6 +52,7 @@ PRE_TOOL_EVENT = "PreToolUse"
 TOOLS = {
     "Bash": "bash",
     "PowerShell": "bash",
+    "Monitor": "bash",
     "Read": "read",
     "Write": "write",
     "Edit": "edit",
@@ -178,6 +179,11 @@ def _is_devins(payload: dict[str, object]) -> bool:
     return "transcript_path" not in payload and payload.get("tool_name") in DEVINS
 
 
+def _is_no_message_of_ours(payload: dict[str, object]) -> bool:
+    """Return whether a message about a tool names no event as Claude Code does."""
+    return "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -207,5 +213,6 @@ INSTALL: InstallSpec = {
         "vscode": _is_vs_codes,
         "copilot": _is_copilots,
         "devin": _is_devins,
+        "unknown": _is_no_message_of_ours,
     },
 }

@@ -56,7 +56,7 @@ PASSED_THROUGH = {
 MORE_TOOLS = {
     "claude": _words(
         "Artifact AskUserQuestion ClaudeDesign CronCreate CronDelete CronList EndConversation EnterPlanMode "
-        "EnterWorktree ExitPlanMode ExitWorktree ListAgents ListMcpResourcesTool LSP Monitor OfferChromeSetup Projects "
+        "EnterWorktree ExitPlanMode ExitWorktree ListAgents ListMcpResourcesTool LSP OfferChromeSetup Projects "
         "propose_skills PushNotification ReadMcpResourceDirTool ReadMcpResourceTool ReadNotifications RemoteTrigger "
         "ReportFindings ScheduleWakeup SendFeedback SendMessage SendUserFile SendUserMessage SetGoal "
         "ShareOnboardingGuide ShowOnboardingRolePicker Skill SubagentHandback TaskCreate TaskGet TaskList TaskStop "

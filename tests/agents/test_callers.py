@@ -60,7 +60,7 @@ def read(payload: Json) -> Message:
     """Return a message as `hookrun fire --agent claude` reads it."""
     agent = load_sender(detect_agent(claude, payload), payload)
     found = agent.read(payload, "")
-    if agent is claude and not knows_tool(claude, found):
+    if "read_by" in agent.INSTALL and not knows_tool(agent, found):
         take_unknown_tool(found, payload)
     return found
 
@@ -143,6 +143,20 @@ CALLS: list[tuple[str, str, Json, str, Json]] = [
     ),
     ("unknown", "run_it", {"command": "ls"}, "bash", {"command": "ls"}),
     ("unknown", "run_it", {"cmd": ["rm", "-rf", "a b"]}, "bash", {"command": "rm -rf 'a b'"}),
+    (
+        "unknown",
+        "run_it",
+        {"command": "rm", "args": ["-rf", "a b"]},
+        "bash",
+        {"command": "rm -rf 'a b'", "args": ["-rf", "a b"]},
+    ),
+    (
+        "vscode",
+        "create_and_run_task",
+        {"task": {"label": "x", "command": "ls"}},
+        "bash",
+        {"task": {"label": "x", "command": "ls"}, "label": "x", "command": "ls"},
+    ),
     ("unknown", "editor", {"command": "view", "path": "/a"}, "read", {"command": "view", "file_path": "/a"}),
     ("unknown", "editor", {"command": "rm x", "path": "/a"}, "bash", {"command": "rm x", "file_path": "/a"}),
     ("unknown", "put", {"path": "/a", "content": "x"}, "write", {"file_path": "/a", "content": "x"}),
@@ -171,9 +185,27 @@ def test_changed_arguments_have_the_caller_s_names_again(
 ) -> None:
     """Unless they are several words of a command, which cannot be told from one line."""
     found = read(message(caller, tool, **args))
-    expected = None if isinstance(args.get("cmd"), list) else args
+    expected = None if not {"cmd", "args", "task"}.isdisjoint(args) else args
     assert found.to_native_args([named]) == expected
     assert found.calls[0].fields["tool_name"] == ours
+
+
+def test_a_message_that_names_no_event_of_claude_code_s_is_an_unknown_agent_s() -> None:
+    """It may name everything in other ways; a tool that is called like Claude Code's is that."""
+    for tool, ours in (("Write", "write"), ("run_it", "bash")):
+        args = {"command": "ls"} if ours == "bash" else {"path": "/a", "content": "x"}
+        payload: Json = {"hookEventName": "pre_tool_use", "sessionId": "s1", "toolName": tool, "toolInput": args}
+        assert detect_agent(claude, payload) == "unknown"
+        (call,) = read(payload).calls
+        assert (call.event, call.fields["tool_name"], call.fields["session_id"]) == ("pre_tool_use", ours, "s1")
+
+
+def test_the_arguments_of_a_server_s_tool_are_not_those_of_the_tool_that_calls_it() -> None:
+    """Grok Build has one tool that calls those of MCP servers."""
+    inner = {"path": "/a"}
+    found = read(message("grok", "files__make", tool_name="files__make", tool_input=inner))
+    assert found.calls[0].fields["tool_args"] == inner
+    assert found.to_native_args([{"path": "/b"}]) == {"tool_name": "files__make", "tool_input": {"path": "/b"}}
 
 
 def test_a_call_about_several_files_is_one_for_each() -> None:

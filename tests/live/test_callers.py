@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,19 @@ def test_a_guard_blocks_the_monitor_of_a_command(grok: Agent) -> None:
     assert ran.files == {}, ran
 
 
+def test_a_guard_on_a_tool_of_a_server_blocks(grok: Agent) -> None:
+    """By its canonical name and its own arguments, though Grok Build calls it through a tool of its own."""
+    server = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
+    put(grok.place.home / ".claude.json", {"mcpServers": {"my_files": server}})
+    wire(grok, {**before("mcp__my_files__make_it", BLOCK), "when": {"tool_args.path": "*/made.txt"}})
+    made = {"path": str(grok.place.project / "made.txt")}
+    ran = grok.run(
+        use("search_tool", query="make"), use("use_tool", tool_name="my_files__make_it", tool_input=made), DONE
+    )
+    assert ran.files == {}, ran
+    assert "reason-of-guard" in ran.heard, ran
+
+
 def test_a_changed_command_is_the_one_that_runs(grok: Agent) -> None:
     """Grok Build obeys new arguments."""
     answer = """echo '{"action": "modify", "args_patch": {"command": "echo new > new.txt"}}'"""
@@ -128,3 +142,13 @@ def test_text_for_the_model_reaches_it(grok: Agent) -> None:
     wire(grok, *hooks)
     ran = grok.run(grok.driver.shell("true"), DONE)
     assert [event for event in events if f"at-{event}" not in ran.heard] == [], ran
+
+
+def test_claude_code_s_own_monitor_of_a_command_is_a_shell(claude: Agent) -> None:
+    """It runs a shell command, which a guard on those refuses."""
+    claude.declare(before("bash", BLOCK))
+    claude.driver.allowing = lambda: ["--allowedTools", "Monitor"]  # type: ignore[method-assign]
+    monitor = use("Monitor", command="echo hi > out.txt", description="x", timeout_ms=5000, persistent=False)
+    ran = claude.run(monitor, DONE)
+    assert ran.files == {}, ran
+    assert "reason-of-guard" in ran.heard, ran
