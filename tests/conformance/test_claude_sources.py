@@ -385,6 +385,18 @@ def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> Non
     assert (hook.layer, (hook.claude or {})["own"]) == ("project", str(house.root))
 
 
+def test_2_5_settings_that_only_name_plugins_hide_no_hooks(house: House) -> None:
+    """Claude Code writes such files into any directory; without hooks anywhere they say where the project is."""
+    installed(house, "lint")
+    house.include("user")
+    write(house.sub / ".claude" / "settings.local.json", {"enabledPlugins": {"lint@market": True}})
+    assert house.examine(cwd=house.sub).declarations.root == str(house.sub)
+    assert [hook.layer for hook in house.examine(cwd=house.sub).declarations.hooks] == ["local"]
+    write(house.shared, settings(handler("shared")))
+    declarations = house.examine(cwd=house.sub).declarations
+    assert (declarations.root, [hook.name for hook in declarations.hooks]) == (str(house.root), ["shared"])
+
+
 def test_2_5_one_version_of_a_plugin_runs(house: House, tmp_path: Path) -> None:
     """The first that is listed for the user or for this project, as in Claude Code."""
     house.include("user")
