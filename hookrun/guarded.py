@@ -55,6 +55,11 @@ def _files(hook: Hook, root: str) -> Iterator[str]:
     """Yield the files of a hook that an approval covers; data that its command names may be edited."""
     cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
     environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as hooks in Claude's settings have it
+    for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": (hook.claude or {}).get("plugin_root")}.items():
+        if isinstance(value, str):
+            environment[os.fsencode(name)] = os.fsencode(value)
+    # A Makefile or package.json that a hook's program looks for is a file that agents work on: the approval covers it.
+    hook.words = [each for each in hook.words or () if not each.startswith("up:")]
     try:
         files = files_of(hook, environment, cwd, root)
     except UnfitFilesError:

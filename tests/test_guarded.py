@@ -27,13 +27,14 @@ def test_config_files_approvals_and_settings_of_agents_are_guarded_everywhere(
 def test_the_files_of_hooks_in_force_are_guarded_as_named_and_where_links_lead(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A script that is a link is guarded under both paths; what a hook reads as an argument is not."""
+    """A script that is a link is guarded under both paths; what a hook reads is not, nor a Makefile."""
     monkeypatch.setenv("HOME", str(project.home))
     (project.root / "real.sh").write_text("#!/bin/sh\n")
     (project.root / "real.sh").chmod(0o755)
     (project.root / "guard.sh").symlink_to("real.sh")
     (project.root / "words.txt").write_text("a\n")
-    project.hooks({"name": "guard", "args": ["./guard.sh", "words.txt"]})
+    (project.root / "Makefile").write_text("check:\n")
+    project.hooks({"name": "guard", "args": ["./guard.sh", "words.txt"]}, {"name": "make", "command": "make check"})
     found = guarded_files(str(project.root))
     parts = {path for path, what in found.items() if what == "part of a hook"}
     assert parts == {f"{project.root}/guard.sh", f"{project.root}/real.sh"}

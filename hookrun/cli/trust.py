@@ -9,35 +9,51 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun.cli.approval_texts import (
+    DEFAULTS,
+    NOT_SHOWN,
+    approved_texts,
+    differences,
+    limited,
+    shipped_recipe,
+    whole,
+)
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
-from hookrun.model import Hook
 from hookrun.process.prepare import resolve
-from hookrun.text import diff, escape, quote
+from hookrun.text import escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.digest import LABELS, PREFIX, SYSTEM
+from hookrun.trust.approvals import named_changes
+from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from hookrun.cli.printing import CommandReport
     from hookrun.edit.file_change import FileChange
+    from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
 
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
-MAX_LINES = 200
-"""Lines of a file, or of its difference, that are shown."""
-
-DEFAULTS = Hook(name="", events=()).to_dict()
-NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error", "name"})
 HAS_OWN_LINE = NOT_SHOWN | {
-    *("allowed_env", "description", "env_policy", "events", "kind", "matcher", "metadata", "on_failure", "target"),
+    *(
+        "name",
+        "allowed_env",
+        "description",
+        "env_policy",
+        "events",
+        "kind",
+        "matcher",
+        "metadata",
+        "on_failure",
+        "target",
+    ),
     *("claude", "unless", "when"),
 }
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
@@ -135,7 +151,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
                 f"no hook has the digest {quote(digest)} now; `hookrun trust --digest` prints them"
             )
     for digest in given:
-        project.approve(by_digest[digest], _approved_texts(by_digest[digest]))
+        project.approve(by_digest[digest], approved_texts(by_digest[digest]))
         print_line(f"approved {by_digest[digest].hook.name} ({digest})")
     return project.hooks()
 
@@ -143,42 +159,84 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
 # --- asking the user
 
 
+ANSWERS = {"yes": "y", "no": "n", "all": "a", "show": "s", "diff": "d", "never": "v", "quit": "q"}
+HELP = (
+    "  y: approve it; n: leave it undecided; a: approve it and all that follow; s: show all of it;",
+    "  d: show what changed since it was approved; v: never run it; q: end",
+)
+MAX_LISTED = 50
+"""Hooks that the summary lists."""
+
+
 def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
     """Show every undecided hook, and ask about it on a terminal; return the project's hooks with the decisions."""
-    if not hooks:
-        print_line(f"no hooks are declared for {project.root}")
+    for line in _summary(project, hooks):
+        print_line(line)
     interactive = is_interactive()
+    count = sum(found.state in UNDECIDED for found in hooks)
+    number, answer = 0, ""
     for found in hooks:
-        if found.state in DECIDED:
-            print_line(f"{found.hook.name}: {found.state}")
+        if found.state in DECIDED or answer == "q":
             continue
-        texts = _approved_texts(found)
-        for line in _description(found, project, texts):
-            print_line(line.expandtabs(4))
+        texts = approved_texts(found)
+        if answer != "a":
+            for line in _description(found, project, texts):
+                print_line(line.expandtabs(4))
         if interactive and found.state in UNDECIDED:
-            refuse_if_run_by_agent("approve hooks")
-            if not _ask(project, found, texts):
-                break
+            number += 1
+            answer = _decide(project, found, texts, answer, f"{number} of {count}")
     hooks = project.hooks()
     if not interactive and any(found.state in UNDECIDED for found in hooks):
         warn("nothing is approved without a terminal: run this in one, or give --yes DIGEST")
     return hooks
 
 
-def _ask(project: Project, found: ProjectHook, texts: Texts) -> bool:
-    """Ask about one hook; return whether to ask about the next."""
-    question = "  approve it? [y]es, [n]o, [d]eny it for good, [q]uit"
-    answer = click.prompt(question, default="n", show_default=False).lower()
-    if answer.startswith("y"):
-        if project.inspect(found.hook).digest != found.digest:
-            click.echo("  it has changed while you looked at it: nothing is approved; run this again")
+def _summary(project: Project, hooks: list[ProjectHook]) -> Iterator[str]:
+    """Yield how many hooks there are in each state, and a line for each."""
+    if not hooks:
+        yield f"no hooks are declared for {project.root}"
+        return
+    states = [found.state for found in hooks]
+    counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    yield f"{len(hooks)} hook{'s' if len(hooks) > 1 else ''} of {project.root}: {counted}"
+    yield from (f"  {found.hook.name}: {found.state}" for found in hooks[:MAX_LISTED])
+    if len(hooks) > MAX_LISTED:
+        yield f"  ... and {len(hooks) - MAX_LISTED} more"
+
+
+def _decide(project: Project, found: ProjectHook, texts: Texts, before: str, place: str) -> str:
+    """Ask about one hook, unless the answer `before` was for all that follow; return the letter of the answer."""
+    refuse_if_run_by_agent("approve hooks")
+    answer = before if before == "a" else _ask(project, found, texts, place)
+    if answer in ("y", "a"):
+        now = project.inspect(found.hook)
+        if now.digest != found.digest:
+            changed = named_changes(found.inspection.files, now.inspection.files) or "its declaration"
+            print_line(f"  {found.hook.name}: {changed} changed while you looked: nothing is approved; run this again")
         else:
             project.approve(found, texts)
-            click.echo("  approved")
-    elif answer.startswith("d"):
+            print_line(f"  approved {found.hook.name}")
+    elif answer == "v":
         project.deny(found)
-        click.echo("  denied: it never runs")
-    return not answer.startswith("q")
+        print_line(f"  denied {found.hook.name}: it never runs")
+    return answer
+
+
+def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
+    """Ask about one hook until there is an answer that decides; return its letter."""
+    question = f"  approve {escape(found.hook.name)} ({place})? [y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
+    while True:
+        answer = click.prompt(question, default="n", show_default=False).strip().lower()
+        answer = ANSWERS.get(answer, answer)
+        if answer in ("y", "n", "a", "v", "q"):
+            return answer
+        lines: Iterable[str] = (f"  {quote(answer)} is no answer:", *HELP)
+        if answer == "s":
+            lines = (*_facts_of(found, project), *whole(texts))
+        elif answer == "d":
+            lines = [*_changes(found, project, texts)] or ["  nothing to compare: it was never approved here"]
+        for line in lines:
+            print_line(line.expandtabs(4))
 
 
 # --- approving what was just written
@@ -218,7 +276,7 @@ def approve_written(
     doubtful = []
     for found in undecided:
         if found.hook.name in names and _is_as_written(found, project, written):
-            project.approve(found, _approved_texts(found))
+            project.approve(found, approved_texts(found))
             print_line(f"approved {found.hook.name}: agents may run it as it is now")
         else:
             doubtful.append(found)
@@ -251,23 +309,26 @@ def _read(path: str) -> bytes | None:
 # --- showing what is approved
 
 
-def _approved_texts(found: ProjectHook) -> Texts:
-    """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
-    fields = {
-        name: value
-        for name, value in found.hook.to_dict().items()
-        if name not in NOT_SHOWN and value != DEFAULTS.get(name)
-    }
-    if found.hook.claude is not None:
-        fields["claude"] = {name: value for name, value in found.hook.claude.items() if name not in LABELS}
-    texts = {snapshots.DECLARATION: json.dumps(fields, indent=2, ensure_ascii=False)}
-    for file in found.inspection.files:
-        texts[file.label] = snapshots.text_of(file.path)
-    return texts
-
-
 def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
     """Yield what the user needs to see before an approval, or what changed since the last one."""
+    hook, recipe = found.hook, shipped_recipe(found)
+    if recipe is not None and found.state in UNDECIDED:
+        options = "".join(f", {name} {json.dumps(value)}" for name, value in (hook.env or {}).items())
+        yield ""
+        yield f"{hook.name}: {found.state}, recipe {recipe.name}, which ships with hookrun: {recipe.summary}"
+        yield f"  {', '.join(hook.events)}{_conditions(hook)}, on failure {hook.on_failure}, mode {hook.mode}{options}"
+        return
+    yield from _facts_of(found, project)
+    changes = [*_changes(found, project, texts)]
+    yield from changes
+    if not changes:
+        for name, text in texts.items():
+            if name != snapshots.DECLARATION:
+                yield from whole({name: text})
+
+
+def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
+    """Yield the hook's name, its state, and what is to be known of it."""
     hook = found.hook
     yield ""
     yield f"{hook.name}: {found.state}   ({hook.location()})"
@@ -276,16 +337,18 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
     last = project.last_approved(hook)
     if last is not None and project.store.approved[last].get("rule", 1) != RULE:
         yield "  the rule has changed since it was approved: covered now is what it executes or reads as code (`file`)"
-    before = snapshots.read(project.home, last) if last is not None else None
-    if last is not None and before is not None and last != found.digest:
+
+
+def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
+    """Yield what changed since the hook was approved last; nothing if it never was."""
+    last = project.last_approved(found.hook)
+    if last is None or last == found.digest:
+        return
+    before = snapshots.read(project.home, last)
+    if before is not None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
         yield f"  what changed since it was approved at {when}:"
-        yield from _limited(list(_difference(before, texts)))
-        return
-    for name, text in texts.items():
-        if name != snapshots.DECLARATION:
-            yield f"  {name}:"
-            yield from _limited([f"    {line}" for line in text.splitlines()])
+        yield from limited([*differences(before, texts)])
 
 
 def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
@@ -325,18 +388,3 @@ def _conditions(hook: Hook) -> str:
         if value or name in claude:
             text += f", {name} {json.dumps(value, ensure_ascii=False)}"
     return text
-
-
-def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    for name in dict.fromkeys((*before, *after)):
-        old, new = before.get(name, ""), after.get(name, "")
-        if old != new:
-            yield f"    {name}"
-            lines = diff(old, new, context=2)
-            yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
-
-
-def _limited(lines: list[str]) -> Iterator[str]:
-    yield from lines[:MAX_LINES]
-    if len(lines) > MAX_LINES:
-        yield f"    ... and {len(lines) - MAX_LINES} more lines, which are approved too: read the file"

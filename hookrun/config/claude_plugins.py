@@ -156,6 +156,11 @@ class Plugins:
         return self._documents[path]
 
 
+def names_plugins(file: ConfigFile) -> bool:
+    """Return whether settings of Claude Code enable or disable a plugin."""
+    return file.plugin is None and bool(file.says(ENABLED))
+
+
 def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}

@@ -46,7 +46,7 @@ def state_that_is_code(code: Iterable[str], state: Iterable[str]) -> list[str]:
     named = []
     for reference in code:
         kind, _, value = reference.partition(":")
-        directory, _, name = value.partition(":")
+        directory, _, name = value.rpartition(":")
         if kind in {"module", "up"}:
             value = f"{directory}/{name.replace('.', '/') if kind == 'module' else name}"
         if kind in {"path", "program", "node", "module", "up"} or (kind == "maybe" and looks_like_code(value)):

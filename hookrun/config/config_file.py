@@ -56,7 +56,7 @@ class ConfigFile:
         """Whether the file affects the configuration; unreadable files count, because their hooks are unknown."""
         if self.document is None or not isinstance(self.document.data, dict):
             return True
-        told = (*TOP, *SWITCHES, "enabledPlugins") if self.claudes else TOP
+        told = (*TOP, *SWITCHES) if self.claudes else TOP
         return any(key in self.document.data for key in told) or any(each.severity == "error" for each in self.problems)
 
     @property

@@ -409,9 +409,10 @@ class CodeReader:
         known = text[0] == "/" or directory is not None
         if UNKNOWN not in text and known:
             located = self._located(text, directory)
-            if not word.globs:
+            pattern = self._below or any(sign in text for sign in "*?[")
+            if not (word.globs and pattern):
                 self._add(kind, located if kind != "program" or "/" in located else f"./{located}")
-            if any(sign in text for sign in "*?["):  # a loop's variable stands for names, quoted or not
+            if pattern:  # a loop's variable stands for names, quoted or not
                 self._glob(located, kind)
             return
         self.unknown[text] = None

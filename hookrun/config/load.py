@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_env, claude_files, claude_settings
-from hookrun.config.claude_plugins import Plugins
+from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
@@ -130,7 +130,8 @@ def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
     """Return the files of the nearest directory with an effective one.
 
-    Without one, `claudes` lets the nearest settings of Claude Code with hooks determine the project's root.
+    Without one, `claudes` lets the nearest settings of Claude Code with hooks determine the project's root, or without
+    such the nearest that enable or disable plugins.
     """
     declarations = examined.declarations
     by_directory: dict[str, list[ConfigFile]] = {}
@@ -148,14 +149,10 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
             examined.problems += file.problems
     theirs = [path for path in found.claude[1:] if claudes]
     declarations.files += theirs
-    with_say = (
-        path
-        for path in theirs
-        if load_file(path, "project").is_effective and path.rpartition("/")[0] != found.claude[0]
-    )
-    nearest = next(with_say, None)
-    if nearest is not None:
-        declarations.root = claude_settings.project_of(nearest)
+    settings = [load_file(path, "project") for path in theirs if path.rpartition("/")[0] != found.claude[0]]
+    effective = [file for file in settings if file.is_effective] or [file for file in settings if names_plugins(file)]
+    if effective:
+        declarations.root = claude_settings.project_of(effective[0].path)
     return []
 
 

@@ -220,7 +220,8 @@ class Context(Mapping[str, object]):
     def background(self, work: Coroutine[Any, Any, object] | Callable[[], object], *, name: str | None = None) -> None:
         """Start work that the handler does not wait for: a coroutine, or a function, which gets a thread.
 
-        The engine keeps track of it: `await engine.wait_background()` waits for all of it, closing the engine ends it.
+        A coroutine runs in the engine's own loop, in a thread of its own. The engine keeps track of the work: `await
+        engine.wait_background()` waits for all of it; closing the engine waits some seconds for it, then ends it.
         Its error is logged and given to the hook's `on_error`. Raises RuntimeError outside of a handler.
 
         >>> from hookrun import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrun.shell.project_line import SETTINGS, arguments_of_fire
+from hookrun.shell.project_line import SCRIPT, SETTINGS, arguments_of_fire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--proj
 
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
 """Programs around a call that do nothing by themselves."""
+
+
+UNREAD = "\ue000hookrun"
+"""What stands for the script of a project's line while the rest is read."""
 
 
 class FireCall:
@@ -47,9 +51,10 @@ def fire_calls(line: str) -> list[FireCall]:
         return []
     from hookrun.shell.parse_line import parse_line  # mostly not needed, and many modules
 
-    parsed = parse_line(line)
+    # What the script runs is hookrun's own affair.
+    parsed = parse_line(line if UNREAD in line else line.replace(f"'{SCRIPT}'", UNREAD))
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
-    others = [each.program for each, at in calls if at is None and each.program not in QUIET]
+    others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, UNREAD}]
     only = len(parsed.commands) == 1 and parsed.problem is None
     return [call for each, at in calls if at is not None for call in _calls(each, at, others, only=only)]
 
@@ -70,7 +75,7 @@ def _place_of_hookrun(command: SimpleCommand) -> int | None:
     program, words = command.program, [word.text for word in command.words]
     if program == "hookrun" or (words and words[0].endswith("/hookrun")):
         return 0
-    if arguments_of_fire(words) is not None:
+    if arguments_of_fire([SCRIPT if word == UNREAD else word for word in words]) is not None:
         return SETTINGS + 3
     if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2], python=True):  # whatever the interpreter's name is
         return 2

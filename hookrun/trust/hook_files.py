@@ -66,7 +66,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
     finder = _Finder(hook, environment, cwd, root)
     # A hook that runs where the agent is may name files that are only in the project's root.
     for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
-        for reference in hook.words:
+        for reference in hook.words or ():
             kind, _, value = reference.partition(":")
             FINDERS[kind](finder, value, directory)
     if hook.interpreter:
@@ -173,7 +173,7 @@ class _Finder:
             self.add(path)
 
     def up(self, value: str, cwd: str) -> None:
-        start, _, name = value.partition(":")
+        start, _, name = value.rpartition(":")
         directory = os.path.normpath(self.expand(start, cwd))
         while within(directory, self._root):
             path = f"{directory}/{name}"

@@ -156,9 +156,11 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
 
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
-    replies = []
-    if event == event_to_tell(agent):  # the model too, for a run without a terminal
-        replies.append(Reply(user_message=MISSING, context=MISSING if _can(agent, event, "user_message") else None))
+    told = event == event_to_tell(agent)
+    # The model too when a session starts, for a run without a terminal; where only it can be told, it is once.
+    begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
+    context = MISSING if begins and (not told or _can(agent, event, "user_message")) else None
+    replies = [Reply(user_message=MISSING if told else None, context=context)] if told or begins else []
     if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
         replies = [Reply("block", f"{MISSING}; no tool runs before that")]
     if not replies:

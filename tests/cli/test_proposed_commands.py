@@ -51,7 +51,8 @@ VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
-    "request_id": "9db9ad05a220fadd", "shlex.quote(declaring.root)": "/p", "quoted(self._root)": "/p",
+    "request_id": "9db9ad05a220fadd", "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
+    "quoted(root)": "/p",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""

@@ -69,7 +69,7 @@ def test_a_person_decides_about_each_hook(declared: Project) -> None:
     """Yes, no, and never; what is decided is not asked about again."""
     session = at_terminal(declared, "trust", answers=("y", "n"))
     assert (session.status, states(declared)) == (1, {"guard": "approved", "note": "new"})
-    session = at_terminal(declared, "trust", answers=("d",))
+    session = at_terminal(declared, "trust", answers=("v",))
     assert (session.status, states(declared)) == (0, {"guard": "approved", "note": "denied"})
     assert at_terminal(declared, "trust").status == 0
 
@@ -91,7 +91,7 @@ def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
     assert "note: approved" in shown
     path = declared.root / "coder.json"
     path.write_text(path.read_text().replace("--strict", "--lax"))
-    assert '-  "target": "./hooks/guard.sh --strict"' in hookrun(declared, "trust").stdout
+    assert '-  "command": "./hooks/guard.sh --strict"' in hookrun(declared, "trust").stdout
 
 
 def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Project, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Pr
     """A yes is for what was on the screen."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("y", "q"), meanwhile=change)
-    assert "it has changed while you looked at it: nothing is approved" in session.screen
+    assert ".sh changed while you looked: nothing is approved" in session.screen
     assert states(declared)["guard"] == "new"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
+from hookrun.shell.project_line import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -385,6 +387,18 @@ def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> Non
     assert (hook.layer, (hook.claude or {})["own"]) == ("project", str(house.root))
 
 
+def test_2_5_settings_that_only_name_plugins_hide_no_hooks(house: House) -> None:
+    """Claude Code writes such files into any directory; without hooks anywhere they say where the project is."""
+    installed(house, "lint")
+    house.include("user")
+    write(house.sub / ".claude" / "settings.local.json", {"enabledPlugins": {"lint@market": True}})
+    assert house.examine(cwd=house.sub).declarations.root == str(house.sub)
+    assert [hook.layer for hook in house.examine(cwd=house.sub).declarations.hooks] == ["local"]
+    write(house.shared, settings(handler("shared")))
+    declarations = house.examine(cwd=house.sub).declarations
+    assert (declarations.root, [hook.name for hook in declarations.hooks]) == (str(house.root), ["shared"])
+
+
 def test_2_5_one_version_of_a_plugin_runs(house: House, tmp_path: Path) -> None:
     """The first that is listed for the user or for this project, as in Claude Code."""
     house.include("user")
@@ -654,3 +668,14 @@ def test_two_projects_do_not_share_what_is_compiled(house: House, tmp_path: Path
         compiled = load_compiled(find(str(cwd), str(house.home), managed=str(house.managed)))
         assert compiled is not None
         assert [hook.name for hook in compiled.hooks()] == expected
+
+
+def test_a_projects_own_line_is_no_hook_and_no_finding(house: House) -> None:
+    """What `install --scope project` writes is left out in silence; a guard beside it is named."""
+    words = ["/bin/sh", "-c", SCRIPT, "hookrun", "warn", "CLAUDE_PROJECT_DIR", "", "fire", "--agent", "claude", "Stop"]
+    line = shlex.join([*words, "--scope", "project"])
+    write(house.shared, settings(handler("mine"), {"type": "command", "command": line}))
+    examined = house.examine(house.shared)
+    assert ([hook.name for hook in examined.declarations.hooks], examined.problems) == (["mine"], [])
+    write(house.shared, settings({"type": "command", "command": f"./guard && {line}"}))
+    assert "`hookrun fire` beside guard" in "\n".join(map(str, house.examine(house.shared).problems))

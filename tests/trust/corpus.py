@@ -35,6 +35,7 @@ CHANGED = {
     "gdb": "shell echo CHANGED\n",
     "make": "guard:\n\t@echo CHANGED\n",
     "just": "guard:\n\t@echo CHANGED\n",
+    "sql": "select 'CHANGED';\n",
     "package": '{"scripts": {"guard": "echo CHANGED"}}\n',
 }
 """Code of each language that prints CHANGED."""

@@ -1,0 +1,211 @@
+"""The dialog of `hookrun trust`, at a real terminal; and what the model and the user are told of unapproved hooks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.recipes import catalog
+from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
+from tests.fire.agents import AGENTS, Agent, Told
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+GUARD = "#!/bin/sh\ncat >/dev/null\nexit 0\n"
+
+
+@pytest.fixture
+def declared(project: Project) -> Project:
+    """Return a project with five hooks, one of which is approved."""
+    project.hooks({"name": "old", "command": "true"})
+    project.approve()
+    script = project.script("hooks/guard.sh", GUARD)
+    hooks: list[dict[str, object]] = [{"name": f"new{n}", "event": "stop", "command": "true"} for n in range(3)]
+    project.hooks({"name": "old", "command": "true"}, {"name": "guard", "command": script}, *hooks)
+    return project
+
+
+def states(project: Project) -> dict[str, str]:
+    """Return what is decided about each hook."""
+    return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
+
+
+def test_a_summary_comes_first(declared: Project) -> None:
+    """How many hooks there are in each state, and which."""
+    screen = at_terminal(declared, "trust", answers=("q",)).screen
+    assert screen.startswith(f"5 hooks of {declared.root}: 1 approved, 4 new\n  old: approved\n  guard: new\n")
+
+
+def test_the_question_names_the_hook_and_its_number(declared: Project) -> None:
+    """Of those that are asked about."""
+    screen = at_terminal(declared, "trust", answers=("n", "y", "q")).screen
+    assert "approve guard (1 of 4)? [y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit: " in screen
+    assert "approve new1 (3 of 4)?" in screen
+    assert states(declared) == {"old": "approved", "guard": "new", "new0": "approved", "new1": "new", "new2": "new"}
+
+
+def test_all_approves_this_one_and_those_that_follow(declared: Project) -> None:
+    """Each is named; what was left out before stays so."""
+    session = at_terminal(declared, "trust", answers=("n", "a"))
+    assert "approved new0\n  approved new1\n  approved new2\n" in session.screen
+    assert states(declared)["guard"] == "new"
+    assert states(declared)["new2"] == "approved"
+
+
+def test_all_approves_nothing_that_changed_meanwhile(declared: Project) -> None:
+    """What was on the screen is not what is there any more."""
+    change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
+    session = at_terminal(declared, "trust", answers=("a",), meanwhile=change)
+    assert ".sh changed while you looked: nothing is approved" in session.screen
+    assert states(declared)["guard"] == "new"
+
+
+@pytest.mark.parametrize("answer", ["x", "ja", "yn", "deny", "1"])
+def test_an_unknown_answer_asks_again(declared: Project, answer: str) -> None:
+    """It decides nothing, and the answers are explained."""
+    session = at_terminal(declared, "trust", answers=(answer, "q"))
+    assert session.screen.count("approve guard (1 of 4)?") == 2
+    assert "a: approve it and all that follow" in session.screen
+    assert set(states(declared).values()) == {"approved", "new"}
+
+
+def test_show_and_diff_decide_nothing(declared: Project) -> None:
+    """`show` has the whole hook, `diff` what changed since the last approval, and the question comes again."""
+    session = at_terminal(declared, "trust", answers=("s", "d", "y", "q"))
+    assert session.screen.count("approve guard (1 of 4)?") == 3
+    assert '"command": "./hooks/guard.sh"' in session.screen
+    assert "nothing to compare: it was never approved here" in session.screen
+    declared.script("hooks/guard.sh", GUARD + "# more\n")
+    session = at_terminal(declared, "trust", answers=("s", "d", "q"))
+    assert session.screen.count("+# more") == 2
+    assert session.screen.count("\n    cat >/dev/null\n") == 1
+
+
+def test_never_denies(declared: Project) -> None:
+    """It is not asked about again."""
+    at_terminal(declared, "trust", answers=("v", "q"))
+    assert states(declared)["guard"] == "denied"
+
+
+def test_the_diff_is_of_the_declaration_as_it_is_written(project: Project) -> None:
+    """The fields of a declaration: `event`, `matcher` and `command`, none of our own."""
+    hook: dict[str, object] = {"name": "guard", "matcher": "bash|write", "command": "true", "timeout": 5}
+    project.hooks(hook)
+    at_terminal(project, "trust", answers=("y",))
+    project.hooks({**hook, "event": "stop", "matcher": "bash", "command": "false"})
+    screen = at_terminal(project, "trust", answers=("q",)).screen
+    for line in (
+        '-  "event": "pre_tool_use"',
+        '+  "event": "stop"',
+        '-  "matcher": "bash|write"',
+        '+  "command": "false"',
+    ):
+        assert line in screen
+    assert '"target"' not in screen
+    assert '"events"' not in screen
+
+
+def test_the_diff_of_claude_code_s_form_has_its_fields(project: Project) -> None:
+    """Its event by Claude Code's name, its matcher and its `if`."""
+
+    def declare(matcher: str) -> None:
+        handler = {"type": "command", "command": "true"}
+        settings = {"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [handler]}]}}
+        (project.root / "coder.json").write_text(json.dumps(settings))
+
+    declare("Bash")
+    at_terminal(project, "trust", answers=("y",))
+    declare("Bash|Write")
+    screen = at_terminal(project, "trust", answers=("q",)).screen
+    assert '-  "matcher": "Bash"' in screen
+    assert '+  "matcher": "Bash|Write"' in screen
+    assert '"claude"' not in screen
+
+
+@pytest.mark.parametrize("name", catalog.names())
+def test_a_recipe_that_ships_with_hookrun_is_shown_in_two_lines(project: Project, name: str) -> None:
+    """What it is, from hookrun itself, and when it runs with which options; `show` has the rest."""
+    hookrun(project, "add", name)
+    count = len(states(project))
+    screen = at_terminal(project, "trust", answers=("s", *["n"] * count)).screen
+    assert f"recipe {name}, which ships with hookrun: {catalog.find(name).summary}" in screen
+    before = screen.partition("? [y]es")[0].partition("\n\n")[2]
+    assert before.count("\n") == 2
+    assert "digest" not in before
+    assert "sha256:" in screen
+
+
+def test_the_options_of_a_recipe_are_in_its_two_lines(project: Project) -> None:
+    """One may be a command that is run."""
+    hookrun(project, "add", "run-tests-at-stop", "--option", "command=make evil")
+    screen = at_terminal(project, "trust", answers=("q",)).screen
+    assert 'HOOKRUN_OPTION_COMMAND "make evil"' in screen
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"cwd": "project"},
+        {"env": {"PYTHONPATH": "."}},
+        {"interpreter": "./python"},
+        {"python": "guards:check"},
+        {"python": "hookrun.recipes.evil:check"},
+    ],
+)
+def test_a_project_cannot_label_its_own_code_as_a_recipe(project: Project, more: dict[str, object]) -> None:
+    """What counts is what runs: the mark in `metadata`, the name and the description are the project's words."""
+    hookrun(project, "add", "no-force-push")
+    path = project.root / "coder.json"
+    declared = json.loads(path.read_text())
+    declared["hooks"][0] |= more
+    path.write_text(json.dumps(declared))
+    assert "ships with hookrun" not in at_terminal(project, "trust", answers=("q",)).screen
+
+
+# --- what the model and the user are told
+
+
+def fire(project: Project, name: str) -> Told:
+    """Send an agent's message before a shell command, with nothing approved for it."""
+    agent = Agent(name, project)
+    command = project.command("fire", "--agent", name, "--home", str(project.home))
+    message = json.dumps(agent.shell()).encode()
+    environment = project.environment()
+    done = subprocess.run(command, input=message, capture_output=True, cwd=project.root, env=environment, check=False)
+    return Told(agent, done)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_one_unapproved_hook_that_blocks_tells_the_model_to_ask_the_user(project: Project, name: str) -> None:
+    """Each call is refused with the names of all hooks that are not approved, those behind the refusal too."""
+    project.hooks(
+        {"name": "first", "command": "true"},
+        {"name": "guard", "command": "true", "on_failure": "block"},
+        {"name": "behind", "command": "true"},
+        {"name": "elsewhere", "event": "stop", "command": "true"},
+    )
+    for _ in range(2):
+        reason = fire(project, name).reason or ""
+        assert "first, guard, behind" in reason
+        assert "elsewhere" not in reason
+        assert f"ask the user to run `hookrun trust {project.root}`" in reason
+    project.approve()
+    assert fire(project, name).reason is None
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+def test_the_user_is_told_of_unapproved_hooks_too(project: Project, name: str) -> None:
+    """Once in a session (Gemini CLI shows each refusal); a hook that is new meanwhile is told again."""
+    project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
+    assert "guard" in fire(project, name).person
+    assert ("guard" in fire(project, name).person) is (name == "gemini")
+    project.hooks(
+        {"name": "guard", "command": "true", "on_failure": "block"},
+        {"name": "more", "command": "true", "priority": 1},
+    )
+    assert "more, guard failed (untrusted): not approved" in fire(project, name).person
