@@ -24,6 +24,7 @@ from hookrun.config.config_file import load_file
 from hookrun.process.prepare import resolve
 from hookrun.text import escape, quote
 from hookrun.trust import snapshots
+from hookrun.trust.approvals import named_changes
 from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
@@ -208,10 +209,10 @@ def _decide(project: Project, found: ProjectHook, texts: Texts, before: str, pla
     refuse_if_run_by_agent("approve hooks")
     answer = before if before == "a" else _ask(project, found, texts, place)
     if answer in ("y", "a"):
-        if project.inspect(found.hook).digest != found.digest:
-            print_line(
-                f"  {found.hook.name}: it has changed while you looked at it: nothing is approved; run this again"
-            )
+        now = project.inspect(found.hook)
+        if now.digest != found.digest:
+            changed = named_changes(found.inspection.files, now.inspection.files) or "its declaration"
+            print_line(f"  {found.hook.name}: {changed} changed while you looked: nothing is approved; run this again")
         else:
             project.approve(found, texts)
             print_line(f"  approved {found.hook.name}")

@@ -237,12 +237,10 @@ class Approvals(UserDecisions):
 
     def _changed(self, hook: Hook, files: list[LocalFile]) -> str:
         """Return which files are not what they were when it started, those included that were not there."""
-        before = {file.label: file.to_list() for file in files}
         try:
-            now = {file.label: file.to_list() for file in self.inspector.files(hook)}
+            return named_changes(files, self.inspector.files(hook))
         except Exception as error:  # what cannot be inspected counts as changed
             return f"what belongs to it ({error})"
-        return named([label for label in {**before, **now} if before.get(label) != now.get(label)])
 
     def _unapproved(self, hook: Hook, files: list[LocalFile] | None = None) -> Failure:
         """Return the failure of a hook that is not approved; `files` are what it has, if they were looked at."""
@@ -279,6 +277,12 @@ def change_since_approval(home: str, store: Store, name: str, root: str, files: 
     return (
         f"{named(changed) or 'its declaration'} {'have' if len(changed) > 1 else 'has'} changed since it was approved"
     )
+
+
+def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
+    """Return the names of the files that are new, gone or changed as part of a sentence; "" if none is."""
+    first, second = ({file.label: file.to_list() for file in files} for files in (before, now))
+    return named([label for label in {**first, **second} if first.get(label) != second.get(label)])
 
 
 MOST_NAMED = 3

@@ -110,7 +110,7 @@ def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Pr
     """A yes is for what was on the screen."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("y", "q"), meanwhile=change)
-    assert "it has changed while you looked at it: nothing is approved" in session.screen
+    assert ".sh changed while you looked: nothing is approved" in session.screen
     assert states(declared)["guard"] == "new"
 
 

@@ -61,7 +61,7 @@ def test_all_approves_nothing_that_changed_meanwhile(declared: Project) -> None:
     """What was on the screen is not what is there any more."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("a",), meanwhile=change)
-    assert "it has changed while you looked at it: nothing is approved" in session.screen
+    assert ".sh changed while you looked: nothing is approved" in session.screen
     assert states(declared)["guard"] == "new"
 
 
