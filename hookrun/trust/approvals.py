@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os.path import realpath
-from time import localtime, strftime
+from time import localtime, monotonic, strftime
 
 from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
@@ -210,13 +210,21 @@ class Approvals(UserDecisions):
             return self._unapproved(hook)
         examined = self.inspector.inspect(hook, declared)
         if examined.problem is not None:
-            return Failure("untrusted", f"it cannot be approved: {examined.problem}")
+            return self._problem(examined.problem)
         # An agent that starts in a stranger's repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
         # From the inspection that decided, right before the start: check_after compares the files with these.
         self._running[id(hook)] = examined.files
         return None
+
+    def _problem(self, problem: str) -> Failure:
+        """Return the failure of a hook that could not be inspected."""
+        from hookrun.trust.digest import NOT_READ
+
+        if monotonic() >= self.deadline:
+            return Failure("timeout", "the fire's deadline had passed before it could start")
+        return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"it cannot be approved: {problem}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
         """Return the outcome of a finished hook, without its answer if its files have changed since it started.

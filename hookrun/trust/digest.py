@@ -59,6 +59,10 @@ class UnreadableFileError(Exception):
     """A file of a hook that cannot be hashed; the message says why."""
 
 
+NOT_READ = "its files were not read"
+"""How a problem begins that does not tell whether a hook can be approved."""
+
+
 class Budget:
     """The limits of one run on looking at hooks that may turn out not to be approved: time, hooks, files, bytes.
 
@@ -66,7 +70,7 @@ class Budget:
     it begins. `is_interrupted` tells whether a signal has come that ends the run.
     """
 
-    SECONDS = 2.0
+    SECONDS, LEAST = 2.0, 0.1
     HOOKS = 500
     FILES = 10_000
     BYTES = 512 << 20
@@ -74,7 +78,7 @@ class Budget:
     def __init__(self, deadline: float, is_interrupted: Callable[[], bool]) -> None:
         self._deadline = deadline
         self._is_interrupted = is_interrupted
-        self._seconds = min(self.SECONDS, (deadline - monotonic()) / 2)
+        self._seconds = max(self.LEAST, min(self.SECONDS, (deadline - monotonic()) / 2))
         self._begun = 0.0
         self._hooks = self.HOOKS
         self._files = self.FILES
@@ -95,11 +99,11 @@ class Budget:
         self._files -= files
         self._bytes -= read
         if self._is_interrupted():
-            raise UnreadableFileError("a signal came while its files were read")
+            raise UnreadableFileError(f"{NOT_READ}: a signal came")
         until = min(self._begun + self._seconds, self._deadline)
         if min(self._hooks, self._files, self._bytes) < 0 or monotonic() >= until:
             raise UnreadableFileError(
-                f"its files were not read: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and "
+                f"{NOT_READ}: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and "
                 f"{self.BYTES >> 20} MiB, in {self.SECONDS:g} s and half of the time left"
             )
 

@@ -196,6 +196,14 @@ def test_hashing_has_one_budget_for_all_hooks_of_a_run(project: Project, *, para
     assert run.seconds < DEADLINE
 
 
+def test_a_hook_that_cannot_start_before_the_deadline_is_a_timeout(project: Project) -> None:
+    """An approved hook that there is no time to look at is late, not untrusted."""
+    project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
+    project.approve()
+    run = Run(project, "--deadline", "0.0001")
+    assert run.failures == {"guard": "timeout"}
+
+
 def test_half_of_the_time_is_left_for_hooks(project: Project) -> None:
     """The limit follows the deadline: a refusal that was made before is told in time."""
     project.user_hooks(GUARD, trusted=[ANY_DIGEST])
