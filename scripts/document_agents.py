@@ -106,7 +106,8 @@ it is not known what it obeys: a question, and changed arguments, become a refus
 2 and on stderr.
 
 Grok Build is measured (1.0.41); the others are as their documentation has it. Grok Build asks nobody with
-`--always-approve`: there an `ask` is a refusal. Cursor does not say of which MCP server a tool is: match `MCP:tool`.
+`--always-approve`: there an `ask` is a refusal. Of arguments beyond 128 KiB it gives hooks the beginning: such a call
+is refused where a hook is declared for the tool. Cursor does not say of which MCP server a tool is: match `MCP:tool`.
 
 """
 

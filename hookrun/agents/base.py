@@ -61,7 +61,7 @@ CHANGES_FILES = frozenset({"write", "edit", "delete"})
 
 RESERVED_FIELDS = frozenset(
     {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name",
-     "possible_tool_names", "fired_through"}
+     "possible_tool_names", "fired_through", "arguments_cut_off"}
 )  # fmt: skip
 """The fields of a context that hookrun sets itself and never takes from a message."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hookrun.agents import patch
 from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
 from hookrun.claude.tables import TOOLS as CLAUDES
+from hookrun.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +77,21 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
         ours = str(call.fields["tool_name"])
         call.fields["possible_tool_names"] = [CLAUDES[ours]] if ours in CLAUDES else []
     return str(message.calls[0].fields["tool_name"])
+
+
+def beginning(text: str) -> Arguments:
+    """Return the arguments in the beginning of an object in JSON: the last one that is there may be cut off."""
+    for end in ('"}', "}", '":null}', "null}"):
+        try:
+            found = loads(text.removesuffix(CUT).rstrip("\\") + end)
+        except ValueError:
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+CUT = " [truncated]"
+"""What Grok Build puts where it cuts an object off."""
 
 
 def is_mcp(tool: str) -> bool:

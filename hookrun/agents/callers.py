@@ -15,6 +15,7 @@ from hookrun.agents.base import (
     NameMap,
     UnreadableMessageError,
     native_event,
+    no_native_args,
     read_claude_style,
     string_in,
     text_of,
@@ -124,6 +125,9 @@ class Caller:
         roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
         given.update(hook_event_name=native_event(self, native))
         outer = given.get("tool_input")
+        is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
+        if is_cut_off:
+            outer = given["tool_input"] = by_arguments.beginning(str(outer))
         wraps = isinstance(outer, dict) and outer.get("tool_name") == given.get("tool_name") is not None
         if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
             given["tool_input"] = outer.get("tool_input")
@@ -138,6 +142,9 @@ class Caller:
             message.to_native_args = _wrapping(message.to_native_args, outer)
         for call in message.calls:
             call.fields.update(payload=payload, fired_through=claude.NAME)
+            if is_cut_off:
+                call.fields["arguments_cut_off"] = True
+                message.to_native_args = no_native_args
         if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
             message.calls = []
         return message

@@ -12,7 +12,7 @@ from hookrun import audit, context as contexts, state
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, can_refuse, resolve_event
-from hookrun.model import Interrupted, Verdict
+from hookrun.model import PRECEDENCE, Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +122,9 @@ class FireInvocation:
             self.watcher.close()
 
 
+ASKS = PRECEDENCE["ask"]
+
+
 def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
     """Nobody wants to see it."""
 
@@ -152,9 +155,27 @@ class EventFire:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
         # Most fires end here: engine, verdicts and everything of process/ are imported only beyond this line.
-        if not any(self.candidates.selects(i, self.context) for i in range(len(self.candidates))):
-            return Verdict()
-        return self._run_hooks(self.candidates)
+        selected = any(self.candidates.selects(i, self.context) for i in range(len(self.candidates)))
+        verdict = self._run_hooks(self.candidates) if selected else Verdict()
+        if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
+            return self._refuse_unread(self.candidates, verdict)
+        return verdict
+
+    def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
+        """Return a refusal if hooks that may be guards on the tool got only the beginning of its arguments."""
+        from hookrun.conditions import ConditionEvaluator
+        from hookrun.engine import HookChain
+
+        view = ConditionEvaluator(self.context)
+        hooks = [candidates.hook(i) for i in range(len(candidates)) if candidates.enforcing(i)]
+        guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
+        if not guards:
+            return verdict
+        self.chain = self.chain or HookChain(self.event, self.context, candidates, off=lambda _: None)
+        names = ", ".join(hook.name for hook in guards)
+        return Verdict(
+            "block", f"the agent gives hooks only the beginning of these arguments ({names}): do it in smaller parts"
+        )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain

@@ -192,3 +192,21 @@ def test_doctor_names_who_else_fires(claude: Agent, caller: str) -> None:
     title = {"grok": "Grok Build", "cursor": "Cursor", "devin": "Devin", "vscode": "VS Code"}
     assert f"also fired by: {title.get(caller, 'an unknown agent')}, last 20" in told
     assert "no event of it is in the audit yet" in told
+
+
+@pytest.mark.parametrize(
+    ("guard", "reason"),
+    [
+        ({"matcher": "write", "when": {"tool_args.file_path": "*/secret"}, "command": "echo no >&2; exit 2"}, "no"),
+        ({"matcher": "write", "when": {"tool_args.content": "*never*"}, "command": "exit 2"}, "in smaller parts"),
+        ({"matcher": "write", "command": says(action="continue")}, "in smaller parts"),
+        ({"matcher": "bash", "command": "exit 2"}, None),
+    ],
+)
+def test_arguments_that_are_cut_off_are_not_let_pass(claude: Agent, guard: Json, reason: str | None) -> None:
+    """Grok Build gives hooks the first 128 KiB of them: a guard on the tool cannot judge the rest."""
+    claude.project.hooks({"name": "guard", **guard})
+    args = json.dumps({"file_path": "/p/secret", "content": "x" * 1000})[:500] + " [truncated]"
+    about = message("grok", "write")
+    told = claude.fire({**about, "cwd": str(claude.project.root), "tool_input": args, "toolInputTruncated": True})
+    assert reason in refusal(told, "grok") if reason else refusal(told, "grok") is None  # type: ignore[operator]

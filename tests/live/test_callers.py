@@ -71,6 +71,15 @@ def test_a_guard_on_what_is_written_blocks_a_new_file(grok: Agent) -> None:
     assert ran.files == {}, ran
 
 
+def test_a_guard_on_what_is_written_blocks_what_it_cannot_see(grok: Agent) -> None:
+    """Of a large file it is given the beginning only."""
+    wire(grok, {**before("write", BLOCK), "when": {"tool_args.content": "*secret*"}})
+    write = use("write", file_path=str(grok.place.project / "a.txt"), content="x" * 200_000 + "a secret")
+    ran = grok.run(write, DONE)
+    assert ran.files == {}, ran
+    assert "do it in smaller parts" in ran.heard, ran
+
+
 def test_a_guard_blocks_the_monitor_of_a_command(grok: Agent) -> None:
     """It runs a shell command under another name."""
     wire(grok, before("bash", BLOCK))
