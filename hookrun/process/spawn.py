@@ -19,7 +19,7 @@ from hookrun.process.child import CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Start = Callable[[int, int, int], int]
 
@@ -42,6 +42,8 @@ NOT_STARTED, ENDED = 0, -1
 """In a line of the watcher, instead of the process id of a hook."""
 WATCH = """\
 cd /
+read -r end
+exec <&1
 while read -r line; do
   case $line in
     =) set -- ;;
@@ -50,9 +52,10 @@ while read -r line; do
 done
 [ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
 """
-"""The watcher's script: it collects the lines that name running hooks, and passes them on when the pipe ends."""
-MAX_LINES = 64
-"""Lines after which the watcher gets the whole list anew, so that it does not grow."""
+"""The watcher's script: when its standard input ends, it reads the lines that name running hooks from its second pipe.
+
+Before that it never wakes: the lines wait in the pipe.
+"""
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
@@ -132,25 +135,23 @@ class Watcher:
     """Have the running hooks killed if this process is killed (SIGKILL), by a shell that sees the end of a pipe.
 
     The shell is started before the first hook and gets the marker of each before it starts: no hook is ever unwatched.
-    A fork instead of the shell costs ten times as much, and can deadlock in a program with threads. `closed` returns
-    the descriptors that the shell must not inherit.
+    One whose pipe of lines is full is replaced. A fork instead of the shell costs ten times as much, and can deadlock
+    in a program with threads. `closed` returns the descriptors that the shell must not inherit.
     """
 
     def __init__(self) -> None:
         self.closed: Callable[[], Sequence[int]] = tuple
-        self._fd = -1
+        self._ends: Sequence[int] = ()
         self.forget()
 
     def forget(self) -> None:
         """Begin anew, in a forked child: the shell and the hooks are the parent's."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd = -1
+        _close_all(self._ends)
+        self._ends = ()
         self._pid = 0
         self._lock = _thread.RLock()  # a garbage collection may close a pool while it is held
         self._hooks: dict[bytes, int] = {}
         self._starting = b""
-        self._lines = 0
 
     def note(self, marker: bytes, pid: int) -> None:
         """Take note of a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
@@ -162,67 +163,70 @@ class Watcher:
                 self._hooks[marker] = pid
             if pid == NOT_STARTED:
                 self._starting = marker
-            if self._fd < 0:
-                self._start()
-                return
-            self._lines += 1
-            line = b"%b %d\n" % (marker, pid)
-            if not self._hooks or self._lines > MAX_LINES:
-                self._lines = len(self._hooks)
-                line = b"\n".join((b"=", *self._list(), b""))
-            try:
-                os.write(self._fd, line)
-            except OSError:  # it was killed, or does not read: the next one gets the whole list
-                self._end()
-                self._start()
+            if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
+                self._start()  # it was killed, or the pipe is full: the next one gets the whole list
 
     def note_fork(self) -> None:
         """Take note of this process, the forked child that is the hook: the parent may be killed before it can."""
-        self.note(self._starting, os.getpid())
+        self._write(b"%b %d\n" % (self._starting, os.getpid()))
         self.forget()
+
+    def _write(self, line: bytes) -> bool:
+        try:
+            return bool(self._ends) and os.write(self._ends[0], line) > 0
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let the shell end by itself, as no hook runs. `close` reaps it."""
         with self._lock:
-            if self._fd >= 0:
-                os.close(self._fd)
-            self._fd = -1
+            _close_all(self._ends)
+            self._ends = ()
 
     def close(self) -> None:
         """End and reap the shell if no hook runs."""
         with self._lock:
             if not self._hooks:
-                self._end()
-
-    def _list(self) -> list[bytes]:
-        return [b"%b %d" % each for each in self._hooks.items()]
+                pid, self._pid = self._pid, 0
+                _kill(pid)
+                self.release()
 
     def _start(self) -> None:
-        self._end()
-        read_end = write_end = -1
+        """Start a shell that knows all hooks, and only then kill the one before it."""
+        pid, ends = self._pid, self._ends
+        self._pid, self._ends = 0, ()
+        pipes: list[int] = []
         try:
-            read_end, write_end = os.pipe()
+            pipes += os.pipe()
+            pipes += os.pipe()
+            end, stays_open, lines, write_end = pipes
             os.set_blocking(write_end, False)
             orphans = os.fsencode(os.path.dirname(__file__) + "/orphans.py")
-            argv = ("/bin/sh", "-c", WATCH, sys.executable, *map(os.fsdecode, self._list()))
-            self._pid = posix_spawn(argv, {b"ORPHANS": orphans}, [read_end] * 3, self.closed())
-            self._fd, write_end = write_end, -1
+            hooks = [f"{os.fsdecode(marker)} {number}" for marker, number in self._hooks.items()]
+            argv = ("/bin/sh", "-c", WATCH, sys.executable, *hooks)
+            self._pid = posix_spawn(argv, {b"ORPHANS": orphans}, (end, lines, end), self.closed())
+            self._ends, pipes = (write_end, stays_open), [end, lines]
         except (OSError, NotImplementedError):  # the hooks run all the same
             pass
         finally:
-            for fd in (read_end, write_end):
-                if fd >= 0:
-                    os.close(fd)
+            _close_all(pipes)
+            _kill(pid)  # before its pipe ends, at which it would kill the hooks
+            _close_all(ends)
 
-    def _end(self) -> None:
-        self.release()
-        pid, self._pid = self._pid, 0
-        try:
-            if pid and not os.waitpid(pid, os.WNOHANG)[0]:
-                os.kill(pid, _signal.SIGKILL)
-                os.waitpid(pid, 0)
-        except OSError:  # the program has reaped it
-            pass
+
+def _close_all(descriptors: Iterable[int]) -> None:
+    for fd in descriptors:
+        os.close(fd)
+
+
+def _kill(pid: int) -> None:
+    """Kill and reap a child, if there is one and it has not ended."""
+    try:
+        if pid and not os.waitpid(pid, os.WNOHANG)[0]:
+            os.kill(pid, _signal.SIGKILL)
+            os.waitpid(pid, 0)
+    except OSError:  # the program has reaped it
+        pass
 
 
 WATCHER = Watcher()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.process import spawn
-from hookrun.process.spawn import ENDED, MAX_LINES, NOT_STARTED, Watcher
+from hookrun.process.spawn import ENDED, NOT_STARTED, Watcher
 from tests.conftest import Project
 from tests.library.running import program
 from tests.process.bench import processes_in
@@ -230,14 +230,16 @@ class Hook:
             self.process.wait()
 
 
-def test_the_list_of_a_watcher_is_shortened_and_stays_right() -> None:
-    """After many hooks that have come and gone beside it, the one that runs is still known; an ended one is not."""
+def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
+    """After more hooks beside it than a pipe holds lines of, the one that runs is still known; an ended one is not."""
     for stays in (True, False):
         watcher, hook = Watcher(), Hook()
         watcher.note(b"a.1;", hook.process.pid)
-        for number in range(3 * MAX_LINES):
+        first = watcher._pid
+        for number in range(20_000):
             watcher.note(b"b.%d;" % number, NOT_STARTED)
             watcher.note(b"b.%d;" % number, ENDED)
+        assert watcher._pid != first
         if not stays:
             watcher.note(b"a.1;", ENDED)
         assert hook.ended_by(watcher) is stays
