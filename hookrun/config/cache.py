@@ -137,23 +137,21 @@ def path_for(found: ConfigFiles) -> str:
     return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
 
 
-def seal(text: str) -> str:
-    """Return a text with its checksum before it."""
+def seal(text: str) -> bytes:
+    """Return what a cache file of a text holds: a checksum before it."""
+    data = text.encode("ascii")
+    return _checksum(data) + data
+
+
+def _checksum(data: bytes) -> bytes:
     # Python's own for .pyc files: builtin, so that nothing is imported for it, and no secret is needed here.
-    return f"{source_hash(FORMAT, text.encode('ascii')).hex()}\n{text}"
-
-
-def unseal(text: str) -> str:
-    """Return the text behind a checksum. Raises ValueError if it is damaged."""
-    if seal(found := text[SEAL:]) != text:
-        raise ValueError("a damaged cache file")
-    return found
+    return b"%b\n" % source_hash(FORMAT, data).hex().encode()
 
 
 def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
-        compiled = CompiledConfig(unseal(read_own(path_for(found))))
+        compiled = CompiledConfig(read(path_for(found)))
         # Believed only if it names the very state of every file that it was compiled from.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):
@@ -163,8 +161,8 @@ def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     return None
 
 
-def read_own(path: str) -> str:
-    """Return the text of a cache file. Raises OSError, and ValueError if another account could have written it."""
+def read(path: str) -> str:
+    """Return the text of a cache file. Raises OSError, and ValueError if it is damaged or another account's."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)
@@ -179,7 +177,10 @@ def read_own(path: str) -> str:
             data += more
     finally:
         os.close(fd)
-    return data.decode("ascii")
+    text = data[SEAL:]
+    if _checksum(text) != data[:SEAL]:
+        raise ValueError("a damaged cache file")
+    return text.decode("ascii")
 
 
 def _unchanged(compiled: CompiledConfig) -> bool:

@@ -223,7 +223,7 @@ class DigestCache:
         self._known: dict[str, list[object]] = {}
         self._changed = False
         try:
-            data, _ = scan(cache.unseal(cache.read_own(self._path)), 0)
+            data, _ = scan(cache.read(self._path), 0)
             if isinstance(data, dict) and (data["version"], data["root"]) == (VERSION, root):
                 self._known = dict(data["hooks"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -256,11 +256,8 @@ class DigestCache:
 
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
-            write(
-                cache.seal(dumps({"version": VERSION, "root": self._root, "hooks": hooks})),
-                self._path,
-                cache_dir(self._home),
-            )
+            text = dumps({"version": VERSION, "root": self._root, "hooks": hooks})
+            write(cache.seal(text), self._path, cache_dir(self._home))
         except (OSError, ValueError, TypeError):
             return
 

@@ -59,7 +59,7 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
         kept[name] = text if room >= 0 else "[not kept: too much]"
     where = f"{data_dir(home)}/shown"
     try:
-        keep_file(json.dumps(kept), _path(home, digest), where)
+        keep_file(json.dumps(kept).encode(), _path(home, digest), where)
     except OSError:
         return
 

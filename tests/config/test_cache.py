@@ -71,11 +71,16 @@ def cache_file(project: Project) -> Path:
     return path
 
 
+def write(path: Path, text: str) -> None:
+    """Write a cache file that is not damaged."""
+    path.write_bytes(cache.seal(text))
+
+
 def poison(path: Path) -> None:
     """Change what the hooks of a cache file say, and nothing else: who then says so has read the cache."""
     text = path.read_text()[cache.SEAL :]
     assert DECLARED in text
-    path.write_text(cache.seal(text.replace(DECLARED, POISONED)))
+    write(path, text.replace(DECLARED, POISONED))
 
 
 def until_old(path: Path) -> None:
@@ -351,7 +356,7 @@ def edit(**fields: object) -> Callable[[Path], None]:
 
     def change(path: Path) -> None:
         header, _, rest = path.read_text()[cache.SEAL :].partition("\n")
-        path.write_text(cache.seal(json.dumps({**json.loads(header), **fields}) + "\n" + rest))
+        write(path, json.dumps({**json.loads(header), **fields}) + "\n" + rest)
 
     return change
 
