@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
-from random import getrandbits
+from os import urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class EngineFire:
         self._class = CLASSES.get(event, Context)
         self._processes: Processes | None = None
         self._told = 0
-        self._request_id = f"{getrandbits(64):016x}"
+        self._request_id = urandom(8).hex()  # `random` may be seeded by the program, alike in several of its processes
         self._selection = selection
         self._given = contexts.with_defaults(data, event, self._request_id, services.directory)
         self._made: HookChain | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,16 @@ def test_each_fire_has_a_request_id_that_its_hooks_share(fire: Fire, engine: Eng
     first, second = fire(engine, "stop", session_id="s1"), fire(engine, "stop", session_id="s1")
     assert seen == [first.request_id] * 2 + [second.request_id] * 2
     assert first.request_id != second.request_id
+
+
+def test_a_program_that_seeds_its_random_numbers_repeats_no_request_id(engine: Engine) -> None:
+    """Its processes would share them: what ends one's hooks by their marker would end the other's."""
+    engine.register("stop", lambda _: None, name="any")
+    ids = set()
+    for _ in range(2):
+        random.seed(42)
+        ids.add(engine.fire_sync("stop").request_id)
+    assert len(ids) == 2
 
 
 def test_the_state_is_the_programs_object_for_every_hook(fire: Fire, engine: Engine) -> None:

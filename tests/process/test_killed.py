@@ -209,6 +209,10 @@ def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
     until(lambda: gone(project.root))
 
 
+OWN, OTHERS = b"watched%d.own;" % os.getpid(), b"watched%d.%%d;" % os.getpid()
+"""Markers that no hook of another process of the tests has, not even as a part of its own."""
+
+
 class Hook:
     """A process that a watcher has to end."""
 
@@ -234,14 +238,14 @@ def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
     """After more hooks beside it than a pipe holds lines of, the one that runs is still known; an ended one is not."""
     for stays in (True, False):
         watcher, hook = Watcher(), Hook()
-        watcher.note(b"a.1;", hook.process.pid)
+        watcher.note(OWN, hook.process.pid)
         first = watcher._pid
         for number in range(20_000):
-            watcher.note(b"b.%d;" % number, NOT_STARTED)
-            watcher.note(b"b.%d;" % number, ENDED)
+            watcher.note(OTHERS % number, NOT_STARTED)
+            watcher.note(OTHERS % number, ENDED)
         assert watcher._pid != first
         if not stays:
-            watcher.note(b"a.1;", ENDED)
+            watcher.note(OWN, ENDED)
         assert hook.ended_by(watcher) is stays
 
 
@@ -249,12 +253,12 @@ def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
 def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Signals) -> None:
     """The next one knows all that runs; the old one kills nothing."""
     watcher, hook = Watcher(), Hook()
-    watcher.note(b"a.1;", hook.process.pid)
+    watcher.note(OWN, hook.process.pid)
     first = watcher._pid
     os.kill(first, number)
     for each in range(40_000):
-        watcher.note(b"b.%d;" % each, NOT_STARTED)
-        watcher.note(b"b.%d;" % each, ENDED)
+        watcher.note(OTHERS % each, NOT_STARTED)
+        watcher.note(OTHERS % each, ENDED)
         if watcher._pid != first:
             break
     assert watcher._pid != first
@@ -271,9 +275,9 @@ def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(spawn, "posix_spawn", fails)
     watcher = Watcher()
     before = len(os.listdir("/proc/self/fd"))
-    watcher.note(b"a.1;", NOT_STARTED)
-    watcher.note(b"a.1;", os.getpid())
-    watcher.note(b"a.1;", ENDED)
+    watcher.note(OWN, NOT_STARTED)
+    watcher.note(OWN, os.getpid())
+    watcher.note(OWN, ENDED)
     watcher.close()
     assert len(os.listdir("/proc/self/fd")) == before
 
