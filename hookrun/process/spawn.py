@@ -330,10 +330,16 @@ def interpreter_of(path: str) -> str | None:
 
 
 def catch_signals() -> int:
-    """Deliver the ending signals through the returned descriptor instead; ignored ones stay ignored."""
+    """Deliver the ending signals through the returned descriptor instead; ignored ones stay ignored.
+
+    Returns -1 where there is no descriptor left for that: signals act as before, and hooks fail as they are started.
+    """
     # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    read_end, write_end = _wakeup[:] = os.pipe()
+    try:
+        read_end, write_end = _wakeup[:] = os.pipe()
+    except OSError:
+        return -1
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     _signal.set_wakeup_fd(write_end)

@@ -156,7 +156,6 @@ def test_text_for_the_model_reaches_it(grok: Agent) -> None:
 def test_claude_code_s_own_monitor_of_a_command_is_a_shell(claude: Agent) -> None:
     """It runs a shell command, which a guard on those refuses."""
     claude.declare(before("bash", BLOCK))
-    claude.driver.allowing = lambda: ["--allowedTools", "Monitor"]  # type: ignore[method-assign]
     monitor = use("Monitor", command="echo hi > out.txt", description="x", timeout_ms=5000, persistent=False)
     ran = claude.run(monitor, DONE)
     assert ran.files == {}, ran

@@ -32,8 +32,8 @@ class Claude:
         return ["-p", prompt, "--output-format", "stream-json", "--verbose"]
 
     def allowing(self) -> list[str]:
-        """Four tools."""
-        return ["--allowedTools", "Bash,Edit,Read,Write"]
+        """Five tools."""
+        return ["--allowedTools", "Bash,Edit,Monitor,Read,Write"]
 
     def shell(self, command: str) -> Turn:
         """Ask for Bash."""
