@@ -10,8 +10,8 @@ from tests.live.run import Agent
 from tests.live.test_wiring import LISTENER, trust_the_project
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
-HOOKS = groups(dict.fromkeys(EVENTS, '{ cat; echo; } >> "$HOME/seen.jsonl"'))
-
+# One write for a line: two of them may append at once.
+HOOKS = groups(dict.fromkeys(EVENTS, 'line=$(cat); printf "%s\\n" "$line" >> "$HOME/seen.jsonl"'))
 
 TWICE = {"copilot"}
 """Agents that run a trusted project's hooks for Claude Code themselves too, by rules of their own.

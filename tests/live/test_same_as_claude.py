@@ -19,10 +19,6 @@ from tests.live.run import Agent, Place, Ran
 
 AGENTS = ("codex", "gemini")
 
-UNTOLD = {("gemini", "context-before-tool")}
-"""What an agent has no way to tell its model: the tool runs as in Claude Code, and the audit says what was lost."""
-
-
 SAME = {
     "SessionStart": ("hook_event_name", "source"),
     "UserPromptSubmit": ("hook_event_name",),
@@ -65,10 +61,6 @@ def test_what_happens_is_what_happens_in_claude_code(
         if reason := absent(needed):
             pytest.skip(f"{needed}: {reason}")
     expected = claude_rows.outcome(session("claude"), row)
-    if (name, row) in UNTOLD:
-        assert expected.told
-        assert "context -> nothing" in session(name).degraded
-        expected = expected._replace(told=False)
     assert claude_rows.outcome(session(name), row) == expected, _difference(row, session("claude"), session(name))
 
 
