@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hookrun.model import Hook
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.text import diff
 from hookrun.trust import snapshots
-from hookrun.trust.digest import LABELS
+from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,17 +21,13 @@ if TYPE_CHECKING:
 MAX_LINES = 200
 """Lines of a file, or of its difference, that are shown."""
 
-DEFAULTS = Hook(name="", events=()).to_dict()
-NOT_SHOWN = frozenset({"layer", "source", "line", "look", "words", "error"})
-"""Fields that follow from others, and the declaration's place."""
-
 
 def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
     fields = {
         name: value
         for name, value in found.hook.to_dict().items()
-        if name not in NOT_SHOWN and value != DEFAULTS.get(name)
+        if name not in FROM_OTHERS and value != DEFAULTS.get(name)
     }
     texts = {snapshots.DECLARATION: _dumps(as_written(fields))}
     for file in found.inspection.files:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.approval_texts import (
-    DEFAULTS,
-    NOT_SHOWN,
     approved_texts,
     differences,
     limited,
@@ -19,13 +17,13 @@ from hookrun.cli.approval_texts import (
     whole,
 )
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
-from hookrun.cli.printing import is_interactive, print_json, print_line, warn
+from hookrun.cli.printing import count, is_interactive, print_json, print_line, warn
 from hookrun.config.config_file import load_file
 from hookrun.process.prepare import resolve
 from hookrun.text import escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.approvals import named_changes
-from hookrun.trust.digest import PREFIX, SYSTEM
+from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.store import RULE
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
-HAS_OWN_LINE = NOT_SHOWN | {
+HAS_OWN_LINE = FROM_OTHERS | {
     *(
         "name",
         "allowed_env",
@@ -173,7 +171,7 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
     for line in _summary(project, hooks):
         print_line(line)
     interactive = is_interactive()
-    count = sum(found.state in UNDECIDED for found in hooks)
+    undecided = sum(found.state in UNDECIDED for found in hooks)
     number, answer = 0, ""
     for found in hooks:
         if found.state in DECIDED or answer == "q":
@@ -184,7 +182,7 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
                 print_line(line.expandtabs(4))
         if interactive and found.state in UNDECIDED:
             number += 1
-            answer = _decide(project, found, texts, answer, f"{number} of {count}")
+            answer = _decide(project, found, texts, answer, f"{number} of {undecided}")
     hooks = project.hooks()
     if not interactive and any(found.state in UNDECIDED for found in hooks):
         warn("nothing is approved without a terminal: run this in one, or give --yes DIGEST")
@@ -198,7 +196,7 @@ def _summary(project: Project, hooks: list[ProjectHook]) -> Iterator[str]:
         return
     states = [found.state for found in hooks]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    yield f"{len(hooks)} hook{'s' if len(hooks) > 1 else ''} of {project.root}: {counted}"
+    yield f"{count(len(hooks), 'hook')} of {project.root}: {counted}"
     yield from (f"  {found.hook.name}: {found.state}" for found in hooks[:MAX_LISTED])
     if len(hooks) > MAX_LISTED:
         yield f"  ... and {len(hooks) - MAX_LISTED} more"

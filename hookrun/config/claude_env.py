@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookrun.config.discovery import UNREAD
 from hookrun.config.validate_value import Location
 from hookrun.fastjson import type_name
 from hookrun.model import UNTRUSTED_LAYERS
@@ -80,7 +81,7 @@ def give(hook: Hook, found: ByLayer) -> None:
             from hookrun.config.executed import executed
 
             hook.env = {**own, **(hook.env or {})}
-            if not any(word.startswith("unread:") for word in hook.words):  # see MAX_PROJECT_HOOKS
+            if not any(word.startswith(UNREAD) for word in hook.words):  # see MAX_PROJECT_HOOKS
                 hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code  # a value may name code
 
 

@@ -20,6 +20,9 @@ CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "d
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Claude Code's settings in a project: shared, and the user's own."""
 
+UNREAD = "unread:"
+"""Prefix of a reference among `Hook.words` that says why the command of a hook was not read."""
+
 _CODE_SUFFIXES = (
     "sh bash zsh fish ksh csh py pyw pyc pyz js mjs cjs ts mts cts jsx tsx rb pl pm php lua awk sed jq tcl exp r "
     "jl go rs java class jar so dylib node wasm ps1 psm1 scpt applescript groovy gradle kts scala clj ex exs erl "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
 from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
+from hookrun.config.discovery import UNREAD
 from hookrun.config.interpreters import (
     CODE_PATHS,
     CONFIG_OPTIONS,
@@ -78,10 +79,10 @@ def executed(
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
     if is_slow_to_parse(line):
-        made.code = [f"unread:its command has more than {MAX_SLOW} pipes, here documents or arrays"]
+        made.code = [f"{UNREAD}its command has more than {MAX_SLOW} pipes, here documents or arrays"]
         return made
     if len(line) + sum(map(len, values.values())) > LONGEST_LINE:
-        made.code = [f"unread:its command is longer than {LONGEST_LINE >> 10} KiB: put it into a script"]
+        made.code = [f"{UNREAD}its command is longer than {LONGEST_LINE >> 10} KiB: put it into a script"]
         return made
     reader = CodeReader(values)
     reader.variables(values, WORKING_DIRECTORY)
@@ -89,7 +90,7 @@ def executed(
         reader.line(line)
     made.code, made.unknown = [*reader.code], [*reader.unknown]
     if len(made.code) > MOST:
-        made.code = [f"unread:its command names more than {MOST} files"]
+        made.code = [f"{UNREAD}its command names more than {MOST} files"]
     return made
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
+from hookrun.config.discovery import UNREAD
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
     EVENT,
@@ -226,7 +227,7 @@ def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dia
     from hookrun.config.executed import executed
 
     if not scope.reads_commands:
-        return [f"unread:the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
+        return [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     return executed(kind, target, env, dialect).code
 
 

@@ -19,12 +19,10 @@ LAUNCHERS = {"uvx": (), "npx": (), "pipx": ("run",), "uv": ("run", "tool")}
 VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--project", "--directory", "-p"})
 """Options of these programs, and of Python, that take the next word."""
 
-
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
 """Programs around a call that do nothing by themselves."""
 
-
-UNREAD = "\ue000hookrun"
+SCRIPT_WORD = "\ue000hookrun"
 """What stands for the script of a project's line while the rest is read."""
 
 
@@ -52,9 +50,9 @@ def fire_calls(line: str) -> list[FireCall]:
     from hookrun.shell.parse_line import parse_line  # mostly not needed, and many modules
 
     # What the script runs is hookrun's own affair.
-    parsed = parse_line(line if UNREAD in line else line.replace(f"'{SCRIPT}'", UNREAD))
+    parsed = parse_line(line if SCRIPT_WORD in line else line.replace(f"'{SCRIPT}'", SCRIPT_WORD))
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
-    others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, UNREAD}]
+    others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, SCRIPT_WORD}]
     only = len(parsed.commands) == 1 and parsed.problem is None
     return [call for each, at in calls if at is not None for call in _calls(each, at, others, only=only)]
 
@@ -75,7 +73,7 @@ def _place_of_hookrun(command: SimpleCommand) -> int | None:
     program, words = command.program, [word.text for word in command.words]
     if program == "hookrun" or (words and words[0].endswith("/hookrun")):
         return 0
-    if arguments_of_fire([SCRIPT if word == UNREAD else word for word in words]) is not None:
+    if arguments_of_fire([SCRIPT if word == SCRIPT_WORD else word for word in words]) is not None:
         return SETTINGS + 3
     if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2], python=True):  # whatever the interpreter's name is
         return 2

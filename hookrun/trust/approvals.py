@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import realpath
 from time import localtime, monotonic, strftime
 
+from hookrun.config.discovery import UNREAD
 from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
 from hookrun.state import now_ns
@@ -145,9 +146,6 @@ def clock(seconds: float) -> str:
     """Return a Unix time as local HH:MM:SS."""
     return strftime("%H:%M:%S", localtime(seconds))
 
-
-UNREAD = "unread:"
-"""Prefix of a reference that says why the command of a hook was not read."""
 
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
 
