@@ -409,6 +409,7 @@ class HookResult:
         self.notes: list[str] = []
         self.lost: list[str] = []
         self.args: dict[str, object] = {}
+        self.before: dict[str, object] = {}
 
     @property
     def name(self) -> str:
