@@ -1,4 +1,4 @@
-"""Writes docs/recipes.md from what each recipe says of itself, so that the page cannot say what the code does not.
+"""Writes docs/reference/recipes.md from what each recipe says of itself.
 
 python scripts/document_recipes.py
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrun.recipes.recipe import Recipe
 
-PAGE = ROOT / "docs" / "recipes.md"
+PAGE = ROOT / "docs" / "reference" / "recipes.md"
 
 INTRODUCTION = """\
 # Recipes
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the text of docs/recipes.md."""
+    """Return the text of docs/reference/recipes.md."""
     recipes = [_recipe(module) for module in RECIPES]
     contents = _table(("recipe", "what it does"), ((f"[{each.name}](#{each.name})", each.summary) for each in recipes))
     return INTRODUCTION + contents + "\n" + READING_SHELL + "".join(_section(each) for each in recipes).rstrip() + "\n"
