@@ -29,7 +29,7 @@ INTRODUCTION = """\
 <!-- Written by scripts/document_recipes.py from hookrun/recipes: change those. -->
 
 Hooks that are ready to be declared. What stands under *Declaration* goes into the `hooks` of a declaration file
-([declarations.md](declarations.md)): yours (`~/.config/hookrun/hooks.json`), where no project can switch it off, or a
+([config](config.md)): yours (`~/.config/hookrun/hooks.json`), where no project can switch it off, or a
 project's.
 
 An option is set by the `env` of the declaration: `HOOKRUN_OPTION_` and its name in capitals. A list is words
