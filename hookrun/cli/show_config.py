@@ -83,7 +83,7 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 # --- hookrun list
 
 
-@command("list", "list", "list --event PreToolUse --agent codex", "list --hook guard --long")
+@command("list", "list", "list --event PreToolUse", "list --hook guard --long")
 @hook_option
 @event_option
 @agent_option
