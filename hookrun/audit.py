@@ -105,16 +105,21 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         data["changed"] = [_capped(path) for path in run.changed[:50]]
         if details != NONE:
             data["changes"] = _changes(run, details)
+    _add_texts(data, run, details)
+    return data
+
+
+def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
     verdict = run.verdict
     if verdict.message:
         data["message"] = _capped(redacted(verdict.message) or "")
     if verdict.additional_context:
         data["additional_context"] = _capped(redacted(verdict.additional_context) or "")
-    if verdict.system_message and failure is None and (hook.mode != "advise" or details == FULL):  # it has arguments
+    hides_arguments = run.hook.mode == "advise" and details != FULL  # they are in what it would have done
+    if verdict.system_message and run.failure is None and not hides_arguments:
         data["system_message"] = _capped(redacted(verdict.system_message) or "")
     if run.notes:
         data["notes"] = [_capped(redacted(note) or "") for note in run.notes]
-    return data
 
 
 def hook_fields(hook: Hook) -> dict[str, object]:
@@ -136,7 +141,7 @@ def _unusual_fields(run: HookResult) -> dict[str, object]:
 
 def _changes(run: HookResult, details: str) -> dict[str, list[str | None]]:
     """Return each changed argument that may be kept: before and after, None where it was missing."""
-    before, after = run.before, run.args
+    before, after = run.before or {}, run.args
     names = ("command", "file_path") if details == SUMMARY else dict.fromkeys((*before, *after))
     changed = (name for name in names if before.get(name) != after.get(name))
     return {name: [_argument(before.get(name), details), _argument(after.get(name), details)] for name in changed}
@@ -175,9 +180,9 @@ def fire_records(
 
 
 def details_of(setting: object) -> str:
-    """Return how much of a call is kept, by the setting `audit` as it was loaded."""
+    """Return how much of a call is kept, by the setting `audit`; None is the default."""
     details = setting.get("details") if isinstance(setting, dict) else None
-    return details if isinstance(details, str) else NONE
+    return details if isinstance(details, str) else SUMMARY
 
 
 def call_fields(context: Mapping[str, object], details: str) -> dict[str, object]:

@@ -323,8 +323,15 @@ NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", 
 """Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (
-    Field("max_bytes", Integer(65536), "How large the log may grow before it is set aside.", default=10485760),
-    Field("keep", Integer(1), "How many logs that were set aside are kept.", default=5),
+    Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
+    Field("keep", Integer(1), "How many rotated logs are kept.", default=5),
+    Field(
+        "details",
+        Choice(("none", "summary", "full")),
+        "How much of a call the log holds: `none`, only the tool's name; `summary`, its file and the first 200 "
+        "characters of its command without credentials; `full`, the whole context up to 1 MiB, credentials removed.",
+        default="summary",
+    ),
 )
 """The fields of the setting `audit`."""
 
@@ -345,14 +352,14 @@ SETTINGS = (
     ),
     Field(
         "audit",
-        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
+        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")),
         "Whether the audit log is kept, and how much of it (managed and user layer only).",
         default=True,
     ),
     Field(
         "record_context",
         Bool(),
-        "Whether the whole context, up to 1 MiB, goes into the audit log too (managed and user layer only).",
+        "The same as `audit.details: full`, which replaces it (managed and user layer only).",
         default=False,
     ),
     Field(
