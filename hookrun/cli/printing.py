@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Line = tuple[str, str]
     """A line of text and its style on a terminal, empty for none."""
 
+    Cell = str | Line
+    """The text of a cell, with a style of its own or none."""
+
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
 
@@ -64,16 +67,20 @@ def print_lines(lines: Iterable[Line]) -> None:
         console.print(Text(escape(text), style=style), soft_wrap=True)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[Cell]]) -> list[str]:
     """Return the rows as lines with aligned columns, control characters escaped."""
-    cells = [[escape(cell) for cell in row] for row in rows]
+    cells = [[escape(_line(cell)[0]) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
+def _line(cell: Cell) -> Line:
+    return (cell, "") if isinstance(cell, str) else cell
+
+
 def print_table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Cell]],
     *,
     title: str | None = None,
     errors: Sequence[str | None] = (),
@@ -93,9 +100,14 @@ def print_table(
     for column in columns:
         table.add_column(column, overflow="fold")
     for row, error in zip_longest(rows, errors):
-        table.add_row(*(Text(escape(cell)) for cell in row), style=ERROR if error is not None else None)
+        cells = [_line(cell) for cell in row]
+        table.add_row(
+            *(Text(escape(text), style=style) for text, style in cells), style=ERROR if error is not None else None
+        )
     Console().print(table)
-    print_lines((f"{row[0]}: {error}", ERROR) for row, error in zip(rows, errors, strict=False) if error is not None)
+    print_lines(
+        (f"{_line(row[0])[0]}: {error}", ERROR) for row, error in zip(rows, errors, strict=False) if error is not None
+    )
 
 
 def relative_path(path: str) -> str:
