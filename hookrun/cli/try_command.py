@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from hookrun.trust.approvals import UserDecisions
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
-STYLES = {"block": ERROR, "stop": ERROR, "skip": ERROR, "ask": WARNING, "modify": WARNING, "allow": OK, "continue": OK}
+STYLES = {
+    **dict.fromkeys(("block", "stop", "skip"), ERROR),
+    **dict.fromkeys(("ask", "modify", "failed", "skipped"), WARNING),
+    **dict.fromkeys(("allow", "continue"), OK),
+}
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 MAX_TEXT = 300
 """Characters of a reason that are shown."""
@@ -232,9 +236,9 @@ class Trial:
         columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")
         rows = [self._row(run, repeated=repeated) for run in self._runs()]
         empty = [""] * (2 if repeated else 1)
-        rows += [[name, ("skipped", DIM), *empty, why] for name, why in self._not_run()]
+        rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
         if rows:
-            print_table(columns, rows)
+            print_table(columns, rows, styles=STYLES, wrap=True)
             print_lines([("", "")])
         print_lines(self._result_lines(has_rows=bool(rows), repeated=repeated))
         unapproved = self._unapproved()
@@ -242,16 +246,16 @@ class Trial:
             hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
             warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
 
-    def _row(self, run: HookResult, *, repeated: bool) -> list[str | Line]:
-        word, style = run.action, STYLES[run.action]
+    def _row(self, run: HookResult, *, repeated: bool) -> list[str]:
+        word = run.action
         if run.failure is not None and run.action == "continue":
-            word, style = "skipped" if _is_unapproved(run) else "failed", WARNING
+            word = "skipped" if _is_unapproved(run) else "failed"
         elif runs_in_background(run):
             word = "background"
         times = self._times.get(run.name, [])
         shown = [percentile(times, 0.5), percentile(times, 0.95)] if repeated else [run.ms if times else None]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
-        return [run.name, (word, style), *cells, "; ".join(_reasons(run))]
+        return [run.name, word, *cells, "; ".join(_reasons(run))]
 
     def _result_lines(self, *, has_rows: bool, repeated: bool) -> Iterator[Line]:
         for number, (fire, verdict) in enumerate(self.fires, 1):
