@@ -22,15 +22,27 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_json, print_lines
+from hookrun.cli.printing import (
+    BOLD,
+    DIM,
+    ERROR,
+    OK,
+    WARNING,
+    count,
+    print_json,
+    print_line,
+    print_lines,
+    print_table,
+    warn,
+)
 from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
-from hookrun.fire.explanation import attributes
 from hookrun.model import HookResult, Outcome
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.text import truncate
+from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import plan
@@ -39,7 +51,7 @@ from hookrun.wiring.targets import SCOPES, InstallLocation
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from hookrun.agents.types import Agent
     from hookrun.cli.printing import Line
@@ -48,17 +60,29 @@ if TYPE_CHECKING:
     from hookrun.wiring.targets import WiredEvent
 
 STATES = {
-    RUNS: ("would run", OK),
+    RUNS: ("runs", OK),
     DEPENDS: ("may run", WARNING),
-    FAILS: ("would fail", ERROR),
-    OFF: ("is switched off", WARNING),
-    ENDED: ("would not be reached", WARNING),
-    NOT: ("does not apply", DIM),
+    FAILS: ("fails", ERROR),
+    OFF: ("off", WARNING),
+    ENDED: ("not reached", WARNING),
+    NOT: ("no match", DIM),
 }
-"""State of a prediction -> how it is worded, and its style."""
+"""State of a prediction -> how the table shows it, and its style."""
+UNAPPROVED = "not approved"
+PHRASES = {
+    RUNS: "would run",
+    DEPENDS: "may run",
+    FAILS: "would fail",
+    OFF: "is off",
+    ENDED: "would not be reached",
+}
+"""State of a prediction -> the verb of the answer."""
+CHOICES = ("denied", "disabled", "paused until")
+"""The user's decisions, with which a hook is off."""
 
-MAX_NAMED = 3
-"""Hooks of one state that the first line names with their cause."""
+COLUMNS = ("#", "HOOK", "STATE", "WHY")
+MAX_ANSWER, MAX_NAMED = 120, 3
+"""Characters of the first line; hooks that do not run, up to which it names them."""
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
@@ -75,7 +99,7 @@ ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 @click.option("--tool", metavar="NAME", help="The tool that is called.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
-@click.option("--hook", "name", metavar="NAME", help="Make the first line about this hook.")
+@click.option("--hook", "name", metavar="NAME", help="Explain only this hook.")
 @click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
 @click.pass_context
@@ -110,19 +134,22 @@ def explain_command(
         query.build_context(tool, args)
     explanation = Explanation(query, own_home, config, name, running=running)
     report = explanation.json()
-    lines = explanation.lines()
-    status = FAILED if explanation.sources.declarations.problems else 0
+    problems = explanation.sources.declarations.problems
+    status = FAILED if problems else 0
+    shown = explanation.show
     if running:
         from hookrun.cli.explain_run import run  # only where hooks are run
 
         result = run(explanation)
         report["answer"], report["run"] = result.summary_line() or report["answer"], result.json()
-        lines = result.insert_into(lines)
         status = INTERRUPTED if result.interrupted else status
+        shown = result.show
     if as_json:
         print_json(report)
     else:
-        print_lines(lines)
+        shown()
+        for problem in problems:
+            warn(problem)
     ctx.exit(status)
 
 
@@ -168,47 +195,75 @@ class Explanation:
 
     # --- as text
 
-    def lines(self) -> list[Line]:
-        """Return the explanation for a reader, the answer first."""
-        lines = [(self.summary_line(), BOLD)]
-        lines += [(f"  note: {note}", WARNING) for note in (*self.query.notes, *self._notes())]
-        lines += [(f"  {layer} declarations: {path}", DIM) for layer, path in self.sources.files]
+    def show(self) -> None:
+        """Print the explanation, the answer first."""
+        line = self._answer()
+        print_lines([(truncate(line, MAX_ANSWER), BOLD)])
+        if len(line) > MAX_ANSWER and not self.hooks:
+            print_lines([(f"note: {self.localize(self.sources.why_no_hooks())}", "")])
         for number, predictions in enumerate(self.predictions):
-            if len(self.predictions) > 1:
-                fields = self.query.contexts[number]
-                about = fields.get("file_path") or fields.get("tool_name")
-                lines.append((f"  call {number + 1} of {len(self.predictions)}, {about}:", BOLD))
-            lines += _hook_lines(predictions)
-        return [*lines, *self._other_lines()]
+            rows = self._rows(predictions)
+            if rows:
+                print_line("")
+                print_table(COLUMNS, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
+        self.show_notes()
 
-    def _notes(self) -> Iterator[str]:
-        yield from (f"trouble: {each}" for each in self.sources.declarations.problems)
-        if self.hooks and "session_id" not in self.query.known:
-            yield "no whole context was given (--ctx): what depends on the rest of it is named"
+    def call_title(self, number: int) -> str | None:
+        """Return the title of one call of a message that has several."""
+        if len(self.predictions) == 1:
+            return None
+        fields = self.query.contexts[number]
+        about = fields.get("file_path") or fields.get("tool_name")
+        return f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}"
+
+    def show_notes(self) -> None:
+        """Print what else there is to know, below the tables."""
+        lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
         if self.for_user:
-            yield "this is your own run: an agent's runs a project's hooks only if they are approved"
+            lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
+        lines += self._other_lines()
+        print_lines([("", ""), *lines] if lines else [])
+
+    def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+        """Return the rows of the hooks that are asked about, in running order."""
+        rows: list[tuple[str, ...]] = []
+        blocking = False
+        for number, each in enumerate(predictions, 1):
+            if self.hook in (None, each.hook.name):
+                why = _why(each) or ("unless an earlier hook blocks" if blocking and not each.hook.always else "")
+                rows.append((str(number), each.hook.name, _state(each), self.localize(why)))
+            blocking = blocking or (each.hook.enforcing and each.state in (RUNS, DEPENDS))
+        return rows
 
     def summary_line(self) -> str:
         """Return the answer in one line: which hooks would run, or why none would."""
-        before = "".join(f"{each}; " for each in self._obstacles())
+        return truncate(self._answer(), MAX_ANSWER)
+
+    def _answer(self) -> str:
+        obstacle = next(self._obstacles(), None)
         answers = [self._call_answer(predictions) for predictions in self.predictions]
-        problems = self.sources.declarations.problems
-        problem = f"; {problems[0]}" if problems and all(problems[0] not in each for each in answers) else ""
         if len(answers) > 1:
             answers = [f"call {number} of {len(answers)}: {each}" for number, each in enumerate(answers, 1)]
-        more = f"; {len(answers) - MAX_NAMED} more calls" if len(answers) > MAX_NAMED else ""
-        return f"{self.query.event}: {before}{'; '.join(answers[:MAX_NAMED])}{more}{problem}"
+        answers = [obstacle, *answers] if obstacle else answers
+        errors = len(self.sources.declarations.problems)
+        if errors and self.hooks:
+            answers.insert(0, count(errors, "config error"))
+        return self.localize(f"{self.query.event}: {'; '.join(answers)}")
+
+    def localize(self, text: str) -> str:
+        """Return a text with paths relative to the working directory, and commands that are for this project anyway."""
+        return text.replace(f"trust {quoted(self.sources.project)}`", "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
         if self.hook is None:
             if not predictions:
-                return f"no hook would run: {self.sources.why_no_hooks(self.query.event)}"
+                return f"no hook would run: {self.sources.why_no_hooks()}"
             return _answer_for_all(predictions)
         mine = [each for each in predictions if each.hook.name == self.hook]
         if not mine:
             events = next(each.events for each in self.sources.declarations.hooks if each.name == self.hook)
-            return f"{self.hook} is not declared for it, but for {', '.join(events)}"
-        return "; ".join(text for each in mine for text, _ in _by_cause([each]))
+            return f"{self.hook} runs for other events: {', '.join(events)}"
+        return "; ".join(map(_phrase, mine))
 
     def _obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running, independent of the declarations."""
@@ -245,19 +300,19 @@ class Explanation:
         return [each for each in found if each.event in wanted]
 
     def _other_lines(self) -> Iterator[Line]:
-        """Yield the hooks of other events, and what the agent does not support at this one."""
-        others = self.sources.other_hooks(self.query.event)
-        if others:
-            listed = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
-            yield f"  declared for other events: {listed}", DIM
+        """Yield what the agent would get and does not support at this event, and the hooks of other events."""
         agent = self.query.agent
-        if agent is None or self.running or plan.unsupported_events(agent, [self.query.event]):
-            return
-        known = self._known_answer(agent)
-        if known is not None:
-            yield f"  {agent.DISPLAY_NAME} would be told, with exit status 0: {known or 'nothing'}", BOLD
-        for action, name in self._unsupported(agent):
-            yield f"  {agent.DISPLAY_NAME} cannot be told {action}: {name}: {DEGRADATIONS[name]}", DIM
+        if agent is not None and not self.running and not plan.unsupported_events(agent, [self.query.event]):
+            known = self._known_answer(agent)
+            if known is not None:
+                yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
+            for action, name in self._unsupported(agent):
+                fallback = name.partition(" -> ")[2]
+                yield f"{agent.DISPLAY_NAME} does not support {action}: {fallback}: {DEGRADATIONS[name]}", DIM
+        others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
+        if others:
+            listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
+            yield f"hooks of other events: {listed}", DIM
 
     # --- what an agent would get
 
@@ -309,7 +364,10 @@ class Explanation:
             "answer": self.summary_line(),
             "files": [path for _, path in self.sources.files],
             "problems": self.sources.declarations.problems,
-            "calls": [[_to_json(n, each) for n, each in enumerate(call, 1)] for call in self.predictions],
+            "calls": [
+                [_to_json(n, each) for n, each in enumerate(call, 1) if self.hook in (None, each.hook.name)]
+                for call in self.predictions
+            ],
             "others": self.sources.other_hooks(self.query.event),
         }
         if agent is not None:
@@ -335,56 +393,60 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
     }
 
 
-def _by_cause(predictions: Iterable[Prediction]) -> list[tuple[str, int]]:
-    """Return a phrase for the hooks of each cause, and their number; all are of one state."""
-    names_by_cause: dict[str, list[str]] = {}
-    state = ""
-    for each in predictions:
-        state = STATES[each.state][0]
-        depends = f"depends on {', '.join(each.depends)}" if each.depends and not each.why else ""
-        names_by_cause.setdefault(each.why or depends, []).append(each.hook.name)
-    return [
-        (f"{', '.join(names)} {state}{f': {cause}' if cause else ''}", len(names))
-        for cause, names in names_by_cause.items()
-    ]
+STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
+
+
+def _is_unapproved(prediction: Prediction) -> bool:
+    return prediction.failure is not None and prediction.failure.kind == "untrusted"
+
+
+def _state(prediction: Prediction) -> str:
+    return UNAPPROVED if _is_unapproved(prediction) else STATES[prediction.state][0]
+
+
+def _why(prediction: Prediction) -> str:
+    """Return why a hook does not run, or what that depends on."""
+    why, failure = prediction.why, prediction.failure
+    if failure is not None and _is_unapproved(prediction):
+        why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
+    if failure is not None and prediction.state == FAILS:
+        blocks = prediction.hook.on_failure == "block" and prediction.hook.enforcing
+        why += f" ({'blocks the call' if blocks else 'the call continues'})"
+    return "; ".join(filter(None, (why, _depends(prediction))))
+
+
+def _depends(prediction: Prediction) -> str:
+    return f"depends on {', '.join(prediction.depends)}" if prediction.depends else ""
+
+
+def _phrase(prediction: Prediction) -> str:
+    """Return what would happen to one hook, as part of a sentence."""
+    name, why = prediction.hook.name, prediction.why
+    if prediction.failure is not None and _is_unapproved(prediction):
+        why = prediction.failure.detail
+        return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
+    if why.startswith(CHOICES):
+        return f"{name} is {why}"
+    cause = why or _depends(prediction)
+    if prediction.state == NOT:
+        return f"{name}: {cause}"
+    return f"{name} {PHRASES[prediction.state]}{f': {cause}' if cause else ''}"
 
 
 def _answer_for_all(predictions: Sequence[Prediction]) -> str:
-    by_state = {state: [each for each in predictions if each.state == state] for state in STATES}
-    running = by_state[RUNS]
-    parts = []
+    """Return which hooks would run and how many would not, or why the only one would not."""
+    if len(predictions) == 1 and predictions[0].state != RUNS:
+        return _phrase(predictions[0])
+    by_state: dict[str, list[str]] = {}
+    for each in predictions:
+        by_state.setdefault(_state(each), []).append(each.hook.name)
+    running = by_state.pop(STATES[RUNS][0], [])
+    named = not running and sum(map(len, by_state.values())) <= MAX_NAMED
+    others = [
+        f"{len(names)} {state}" + (f" ({', '.join(names)})" if named else "") for state, names in by_state.items()
+    ]
     if running:
-        names = ", ".join(each.hook.name for each in running)
-        parts.append(f"{len(running)} of {len(predictions)} hook{'s' * (len(predictions) > 1)} would run: {names}")
-    elif not by_state[DEPENDS]:
-        parts.append("no hook would run")
-    for state in (DEPENDS, FAILS, OFF, ENDED, *(() if running else (NOT,))):
-        causes = _by_cause(by_state[state])
-        parts += [text for text, _ in causes[:MAX_NAMED]]
-        if len(causes) > MAX_NAMED:
-            parts.append(f"{sum(count for _, count in causes[MAX_NAMED:])} more {STATES[state][0]}")
-    if running or by_state[DEPENDS]:
-        return "; ".join(parts)
-    return f"{parts[0]}: {'; '.join(parts[1:])}"
-
-
-def _hook_lines(predictions: Sequence[Prediction]) -> Iterator[Line]:
-    """Yield each hook in running order, with its state and why."""
-    enforcing: list[str] = []
-    for number, each in enumerate(predictions, 1):
-        word, style = STATES[each.state]
-        trust = f", {each.trust}" if each.trust else ""
-        yield f"  {number}. {each.hook.name} {word} ({attributes(each.hook)}{trust}; {each.hook.location()})", style
-        if each.why:
-            yield f"      {each.why}", ""
-        if each.depends:
-            yield f"      {'if it applies, which ' if each.state != DEPENDS else ''}depends on:", ""
-            yield from ((f"        {one}", "") for one in each.depends)
-        if each.failure is not None and each.state == FAILS:
-            blocks = each.hook.on_failure == "block" and each.hook.enforcing
-            yield f"      its failure {'blocks the call' if blocks else 'is a warning; the call continues'}", ""
-        if each.state in (RUNS, DEPENDS):
-            if enforcing and not each.hook.always:
-                yield f"      unless {' or '.join(enforcing)} before it ends the chain", DIM
-            if each.hook.enforcing:
-                enforcing.append(each.hook.name)
+        return "; ".join(
+            [f"{len(running)} of {count(len(predictions), 'hook')} would run: {', '.join(running)}", *others]
+        )
+    return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"
