@@ -10,7 +10,7 @@ import click
 from hookrun import context as contexts
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
-from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
+from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
 from hookrun.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -39,7 +39,7 @@ from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
-from hookrun.model import HookResult, Outcome
+from hookrun.model import HookResult, Outcome, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions, quoted
@@ -190,7 +190,7 @@ class Explanation:
     def _skipped(self, hook: Hook) -> str | None:
         names = os.environ.get("HOOKRUN_SKIP", "") if self.query.agent is None else ""
         if hook.name in {each.strip() for each in names.split(",")}:
-            return "HOOKRUN_SKIP names it (which counts for `hookrun fire`, not for an agent)"
+            return "HOOKRUN_SKIP names it (for `hookrun fire`, not for agents)"
         return None
 
     # --- as text
@@ -213,8 +213,8 @@ class Explanation:
         if len(self.predictions) == 1:
             return None
         fields = self.query.contexts[number]
-        about = fields.get("file_path") or fields.get("tool_name")
-        return f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}"
+        about = file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
+        return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
     def show_notes(self) -> None:
         """Print what else there is to know, below the tables."""
@@ -270,24 +270,24 @@ class Explanation:
         agent = self.query.agent
         if agent is None:
             if os.environ.get("HOOKRUN") == "0":
-                yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (agents ignore it)"
+                yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
             return
         if plan.unsupported_events(agent, [self.query.event]):
-            yield f"{agent.DISPLAY_NAME} has no such event: hooks of it never run there"
+            yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
             return
         if plan.unsent_events(agent, [self.query.event]):
             version = plan.newest_measured(agent)
-            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): hooks of it do not run there"
+            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
             return
         wanted = plan.events_for(agent, [self.query.event])
         wired = self._installed(agent, wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
-            yield f"{agent.DISPLAY_NAME} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
+            yield f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
         elif wired and all(each.only for each in wired):
             only = wired[0]
             where = f"{only.path}:{only.line}"
-            yield f"{agent.DISPLAY_NAME} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
+            yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
 
     def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
         found: list[WiredEvent] = []
@@ -306,9 +306,9 @@ class Explanation:
             known = self._known_answer(agent)
             if known is not None:
                 yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
-            for action, name in self._unsupported(agent):
-                fallback = name.partition(" -> ")[2]
-                yield f"{agent.DISPLAY_NAME} does not support {action}: {fallback}: {DEGRADATIONS[name]}", DIM
+            fallbacks = ", ".join(dict.fromkeys(name for _, name in self._unsupported(agent)))
+            if fallbacks:
+                yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", DIM
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:
             listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())

@@ -305,7 +305,7 @@ WAYS: dict[str, Way] = {
         "HOOKRUN=0 is in the environment",
         declared(),
         BASH,
-        "HOOKRUN=0 is set, with which `hookrun fire` runs no hook",
+        "HOOKRUN=0 is set: `hookrun fire` runs no hooks",
         "Unset it. An agent's fire pays no heed to it.",
         env={"HOOKRUN": "0"},
     ),
@@ -478,7 +478,7 @@ WAYS: dict[str, Way] = {
         "The agent has no such event",
         declared(event="notification"),
         ("explain", "notification", "--agent", "cline"),
-        "Cline CLI has no such event: hooks of it never run there",
+        "Cline CLI has no such event: its hooks never run there",
         "Declare the hook for an event that the agent has: docs/reference/agents.md.",
     ),
     "matcher in the agent's settings": Way(
