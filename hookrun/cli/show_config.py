@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import FAILED, command, config_options, load_project, read_config
-from hookrun.cli.printing import BOLD, DIM, ERROR, print_json, print_line, print_lines, print_table, warn
+from hookrun.cli.printing import BOLD, DIM, ERROR, print_json, print_line, print_lines, print_message, print_table
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
@@ -85,7 +85,7 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
         rows = [_row(hook, decisions.get(id(hook), {})) for hook in hooks]
         print_table(COLUMNS, rows, errors=[hook.error for hook in hooks])
     for problem in [*problems, *(hook.error for hook in hooks if as_json and hook.error is not None)]:
-        warn(problem)
+        print_message(problem)
     ctx.exit(FAILED if problems else 0)
 
 
@@ -193,7 +193,7 @@ def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     for problem in [*examined.declarations.problems, *errors]:
-        warn(problem)
+        print_message(problem)
     ctx.exit(FAILED if examined.declarations.problems else 0)
 
 
