@@ -22,12 +22,10 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
+from hookrun.cli.predictions import MAX_ANSWER, STATE_STYLES, answer, phrase, state, why_not
 from hookrun.cli.printing import (
     BOLD,
     DIM,
-    ERROR,
-    OK,
-    WARNING,
     count,
     print_json,
     print_line,
@@ -36,7 +34,7 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.config.discovery import claude_directory
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
 from hookrun.model import HookResult, Outcome, file_path
@@ -59,30 +57,7 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.wiring.targets import WiredEvent
 
-STATES = {
-    RUNS: ("runs", OK),
-    DEPENDS: ("may run", WARNING),
-    FAILS: ("fails", ERROR),
-    OFF: ("off", WARNING),
-    ENDED: ("not reached", WARNING),
-    NOT: ("no match", DIM),
-}
-"""State of a prediction -> how the table shows it, and its style."""
-UNAPPROVED = "not approved"
-PHRASES = {
-    RUNS: "would run",
-    DEPENDS: "may run",
-    FAILS: "would fail",
-    OFF: "is off",
-    ENDED: "would not be reached",
-}
-"""State of a prediction -> the verb of the answer."""
-CHOICES = ("denied", "disabled", "paused until")
-"""The user's decisions, with which a hook is off."""
-
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
-MAX_ANSWER, MAX_NAMED = 120, 3
-"""Characters of the first line; hooks that do not run, up to which it names them."""
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
@@ -230,8 +205,8 @@ class Explanation:
         blocking = False
         for number, each in enumerate(predictions, 1):
             if self.hook in (None, each.hook.name):
-                why = _why(each) or ("unless an earlier hook blocks" if blocking and not each.hook.always else "")
-                rows.append((str(number), each.hook.name, _state(each), self.localize(why)))
+                cause = why_not(each) or ("unless an earlier hook blocks" if blocking and not each.hook.always else "")
+                rows.append((str(number), each.hook.name, state(each), self.localize(cause)))
             blocking = blocking or (each.hook.enforcing and each.state in (RUNS, DEPENDS))
         return rows
 
@@ -258,12 +233,12 @@ class Explanation:
         if self.hook is None:
             if not predictions:
                 return f"no hook would run: {self.sources.why_no_hooks()}"
-            return _answer_for_all(predictions)
+            return answer(predictions)
         mine = [each for each in predictions if each.hook.name == self.hook]
         if not mine:
             events = next(each.events for each in self.sources.declarations.hooks if each.name == self.hook)
             return f"{self.hook} runs for other events: {', '.join(events)}"
-        return "; ".join(map(_phrase, mine))
+        return "; ".join(map(phrase, mine))
 
     def _obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running, independent of the declarations."""
@@ -391,62 +366,3 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
         "source": hook.source,
         "line": hook.line,
     }
-
-
-STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
-
-
-def _is_unapproved(prediction: Prediction) -> bool:
-    return prediction.failure is not None and prediction.failure.kind == "untrusted"
-
-
-def _state(prediction: Prediction) -> str:
-    return UNAPPROVED if _is_unapproved(prediction) else STATES[prediction.state][0]
-
-
-def _why(prediction: Prediction) -> str:
-    """Return why a hook does not run, or what that depends on."""
-    why, failure = prediction.why, prediction.failure
-    if failure is not None and _is_unapproved(prediction):
-        why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
-    if failure is not None and prediction.state == FAILS:
-        blocks = prediction.hook.on_failure == "block" and prediction.hook.enforcing
-        why += f" ({'blocks the call' if blocks else 'the call continues'})"
-    return "; ".join(filter(None, (why, _depends(prediction))))
-
-
-def _depends(prediction: Prediction) -> str:
-    return f"depends on {', '.join(prediction.depends)}" if prediction.depends else ""
-
-
-def _phrase(prediction: Prediction) -> str:
-    """Return what would happen to one hook, as part of a sentence."""
-    name, why = prediction.hook.name, prediction.why
-    if prediction.failure is not None and _is_unapproved(prediction):
-        why = prediction.failure.detail
-        return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
-    if why.startswith(CHOICES):
-        return f"{name} is {why}"
-    cause = why or _depends(prediction)
-    if prediction.state == NOT:
-        return f"{name}: {cause}"
-    return f"{name} {PHRASES[prediction.state]}{f': {cause}' if cause else ''}"
-
-
-def _answer_for_all(predictions: Sequence[Prediction]) -> str:
-    """Return which hooks would run and how many would not, or why the only one would not."""
-    if len(predictions) == 1 and predictions[0].state != RUNS:
-        return _phrase(predictions[0])
-    by_state: dict[str, list[str]] = {}
-    for each in predictions:
-        by_state.setdefault(_state(each), []).append(each.hook.name)
-    running = by_state.pop(STATES[RUNS][0], [])
-    named = not running and sum(map(len, by_state.values())) <= MAX_NAMED
-    others = [
-        f"{len(names)} {state}" + (f" ({', '.join(names)})" if named else "") for state, names in by_state.items()
-    ]
-    if running:
-        return "; ".join(
-            [f"{len(running)} of {count(len(predictions), 'hook')} would run: {', '.join(running)}", *others]
-        )
-    return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"

@@ -6,7 +6,7 @@ from json import dumps, loads
 from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.cli.explain import MAX_ANSWER, UNAPPROVED
+from hookrun.cli.predictions import MAX_ANSWER, UNAPPROVED
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table
 from hookrun.dry_run import explain_mismatch
 from hookrun.fastjson import format_value
