@@ -241,16 +241,16 @@ def without_credentials(value: object) -> object:
 
 
 @command(
-    "dump",
-    "dump",
-    "dump --yaml > all.yaml",
-    "dump --config ci/hooks.yaml --json",
+    "show",
+    "config show",
+    "config show --yaml > all.yaml",
+    "config show --config ci/hooks.yaml --json",
     note="Exit status: 0 every file could be read, 1 one could not.",
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
 @click.pass_context
-def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+def show_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -356,7 +356,9 @@ def _text(value: object) -> str:
 
 
 @command(
-    "schema", "schema > hookrun.schema.json", note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"'
+    "schema",
+    "config schema > hookrun.schema.json",
+    note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"',
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
 def schema_command(*, as_json: bool) -> None:
