@@ -106,7 +106,7 @@ def print_table(
     console = Console(highlight=False)
     for number, row in enumerate(cells):
         *first, last = row
-        parts = textwrap.wrap(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
         line = Text(style=DIM if not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
