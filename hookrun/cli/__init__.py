@@ -13,7 +13,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import GROUPS
 from hookrun.cli.common import FAILED, INTERRUPTED
-from hookrun.cli.group import Commands, color_option
+from hookrun.cli.dispatch import Commands, color_option, require_command
 from hookrun.cli.printing import print_message
 from hookrun.terminal import ColorChoice
 from hookrun.text import escape
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EPILOG = """\b
+Examples:
+  hookrun init
+  hookrun add block-destructive-commands
+  hookrun try "rm -rf build"
+
+\b
 `hookrun help all` lists every command.
 `hookrun help COMMAND` or `hookrun help TOPIC` explains one.
 Topics: agents, conditions, config, context, events, exit-codes, matchers,
@@ -60,9 +66,7 @@ USER_ERRORS = frozenset(
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Write a hook once, in any language; every coding agent obeys it."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), err=True)
-        ctx.exit(FAILED)
+    require_command(ctx)
 
 
 cli.params.append(color_option(hidden=False))

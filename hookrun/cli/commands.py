@@ -17,7 +17,7 @@ GROUPS = {
     },
     "Look": {
         "list": ("show_config", "List hooks in the order in which they run."),
-        "explain": ("explain", "Show which hooks would run for an event, and why the others would not."),
+        "explain": ("explain", "Show which hooks would run for an event, and why."),
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
@@ -30,7 +30,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config, print its schema, convert Claude Code hooks."),
+        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {
@@ -73,7 +73,6 @@ OLD_NAMES = {
 
 SYNONYMS = {
     "approve": "trust",
-    "bench": "try COMMAND --repeat N",
     "check": "validate",
     "connect": "install",
     "create": "new",
@@ -117,6 +116,7 @@ OPTION_SYNONYMS = {
     "--all-projects": ("--all", "--global"),
     "--config": ("--file", "--settings"),
     "--days": ("--since", "--last", "--age"),
+    "--limit": ("--count", "--tail", "--lines", "--number", "--n"),
     "--dry-run": ("--check", "--preview", "--no-write", "--simulate", "--diff"),
     "--event": ("--type", "--on", "--events"),
     "--failures": ("--failed", "--errors"),
@@ -125,7 +125,6 @@ OPTION_SYNONYMS = {
     "--hook": ("--name", "--id", "--filter"),
     "--json": ("--format", "--output", "--output=json"),
     "--lang": ("--language", "--template"),
-    "--limit": ("--count", "--tail", "--lines", "--number"),
     "--long": ("--verbose", "--details", "--all", "--full"),
     "--project": ("--dir", "--directory", "--path", "--cwd"),
     "--since": ("--days", "--after", "--from", "--time"),
@@ -134,3 +133,20 @@ OPTION_SYNONYMS = {
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
 }
 """An option -> what people type for it; only options that a command has are proposed."""
+
+OPTION_OF = {
+    "--all-projects": "log",
+    "--days": "stats",
+    "--failures": "log",
+    "--for": "pause",
+    "--limit": "log",
+    "--long": "list",
+    "--prove": "doctor",
+    "--repeat": "try",
+    "--run": "explain",
+    "--session": "log",
+    "--since": "log",
+    "--strict": "validate",
+    "--watch": "test",
+}
+"""An option -> the command that has it, for those who look for it elsewhere."""

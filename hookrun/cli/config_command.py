@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import click
+
 from hookrun.cli.commands import CONFIG
 from hookrun.cli.common import epilog
-from hookrun.cli.group import Commands
+from hookrun.cli.dispatch import Commands, require_command
 
-config_command = Commands(
+
+@click.group(
     "config",
+    cls=Commands,
     table=CONFIG,
-    no_args_is_help=False,
-    help="Show the merged config, print its schema, convert Claude Code hooks, print completion scripts.",
+    invoke_without_command=True,
     epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate", "config completion bash"),
 )
+@click.pass_context
+def config_command(ctx: click.Context) -> None:
+    """Show the merged config, print its schema, convert Claude Code hooks, print completion scripts."""
+    require_command(ctx)

@@ -11,7 +11,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE
 from hookrun.cli.common import command, json_option
-from hookrun.cli.group import Commands
+from hookrun.cli.dispatch import Commands
 from hookrun.cli.printing import print_json
 from hookrun.text import closest, escape
 

@@ -151,22 +151,29 @@ def _decisions(hook: Hook, project: Project) -> dict[str, str]:
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
 
 
-def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
-    """Return a cell for each of COLUMNS."""
+def hook_state(hook: Hook, project: Project) -> str:
+    """Return the state of a hook in one or two words. Raises StoreError."""
+    return _state(hook, _decisions(hook, project))
+
+
+def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
     trust = decisions.get("trust", "")
     if hook.error is not None:
-        state = "error"
-    elif hook.mode == "off":
-        state = "off"
-    elif trust not in ("", "approved"):
-        state = "not approved" if trust == "new" else trust
-    else:
-        state = decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+        return "error"
+    if hook.mode == "off":
+        return "off"
+    if trust not in ("", "approved"):
+        return "not approved" if trust == "new" else trust
+    return decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+
+
+def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
+    """Return a cell for each of COLUMNS."""
     return [
         hook.name,
         ", ".join(hook.events),
         _matcher(hook),
-        state,
+        _state(hook, decisions),
         relative_path(hook.source) if hook.source else "-",
     ]
 

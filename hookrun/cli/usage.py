@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import OPTION_SYNONYMS, SYNONYMS
+from hookrun.cli.commands import OPTION_OF, OPTION_SYNONYMS, SYNONYMS
 from hookrun.text import closest, escape, quote
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ def usage_message(error: click.UsageError) -> str:
 def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
     """Return the message for an unknown command of a group."""
     group = ctx.command_path
+    if given == "bench":
+        measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
+        return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
     meant = SYNONYMS.get(given.lower()) if ctx.parent is None else None
     near = closest(given, commands)
     if near is None or (meant is not None and near.lower() != given.lower()):
@@ -39,14 +42,17 @@ def _option_meant(given: str, options: list[str]) -> str | None:
     for option, others in OPTION_SYNONYMS.items():
         if given in others and option in options:
             return option
-    return closest(given, options)
+    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
+    return f"--{near}" if near else None
 
 
 def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
         near = _option_meant(error.option_name, options)
-        return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: did you mean `{near}`?" if near else "")
+        other = OPTION_OF.get(error.option_name)
+        hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
+        return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):
         return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
     name = _parameter_name(error) if isinstance(error, click.BadParameter) else ""

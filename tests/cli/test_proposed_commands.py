@@ -20,7 +20,8 @@ import click
 import pytest
 
 from hookrun.agents import load
-from hookrun.cli import COMMANDS, OLD_NAMES, cli
+from hookrun.cli import cli
+from hookrun.cli.commands import COMMANDS, OLD_NAMES
 from hookrun.cli.common import agents_named
 from hookrun.fire.command import parse_arguments
 from hookrun.wiring.plan import InstallRequest

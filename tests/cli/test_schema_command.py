@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import __version__
-from hookrun.cli import COMMANDS
+from hookrun.cli.commands import COMMANDS
 from hookrun.config.json_schema import schema
 from tests.cli.command import hookrun, hookrun_process
 

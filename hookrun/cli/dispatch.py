@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.commands import COMMANDS, OLD_NAMES
+from hookrun.cli.common import FAILED
 from hookrun.terminal import CHOICES, ColorChoice
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> 
     """Import a command and return it. Raises KeyError for an unknown name."""
     command: click.Command = getattr(importlib.import_module(f"hookrun.cli.{table[name][0]}"), f"{name}_command")
     return command
+
+
+def require_command(ctx: click.Context) -> None:
+    """Print the help of a group on stderr and exit with 1 where no command was given."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(FAILED)
 
 
 class Commands(click.Group):
@@ -97,6 +105,11 @@ class Commands(click.Group):
 
             ctx.fail(unknown_command(ctx, name, self.table))
         return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, then the options."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
         """List the commands in their groups without importing any of them."""
