@@ -111,12 +111,9 @@ SYNONYMS = {
 """What people type -> the command that they mean."""
 
 OPTION_SYNONYMS = {
-    "--action": ("--decision", "--verdict", "--outcome"),
     "--agent": ("--client", "--tool-name", "--for"),
-    "--all-projects": ("--all", "--global"),
     "--config": ("--file", "--settings"),
     "--days": ("--since", "--last", "--age"),
-    "--limit": ("--count", "--tail", "--lines", "--number", "--n"),
     "--dry-run": ("--check", "--preview", "--no-write", "--simulate", "--diff"),
     "--event": ("--type", "--on", "--events"),
     "--failures": ("--failed", "--errors"),
@@ -126,26 +123,19 @@ OPTION_SYNONYMS = {
     "--json": ("--format", "--output", "--output=json"),
     "--lang": ("--language", "--template"),
     "--long": ("--verbose", "--details", "--all", "--full"),
-    "--project": ("--dir", "--directory", "--path", "--cwd"),
-    "--since": ("--days", "--after", "--from", "--time"),
     "--user": ("--global", "--own"),
-    "--verbose": ("--debug", "--long"),
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
 }
 """An option -> what people type for it; only options that a command has are proposed."""
 
 OPTION_OF = {
-    "--all-projects": "log",
     "--days": "stats",
     "--failures": "log",
     "--for": "pause",
-    "--limit": "log",
     "--long": "list",
     "--prove": "doctor",
     "--repeat": "try",
     "--run": "explain",
-    "--session": "log",
-    "--since": "log",
     "--strict": "validate",
     "--watch": "test",
 }

@@ -57,7 +57,7 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
     """Return the files that declare the hook or recipe. Raises click.ClickException where none does."""
     found: dict[str, Place] = {}
     for hook, file, path in loaded.written:
-        index = path[-1]
+        index = path[-1] if path else None
         entry = file.entries[index] if isinstance(index, int) and index < len(file.entries) else None
         is_recipe = (recipe_metadata(entry) or {}).get("recipe") == name
         if not (hook.name == name or is_recipe) or (user and file.layer != "user"):

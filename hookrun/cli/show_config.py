@@ -1,4 +1,4 @@
-"""Show the configuration in force: `hookrun list`, `hookrun dump` with the origin of each value, `hookrun schema`."""
+"""Show the configuration in force: `hookrun list`, `hookrun config show` and `hookrun config schema`."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def without_credentials(value: object) -> object:
     return value
 
 
-# --- hookrun dump
+# --- hookrun config show
 
 
 @command(
@@ -359,7 +359,7 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# --- hookrun schema
+# --- hookrun config schema
 
 
 @command(
