@@ -50,8 +50,9 @@ HELP = ("Examples:\n", "Usage: ")
 
 VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
-    "name": "claude", "near": "list", "agent": "claude", "agent.NAME": "claude", "case.agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
+    "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
+    "near": "list", "case.agent.NAME": "claude",
     "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
@@ -406,6 +407,7 @@ ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
+    "hookrun try COMMAND --repeat N": "words in capitals",
     "hookrun help ": "test_frame.py asks for what there is no help for",
 }
 """Commands with values that no situation here brings about, and where they are."""
