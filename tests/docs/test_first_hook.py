@@ -1,4 +1,4 @@
-"""What docs/first-hook.md shows is run, at a terminal, in an account of its own for each language."""
+"""What docs/tutorial.md shows is run, at a terminal, in an account of its own for each language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-PAGE = (ROOT / "docs" / "first-hook.md").read_text()
+PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 
 
 def section(title: str) -> str:
