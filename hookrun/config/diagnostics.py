@@ -78,10 +78,10 @@ def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = Non
     return f"did you mean {quote(near)}?" if near else otherwise
 
 
-def one_of(words: Iterable[str]) -> str:
+def one_of(words: Iterable[str], before_last: str = "or") -> str:
     """Return the words as a choice: `a, b or c`."""
     *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last
+    return f"{', '.join(most)} {before_last} {last}" if most else last
 
 
 def type_name(value: object) -> str:

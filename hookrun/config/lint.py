@@ -117,8 +117,8 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     if owners:
         tables = [native_tools(each) for each in owners]
         tools = dict.fromkeys(f"`{ours}`" for table in tables for name, ours in table.items() if glob(pattern, name))
-        message = f"{shown} matches only in {' and '.join(map(title, owners))}: it is their name of the tool"
-        at.warn(message, f"write {' or '.join(tools)} to match it in every agent")
+        message = f"{shown} matches only in {one_of(map(title, owners), 'and')}"
+        at.warn(message, f"write {' or '.join(tools)} to match the tool in every agent")
         return
     word = re.sub(r"[*?]|\[[^]]*\]", "", pattern)
     names = {name.lower(): name for name in (*_names(AGENTS), *ARGUMENTS)}

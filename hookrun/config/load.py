@@ -209,13 +209,13 @@ def included_path(base: str, text: str, home: str) -> str:
 def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
     """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
-        by.report(where, f"included file not found: {quote(path)}", "create it, or correct the path")
+        by.report(where, f"included file not found: `{path}`", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file
-    by.report(where, f"included file has no hooks: {quote(path)}", 'add "hooks": [...] to it, or remove the include')
+    by.report(where, f"included file has no hooks: `{path}`", 'add "hooks": [...] to it, or remove the include')
     return None
 
 
