@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -147,15 +146,6 @@ def _shortened(cell: str, width: int) -> str:
         end = cell[len(cell) - width + 1 :]
         return f"…{end[max(end.find('/'), 0) :]}"
     return f"{set_cell_size(cell, width - 1).rstrip(' ,|')}…"
-
-
-def relative_path(path: str) -> str:
-    """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
-    home = os.environ.get("HOME", "").rstrip("/")
-    ways = [os.path.relpath(path), path]
-    if home and path.startswith(f"{home}/"):
-        ways.append(f"~{path[len(home) :]}")
-    return min(ways, key=len)
 
 
 # --- reports of commands that write

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES
 from hookrun.config.document import MAX_BYTES
 from hookrun.config.schema import CONTEXT_FIELDS
@@ -17,7 +17,7 @@ from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.state import config_directory
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -193,7 +193,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         elif target not in seen and len(seen) >= MAX_FILES:
             file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, file, where)
+            included = _load_included(path, text, file, where)
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
@@ -206,16 +206,16 @@ def included_path(base: str, text: str, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
-def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
+def _load_included(path: str, text: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
     """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
-        by.report(where, f"included file not found: `{path}`", "create it, or correct the path")
+        by.report(where, f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file
-    by.report(where, f"included file has no hooks: `{path}`", 'add "hooks": [...] to it, or remove the include')
+    by.report(where, f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
     return None
 
 

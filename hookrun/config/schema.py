@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hookrun.config.diagnostics import one_of
 from hookrun.events import EVENTS
+from hookrun.text import one_of
 
 
 @dataclass(frozen=True, slots=True)

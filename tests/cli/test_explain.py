@@ -248,7 +248,7 @@ def test_a_file_that_cannot_be_read_is_in_the_first_line_where_nothing_runs(proj
     (project.root / "coder.json").write_text("{")
     done = hookrun(project, "explain", "stop")
     assert done.status == 1
-    assert first(done).startswith(f"stop: no hook would run: {project.root}/coder.json:1:2: found the end of the file")
+    assert first(done).startswith(f"stop: no hook would run: {project.root}/coder.json:1:2: unexpected end of file")
 
 
 def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:

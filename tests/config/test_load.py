@@ -202,10 +202,7 @@ def test_hooks_of_another_shape(tmp_path: Path, hooks: object) -> None:
 def test_list_at_the_top(tmp_path: Path) -> None:
     """A file that is only the list is told where the list belongs."""
     declarations = examined(tmp_path / "a.json", [{"event": "stop", "command": "x"}]).declarations
-    assert (
-        'the file must be an object, not [{"event": "stop", '
-        in declarations.problems[0]
-    )
+    assert 'the file must be an object, not [{"event": "stop", ' in declarations.problems[0]
 
 
 def test_unknown_key_at_the_top_of_our_own_files(house: House) -> None:
@@ -256,12 +253,12 @@ def test_file_that_is_included_twice_counts_once(house: House) -> None:
 @pytest.mark.parametrize(
     ("include", "message"),
     [
-        ("none.json", "included file not found: `"),
+        ("none.json", 'included file not found: "none.json"'),
         ("coder.json", 'circular include of "coder.json"'),
         ("round.json", 'circular include of "coder.json"'),
         ("deep0.json", "includes nested more than 8 levels deep"),
         ("broken.json", "unexpected end of file"),
-        ("empty.json", "included file has no hooks: `"),
+        ("empty.json", 'included file has no hooks: "empty.json"'),
     ],
 )
 def test_includes_that_go_wrong(house: House, include: str, message: str) -> None:

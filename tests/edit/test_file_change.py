@@ -134,9 +134,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "file" / "settings.json"):
-        with pytest.raises(
-            FileError, match=r"not a regular file|parent of this path"
-        ):
+        with pytest.raises(FileError, match=r"not a regular file|parent of this path"):
             file_change.existing(str(path))
 
 

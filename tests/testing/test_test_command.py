@@ -90,7 +90,7 @@ def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
     (project.root / "b.hooktest.yaml").write_text("cases: [\n")
     done = hookrun(project, "test", "--no-coverage")
     assert done.status == 1
-    assert done.stdout.startswith("BROKEN b.hooktest.yaml:2:1: found ")
+    assert done.stdout.startswith("BROKEN b.hooktest.yaml:2:1: ")
     assert "1 case: 1 passed, 1 problem with files of cases in " in done.stdout
 
 
