@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import files
 from hookrun.terminal import render_for
 from hookrun.text import escape, message_lines, one_line
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     """A line of text and its style on a terminal, empty for none."""
 
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
+
+
+relative_path = files.relative_path
 
 
 def is_interactive() -> bool:
@@ -105,7 +109,7 @@ def print_table(
     console = Console(highlight=False)
     for number, row in enumerate(cells):
         *first, last = row
-        parts = textwrap.wrap(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
         line = Text(style=DIM if not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
