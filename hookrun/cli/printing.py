@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +17,9 @@ from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
+
+    from rich.progress import Progress
 
     from hookrun.edit.file_change import FileChange
 
@@ -150,6 +155,49 @@ def _shortened(cell: str, width: int) -> str:
         end = cell[len(cell) - width + 1 :]
         return f"…{end[max(end.find('/'), 0) :]}"
     return f"{set_cell_size(cell, width - 1).rstrip(' ,|')}…"
+
+
+class ProgressBar:
+    """A progress bar on stderr for long work; nothing where stderr is no terminal. `begin` it, and `step` often."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._progress: Progress | None = None
+        self._refreshed = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self, total: int) -> None:
+        """Show the bar, unless there is little to do."""
+        if total < MIN_STEPS or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            return
+        from rich.console import Console  # only for a terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        # auto_refresh would start a thread, and a process with threads must not fork
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._progress.add_task(self._title, total=total)
+        self._progress.start()
+
+    def step(self, title: str | None = None) -> None:
+        """Count one more as done, from now on under another title if one is given."""
+        if self._progress is not None:
+            self._progress.update(self._progress.task_ids[0], advance=1, description=title)
+            if monotonic() - self._refreshed > REFRESH_INTERVAL:
+                self._refreshed = monotonic()
+                self._progress.refresh()
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+MIN_STEPS = 3
+"""Steps from which a progress bar is worth its place."""
+REFRESH_INTERVAL = 0.1
+"""Seconds between two updates of a progress bar."""
 
 
 # --- reports of commands that write
