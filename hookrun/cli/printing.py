@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import files
-from hookrun.terminal import render_for
+from hookrun.terminal import render_for, rich_console, terminal_width, wants_color
 from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
@@ -65,17 +64,16 @@ def print_json(data: object) -> None:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines, in colour on a terminal. rich leaves colours out where NO_COLOR is set or the terminal has none."""
-    if not sys.stdout.isatty():
+    """Print lines, in color where that is wanted."""
+    if not wants_color(1):
         for text, _ in lines:
             print_line(text)
         return
-    from rich.console import Console  # only for a terminal
-    from rich.text import Text  # only for a terminal
+    from rich.text import Text  # only for color
 
-    console = Console(highlight=False)
+    console = rich_console(1)
     for text, style in lines:
-        console.print(Text(escape(text), style=style), soft_wrap=True)
+        console.print(Text(escape(text), style=style))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -100,18 +98,18 @@ def print_table(
     """
     if title is not None:
         print_lines([(title, BOLD)])
-    if not sys.stdout.isatty():
+    screen = terminal_width(1)
+    if screen is None and not wants_color(1):
         click.echo("\n".join(aligned([columns, *rows])))
         return
     import textwrap  # only for a terminal
 
     from rich.cells import cell_len, set_cell_size
-    from rich.console import Console  # only for a terminal
     from rich.text import Text  # only for a terminal
 
     cells = [[escape(cell) for cell in row] for row in (columns, *rows)]
-    widths = _column_widths(cells, shutil.get_terminal_size().columns, wrap=wrap)
-    console = Console(highlight=False)
+    widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
+    console = rich_console(1)
     for number, row in enumerate(cells):
         *first, last = row
         parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
@@ -121,9 +119,11 @@ def print_table(
         indent = " " * cell_len(line.plain)
         line.append(f"\n{indent}".join(parts), (styles or {}).get(last, ""))
         line.rstrip()
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
+UNLIMITED = 1 << 20
+"""Width of what is no terminal."""
 MIN_COLUMN, MIN_WRAPPED = 13, 30
 """Width below which a column shrinks last; width that a wrapped column needs."""
 
