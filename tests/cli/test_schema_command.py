@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import __version__
-from hookrun.cli import COMMANDS
+from hookrun.cli.commands import COMMANDS
 from hookrun.config.json_schema import schema
 from tests.cli.command import hookrun, hookrun_process
 
@@ -39,8 +39,8 @@ def test_help_with_examples(project: Project, command: str, option: str) -> None
 
 
 def test_help_lists_every_command(project: Project) -> None:
-    """The help of hookrun names each command, `fire` too."""
-    listed = hookrun(project, "--help").stdout
+    """`hookrun help all` names each command, `fire` too."""
+    listed = hookrun(project, "help", "all").stdout
     assert all(f"\n  {name} " in listed for name in COMMANDS)
 
 
@@ -52,7 +52,7 @@ def test_version(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lst"], "Did you mean list?"),
+        (["lst"], "did you mean `hookrun list`?"),
         (["schema", "--jsn"], "--jsn"),
         (["validate", "--config"], "--config"),
         (["validate", "coder.json", "extra"], "extra"),
@@ -64,9 +64,9 @@ def test_usage_errors(project: Project, arguments: list[str], message: str) -> N
     """A mistake on the command line is one line on stderr and status 1: 2 would be a veto to an agent."""
     done = hookrun(project, *arguments)
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("hookrun: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr[:-1].isprintable()
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 2
+    assert done.stderr.replace("\n", "").isprintable()
     assert message in done.stderr
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "git push"}}
@@ -147,7 +148,7 @@ USAGE = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) -> None:
-    """What cannot be done is said in one `hookrun:` line; the exit status is 1, never 2, and stdout stays empty."""
+    """What cannot be done is said in an `error:` line; the exit status is 1, never 2, and stdout stays empty."""
     arguments, expected = USAGE[name]
     command = project.command("fire", *arguments)
     done = subprocess.run(
@@ -156,8 +157,7 @@ def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) ->
     assert done.returncode == 1
     assert done.stdout == b""
     lines = done.stderr.decode().splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("hookrun: ")
+    assert [line.partition(":")[0] for line in lines] in (["error"], ["error", "hint"])
     assert expected in lines[0]
 
 
@@ -176,7 +176,7 @@ def test_declarations_that_cannot_be_read_are_trouble(project: Project) -> None:
     (project.root / "coder.json").write_text('{"hooks": [\n  {"event": stop}]}')
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.stdout) == (1, b"")
-    assert fired.stderr.startswith(f"hookrun: {project.root}/coder.json:2:13: ")
+    assert fired.stderr.startswith(f"error: {project.root}/coder.json:2:13: ")
     assert fired.audit[-1]["problems"]
 
 
@@ -269,3 +269,17 @@ def test_the_module_and_the_console_script_are_one_program(project: Project) -> 
         check=False,
     )
     assert (done.returncode, json.loads(done.stdout)["action"]) == (0, "continue")
+
+
+def test_at_a_terminal_a_sentence_follows_the_verdict(project: Project) -> None:
+    """On stderr, so that stdout stays one JSON object; nothing of it where either stream is piped."""
+    project.hooks({"name": "guard", "command": says(action="block", message="not today")})
+    (project.root / "c.json").write_text(json.dumps(CONTEXT))
+    fire = ("fire", "pre_tool_use", "--ctx", "c.json")
+    first, *rest = at_terminal(project, *fire).screen.splitlines()
+    assert json.loads(first)["message"] == "not today"
+    assert rest == ["pre_tool_use: block by guard: not today (ran: guard)"]
+    assert project.fire(CONTEXT).stderr == "not today\n"
+    (project.root / "coder.json").unlink()
+    screen = at_terminal(project, *fire).screen
+    assert screen.endswith("pre_tool_use: continue: no hook ran; `hookrun explain pre_tool_use` shows why\n")
