@@ -202,12 +202,16 @@ def call_fields(context: Mapping[str, object], details: str) -> dict[str, object
 
 def summarized(text: str, limit: int = MAX_COMMAND, read: int = MAX_READ) -> str:
     """Return the first `limit` characters of a text without credentials, looked for in the first `read`."""
-    text = text[:read]
-    if may_hold_credential(text):
-        from hookrun.credentials import redact  # its table is not needed for most commands
-
-        text = redact(text)
+    text = _without_credentials(text[:read])
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _without_credentials(text: str) -> str:
+    if not may_hold_credential(text):
+        return text
+    from hookrun.credentials import redact  # its table is not needed for most texts
+
+    return redact(text)
 
 
 def may_hold_credential(text: str) -> bool:
@@ -237,9 +241,7 @@ def redacted(text: str | None) -> str | None:
     """Return the beginning of a text without credentials."""
     if text is None:
         return None
-    from hookrun.credentials import redact
-
-    return redact(text[: MAX_TEXT * 4])
+    return _without_credentials(text[: MAX_TEXT * 4])
 
 
 def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
