@@ -72,11 +72,11 @@ RECIPE = Recipe(
         - Lines that may hold one of these commands and are too long or too deeply nested to check; parts that look like
           one and cannot be parsed as shell.
         - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
-          whose hooks do not see typed input.
+          that hide typed input from hooks.
     """,
     misses="""
         - What other programs do: scripts, `make`, `python -c`, `perl -e`, containers, MCP tools.
-        - Under agents whose hooks do not see typed input: commands typed into an editor, a debugger or a container.
+        - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
           `${DIR%/*}`.
         - Symbolic links to a protected directory.

@@ -41,10 +41,10 @@ RECIPE = Recipe(
         - The same with `git -C`, behind `cd`, `sudo`, `env` and similar, in `bash -c`, `$(...)`, functions, loops and
           here-documents, and with any quoting; parts that look like one and cannot be parsed as shell.
         - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
-          whose hooks do not see typed input.
+          that hide typed input from hooks.
     """,
     misses="""
-        - Under agents whose hooks do not see typed input: commands typed into an editor, a debugger or a container.
+        - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Git settings written by a script in the same line: `./setup.sh && git p`.
         - Scripts, `make`, other programs and web pages: `gh api`, `hg`, `jj`.
         - Options that only the shell knows: `git push $FLAGS`.

@@ -96,7 +96,7 @@ class Retry:
     Attempts are counted per session and call (tool and arguments); they are reset by a success of the same call, or by
     an hour without a failure. While attempts are left, `metadata["retry"]` of the context is
     `{"attempt": 2, "of": 3, "after_s": 1.0}`: the next attempt, how many in all, and seconds to wait; your own tool
-    loop can act on it. When they are used up there is no `retry`, and the model is told not to try again. The bundle
+    loop can act on it. When they are used up there is no `retry`, and the model is advised to stop. The bundle
     itself repeats nothing. The first rule that applies to a failure counts.
 
     Write no rule for calls that must not be made twice (a payment, a message): one that timed out may have worked.

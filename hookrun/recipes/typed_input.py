@@ -16,8 +16,8 @@ CHOICES = ("block", "allow")
 OPTION = Option(
     "interactive",
     "block",
-    "Shells and interpreters that read commands from a terminal (`bash`, `python3`), under agents whose hooks do not "
-    "see typed input: `block` or `allow`.",
+    "Shells and interpreters that read commands from a terminal (`bash`, `python3`), under agents that hide typed "
+    "input from hooks: `block` or `allow`.",
     choice_of(*CHOICES),
 )
 
