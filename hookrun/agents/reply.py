@@ -198,7 +198,7 @@ def build_response(
     if form is None:
         return AgentResponse({}, reply, names, kept)
     if not reply.allows and reply.action != "ask":
-        _name_hooks(reply, able, *refused_by())
+        _name_hooks(reply, able, message.event, *refused_by())
     names += form.caveats(reply, message)
     shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
     lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
@@ -208,13 +208,15 @@ def build_response(
     return AgentResponse(form.render(reply, message), reply, names, kept)
 
 
-def _name_hooks(reply: Reply, able: frozenset[str], hooks: Sequence[str], command: str) -> None:
-    # For the user; through the reason only where nothing else reaches them, and then short: the model reads it too.
+def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[str], command: str) -> None:
+    # For the user; in the reason, which the model reads, only where nothing else reaches them and it is no instruction.
     known = reply.reason or ""
     if "user_message" in able:
         by = f" by {', '.join(hooks)}" if hooks else ""
-        text = f"hookrun: refused{by}{f'; `{command}` shows why' if command else ''}"
+        text = f"hookrun: blocked{by}{f'; `{command}` shows why' if command else ''}"
         reply.user_message = join_paragraphs(text if by or command else None, reply.user_message)
+        return
+    if event in STOP_EVENTS:
         return
     new = [name for name in hooks if name not in known]
     parts = [f"hook {', '.join(new)}" if new else "", f"`{command}`" if command else ""]
