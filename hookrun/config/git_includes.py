@@ -1,0 +1,74 @@
+"""Find the copy of a config that is included from a git repository; `hookrun update` has fetched it before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hookrun.state import data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+"""A whole commit id, of SHA-1 or SHA-256: whoever writes to the repository cannot change what it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitInclude:
+    """A file at a revision of a git repository. The revision is a commit, or `digest` pins its files."""
+
+    git: str
+    rev: str
+    digest: str
+    path: str
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, object]) -> GitInclude:
+        """Return the include that a validated object describes; what is missing is empty."""
+        git, rev, digest = (str(values.get(name, "")) for name in ("git", "rev", "digest"))
+        return cls(git, rev, digest, str(values.get("path", "coder.json")))
+
+    def __str__(self) -> str:
+        """Return the repository and the revision."""
+        return f"{self.git} at {self.rev}"
+
+    @property
+    def problem(self) -> str | None:
+        """What keeps the include from being pinned, or None."""
+        if not self.git or not self.rev:
+            return "`include` of a git repository needs `git` and `rev`"
+        if not COMMIT.fullmatch(self.rev) and not self.digest:
+            return "`rev` must be a whole commit id, unless `digest` pins the files"
+        if os.path.isabs(self.path) or ".." in self.path.split("/"):
+            return "`path` must be relative to the repository, without `..`"
+        return None
+
+    def directory(self, home: str) -> str:
+        """Return where the files of this revision are kept for an account."""
+        name = hashlib.sha256("\0".join((self.git, self.rev, self.digest)).encode()).hexdigest()[:32]
+        return f"{data_dir(home)}/includes/{name}"
+
+
+def tree_digest(directory: str) -> str:
+    """Return the digest of all files below a directory: their paths, whether they are executable, and their bytes.
+
+    Raises OSError.
+    """
+    whole = hashlib.sha256()
+    for path in sorted(_files(directory)):
+        with open(os.path.join(directory, path), "rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+            mode = "x" if os.fstat(file.fileno()).st_mode & 0o100 else "-"
+        whole.update(f"{content} {mode} {path}\n".encode("utf-8", "surrogateescape"))
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _files(directory: str) -> Iterator[str]:
+    for base, directories, files in os.walk(directory):
+        linked = [name for name in directories if os.path.islink(os.path.join(base, name))]
+        for name in (*files, *linked):
+            yield os.path.relpath(os.path.join(base, name), directory)
