@@ -173,7 +173,7 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
         found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
     if made.warnings:
-        raise ScaffoldError(f"{made.warnings[0].what}; nothing was written")
+        raise ScaffoldError(f"{made.warnings[0].message}\nhint: {made.warnings[0].hint}; nothing was written")
     if report.dry_run:
         report.show_diff(made.changes)
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hookrun.config.diagnostics import one_of
 from hookrun.events import EVENTS
 
 
@@ -123,7 +124,7 @@ def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
         case Integer(low, high):
             return f"an integer from {low} to {high}"
         case Choice(values):
-            return " or ".join(f'"{value}"' for value in values)
+            return one_of(f'"{value}"' for value in values)
         case Scalar():
             return "a string, number or boolean"
         case AnyObject():
@@ -199,24 +200,24 @@ CONTEXT_FIELDS = (
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
-EVENT = Str("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
-WORD = Str("a string without NUL", NO_NUL)
+EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(EVENTS))
+WORD = Str("a string", NO_NUL)
 PATH = Str("a path", SOME_NO_NUL)
 DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
-ACCOUNT = Str("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
-PATTERN = Str('names or globs with "|" between them', ALTERNATIVES)
-PATTERN_OR_EMPTY = Str('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
+ACCOUNT = Str("an account name or number", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+PATTERN = Str('globs with "|" between them', ALTERNATIVES)
+PATTERN_OR_EMPTY = Str('globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = MapOf(
     Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
     ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
-    "an object of dotted context path and glob",
+    'an object such as {"tool_args.command": "rm *"}',
     least=1,
 )
 
 HOOK_FIELDS = (
     Field(
         "event",
-        ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
+        ListOf(EVENT, "an event or a list of events", alone=EVENT, unique=True),
         "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
     ),
     Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs.", runs=True),
@@ -242,20 +243,20 @@ HOOK_FIELDS = (
     Field(
         "headers",
         MapOf(
-            Str("the name of an HTTP header", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
+            Str("an HTTP header name", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
             Str("a string without control characters", f"{NO_CONTROLS}*"),
-            "an object of header name and value",
+            'an object such as {"Name": "value"}',
         ),
         "Headers of the request to `url`; `$NAME` stands for a variable named in `allowed_env`.",
     ),
     Field(
         "allowed_env",
-        ListOf(Str("the name of a variable", IDENTIFIER), "a list of names of variables", least=0),
+        ListOf(Str("a variable name", IDENTIFIER), "a list of variable names", least=0),
         "The environment variables that `headers` may use.",
     ),
     Field(
         "matcher",
-        ListOf(PATTERN, "a glob on the tool's name or a list of globs, none of them empty", alone=PATTERN_OR_EMPTY),
+        ListOf(PATTERN, "one or more globs, none of them empty", alone=PATTERN_OR_EMPTY),
         "Only for these tools: globs, `|` between alternatives or a list, case-sensitive.",
     ),
     Field("when", CONDITIONS, "Only if all of these places in the context look like this."),
@@ -277,13 +278,13 @@ HOOK_FIELDS = (
     Field(
         "agents",
         ListOf(
-            Str("the name of an agent", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
+            Str("an agent name", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
         ),
         "Only for these agents.",
     ),
     Field(
         "env",
-        MapOf(Str("the name of a variable", r"[^=\u0000]+"), WORD, "an object of variable and value"),
+        MapOf(Str("a variable name", r"[^=\u0000]+"), WORD, 'an object such as {"NAME": "value"}'),
         "Variables that are added to the hook's environment.",
     ),
     Field(
@@ -381,7 +382,7 @@ SETTINGS = (
     Field("include_claude", Bool(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
     Field(
         "events",
-        ListOf(OWN_EVENT, "a list of different names of your own events", least=0, unique=True),
+        ListOf(OWN_EVENT, "a list of names of your own events", least=0, unique=True),
         "Events of the program that fires them, beyond those that are known.",
     ),
     Field(

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import hooks_from_data, split_matcher
@@ -185,11 +185,8 @@ class _Source:
         self._line = line
         self._name = escape(name)
 
-    def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Diagnostic:
-        key = f"handler {self._name}: {'.'.join(map(str, path))}"
-        return Diagnostic(
-            self._path, self._line, 1, key, found, expected, advice, **{k: more[k] for k in more if k != "at_key"}
-        )
+    def problem(self, path: KeyPath, message: str, hint: str | None, **_more: object) -> Diagnostic:
+        return Diagnostic(self._path, self._line, 1, key_text(path), f"handler `{self._name}`: {message}", hint)
 
 
 def _place_of(function: object) -> tuple[str, int]:
