@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.config.recipe_entries import VERSIONS_FILE  # noqa: E402  # the package beside this program
+from hookrun.config.recipe_versions import VERSIONS_FILE  # noqa: E402  # the package beside this program
 from hookrun.recipes import RECIPES  # noqa: E402  # as above
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def main() -> None:
 
 def text() -> str:
     """Return the text of versions.json."""
-    return json.dumps({module.replace("_", "-"): _versions(module) for module in RECIPES}, indent=1) + "\n"
+    lines = (f'"{module.replace("_", "-")}": {json.dumps(_versions(module))}' for module in RECIPES)
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _versions(module: str) -> dict[str, object]:

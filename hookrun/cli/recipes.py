@@ -25,7 +25,7 @@ from hookrun.cli.printing import CommandReport, print_json, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, REMOVED, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.configured_recipes import ADDED, REMOVED, UPDATED, ConfiguredRecipes, recipe_of
 from hookrun.scaffold.declaration_file import project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -82,8 +82,8 @@ def layers_of_declared(home: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in read_config(None, home).files:
         for entry in file.entries:
-            mark = recipe_metadata(entry)
-            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
+            name = recipe_of(entry)
+            if name is not None and file.layer not in (layers := found.setdefault(name, [])):
                 layers.append(file.layer)
     return found
 
@@ -131,7 +131,7 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     "add",
     "add block-destructive-commands",
     "add protect-hooks --user",
-    "add no-force-push --option lease=yes --dry-run",
+    "add no-force-push@1 --option lease=yes --dry-run",
     "recipes add no-force-push      (the same command)",
     short_help="Add recipes, as `hookrun add` does.",
 )
@@ -145,7 +145,8 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
     does not catch. On a terminal the hooks are approved too.
     """
-    wanted = [catalog.find(name) for name in dict.fromkeys(names)]
+    pinned = dict(name.partition("@")[::2] for name in names)
+    wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("--option goes with one recipe: add them one by one")
     given = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
@@ -159,7 +160,7 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     recipes = _open(report, user=user)
     declared = layers_of_declared(report.home)
     for recipe in wanted:
-        recipes.add(recipe, options)
+        recipes.add(recipe, options, pinned[recipe.name])
         others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
         if others:
             twice = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
@@ -230,7 +231,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
-        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
+        report.add_hook(each.name, would + each.state, each.difference)
     for problem in recipes.warnings:
         report.warn(f"warning: {problem}")
     if report.dry_run:
@@ -239,7 +240,6 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         report_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
-    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
 
 
 @command(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.state import data_dir
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,20 +37,33 @@ class GitInclude:
         """Return the repository and the revision."""
         return f"{self.git} at {self.rev}"
 
-    @property
-    def problem(self) -> str | None:
-        """What keeps the include from being pinned, or None."""
+    def problem(self, home: str, *, fetching: bool = False) -> tuple[str, str] | None:
+        """Return what keeps an account from using the include, and a hint; None for nothing.
+
+        With `fetching`, its files need not be there yet.
+        """
         if not self.git or not self.rev:
-            return "`include` of a git repository needs `git` and `rev`"
+            return "an included repository needs `git` and `rev`", 'write {"git": URL, "rev": COMMIT}'
         if not COMMIT.fullmatch(self.rev) and not self.digest:
-            return "`rev` must be a whole commit id, unless `digest` pins the files"
+            hint = "write the whole id (`git rev-parse HEAD`), or add `digest`"
+            return "`rev` must be a whole commit id, unless `digest` pins the files", hint
         if os.path.isabs(self.path) or ".." in self.path.split("/"):
-            return "`path` must be relative to the repository, without `..`"
-        return None
+            return f"`path` leads out of the repository: {quote(self.path)}", "write it relative to the repository"
+        return None if fetching else self._missing(self.directory(home))
+
+    def _missing(self, directory: str) -> tuple[str, str] | None:
+        if not os.path.isdir(directory):
+            return f"{self} is not fetched yet", "run `hookrun update`"
+        hint = f"remove {directory}, then run `hookrun update`"
+        try:
+            changed = bool(self.digest) and tree_digest(directory) != self.digest
+        except OSError as error:
+            return f"cannot read {error.filename}: {error.strerror}", hint
+        return (f"the copy of {self} was changed", hint) if changed else None
 
     def directory(self, home: str) -> str:
         """Return where the files of this revision are kept for an account."""
-        name = hashlib.sha256("\0".join((self.git, self.rev, self.digest)).encode()).hexdigest()[:32]
+        name = hashlib.sha256(f"{self.git}\0{self.rev}\0{self.digest}".encode()).hexdigest()[:32]
         return f"{data_dir(home)}/includes/{name}"
 
 

@@ -6,6 +6,7 @@ from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HA
 from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
+    RECIPE_FIELDS,
     REQUIRES,
     SETTINGS,
     AnyObject,
@@ -42,8 +43,9 @@ def schema() -> Schema:
             "hookrun": {"$ref": "#/$defs/settings"},
         },
         "$defs": {
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}},
+            "hooks": {"type": "array", "items": _entry()},
             "hook": _hook(),
+            "recipe": _recipe(),
             "claude": _claude_groups(),
             "settings": {**_object(SETTINGS), "description": "The settings of hookrun for these declarations."},
         },
@@ -80,6 +82,16 @@ def _claude_groups() -> Schema:
         "required": ["hooks"],
     }
     return {"type": "array", "items": group, "description": "The groups of an event in Claude Code's form."}
+
+
+def _entry() -> Schema:
+    recipe, hook = {"$ref": "#/$defs/recipe"}, {"$ref": "#/$defs/hook"}
+    return {"if": {"type": "object", "required": ["recipe"]}, "then": recipe, "else": hook}
+
+
+def _recipe() -> Schema:
+    beside = tuple(field for field in HOOK_FIELDS if not field.runs and field.name not in {"event", *REQUIRES})
+    return {**_object((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
 
 
 def _hook() -> Schema:
@@ -152,7 +164,10 @@ def _pattern(shape: Str) -> Schema:
 
 
 def _many(shape: ListOf) -> Schema:
-    several: Schema = {"type": "array", "items": of_shape(shape.item)}
+    item = of_shape(shape.item)
+    if shape.record is not None:
+        item = {"anyOf": [item, of_shape(shape.record)]}
+    several: Schema = {"type": "array", "items": item}
     if shape.least:
         several["minItems"] = shape.least
     if shape.first is not None:

@@ -55,7 +55,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of at least `least` items; or, if `alone` is set, one value for a list of one."""
+    """A list of at least `least` items; or, if `alone` is set, one value for a list of one.
+
+    With `record`, an item may be such an object as well.
+    """
 
     item: Str | Scalar
     says: str
@@ -63,6 +66,7 @@ class ListOf:
     first: Str | None = None
     least: int = 1
     unique: bool = False
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +281,7 @@ HOOK_FIELDS = (
     Field("dialect", Choice(("hookrun", "claude")), "Which JSON the hook reads and writes.", default="hookrun"),
     Field(
         "agents",
-        ListOf(
-            Str("an agent name", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
-        ),
+        ListOf(Str("an agent name", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")),
         "Only for these agents.",
     ),
     Field(
@@ -317,6 +319,24 @@ HOOK_FIELDS = (
 )
 """Every field of a hook."""
 
+RECIPE_FIELDS = (
+    Field(
+        "recipe",
+        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
+        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
+    ),
+    Field(
+        "options",
+        MapOf(
+            Str("the name of an option", r"[a-z][a-z0-9_]*"),
+            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            "an object of option and value",
+        ),
+        "The options of the recipe: see `hookrun recipes show NAME`.",
+    ),
+)
+"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
+
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 """The fields that say what a hook runs; it has exactly one of them."""
 
@@ -328,6 +348,21 @@ AUDIT_FIELDS = (
     Field("keep", Integer(1), "How many logs that were set aside are kept.", default=5),
 )
 """The fields of the setting `audit`."""
+
+GIT_INCLUDE = Record(
+    (
+        Field("git", Str("the URL or path of a repository", NOT_BLANK), "The repository, as `git fetch` takes it."),
+        Field(
+            "rev",
+            Str("a commit, tag or branch", r"[^\u0000-\u0020-][^\u0000-\u0020]*"),
+            "A whole commit id, or with `digest` a tag or branch.",
+        ),
+        Field("digest", DIGEST, "The digest of the files, as `hookrun update` prints it."),
+        Field("path", PATH, "The config file in the repository.", default="coder.json"),
+    ),
+    "an object of git, rev, digest and path",
+)
+"""A config in a git repository, which `hookrun update` fetches."""
 
 DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
 """The fields that `defaults` can set."""
@@ -363,9 +398,7 @@ SETTINGS = (
     ),
     Field(
         "trusted",
-        ListOf(
-            Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
-        ),
+        ListOf(DIGEST, "a list of digests", least=0),
         "Digests of projects' hooks that are approved, besides those that `hookrun trust` approved (managed and user "
         "layer only).",
     ),
@@ -376,8 +409,8 @@ SETTINGS = (
     ),
     Field(
         "include",
-        ListOf(PATH, "a list of paths", least=0),
-        "Further files of the same layer, relative to this file.",
+        ListOf(PATH, "a list of paths and git repositories", least=0, record=GIT_INCLUDE),
+        "Further files of the same layer: paths relative to this file, or files of git repositories.",
     ),
     Field("include_claude", Bool(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
     Field(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hookrun.config.document import read
-from hookrun.config.recipe_entries import hooks_of, newest, option_variables, split_version
+from hookrun.config.recipe_versions import hooks_of, newest, option_variables, split_version
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
@@ -81,12 +81,15 @@ class ConfiguredRecipes:
                 found.setdefault(name, []).append((index, entry))
         return found
 
-    def add(self, recipe: Recipe, options: Mapping[str, str]) -> None:
-        """Declare a recipe with these options, or set them if it is declared. Raises ScaffoldError."""
+    def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "") -> None:
+        """Declare a version of a recipe, by default the newest, or set options of one that is declared.
+
+        Raises ScaffoldError.
+        """
         _check_options(recipe, options)
         entries = [each for each in self.declared().get(recipe.name, []) if "recipe" in each[1]]
         if not entries:
-            entry: Entry = {"recipe": f"{recipe.name}@{newest(recipe.name)}"}
+            entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
             self.warnings += self.declaring.add({**entry, "options": dict(options)} if options else entry)
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:

@@ -1,4 +1,4 @@
-"""Fetch the configs that are included from git repositories. Nothing of a repository is run, and no run of hooks fetches."""
+"""Fetch the configs that are included from git repositories; nothing of a repository is run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_BYTES = 64 << 20
 SAFE = ("-c", "protocol.allow=never", *(f"-cprotocol.{name}.allow=always" for name in ("https", "ssh", "file")))
 """Options of git: a project's config must not make git run a program (`ext::`) or read over an open line."""
 
-OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"})
+OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
 """Variables that git gives to its own hooks, and that would lead this git elsewhere."""
 
 
@@ -77,7 +77,7 @@ def _archive(include: GitInclude, repository: str) -> bytes:
 def _git(*arguments: str, about: GitInclude) -> bytes:
     inherited = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     try:
-        done = subprocess.run(  # noqa: S603  # the user's git, arguments of ours and values behind `--`
+        done = subprocess.run(  # the user's git; values of a project stand behind `--`
             ["git", *SAFE, *arguments],  # noqa: S607  # as above
             capture_output=True,
             timeout=TIMEOUT,
@@ -86,9 +86,13 @@ def _git(*arguments: str, about: GitInclude) -> bytes:
             stdin=subprocess.DEVNULL,
         )
     except FileNotFoundError:
-        raise ScaffoldError("command not found: `git`\nhint: install git to include configs from repositories") from None
+        raise ScaffoldError(
+            "command not found: `git`\nhint: install git to include configs from repositories"
+        ) from None
     except subprocess.TimeoutExpired:
-        raise ScaffoldError(f"{about}: git took more than {TIMEOUT} seconds\nhint: check the network and the URL") from None
+        raise ScaffoldError(
+            f"{about}: git took more than {TIMEOUT} seconds\nhint: check the network and the URL"
+        ) from None
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
         raise ScaffoldError(f"{about}: {lines[-1]}\nhint: check `git` and `rev`, and that you can read the repository")

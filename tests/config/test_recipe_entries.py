@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -10,19 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import __version__
-from hookrun.config import recipe_entries
+from hookrun.config import recipe_versions
 from hookrun.recipes import catalog
 from tests.cli.command import hookrun
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.conftest import Project
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from record_recipe_versions import text  # noqa: E402  # the script is no package
+text = importlib.import_module("record_recipe_versions").text
 
 PUSH = {"tool_name": "bash", "tool_args": {"command": "git push --force"}}
 
@@ -38,24 +39,24 @@ def problems(project: Project) -> str:
 
 
 @pytest.fixture
-def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, object]], None]:
+def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, object]], None]]:
     """Return a function that changes what is known of the recipe `no-force-push`."""
 
     def change(versions: dict[str, object]) -> None:
-        known = json.loads(Path(recipe_entries.VERSIONS_FILE).read_text())
+        known = json.loads(Path(recipe_versions.VERSIONS_FILE).read_text())
         known["no-force-push"]["versions"] = versions
         path = tmp_path / "versions.json"
         path.write_text(json.dumps(known))
-        monkeypatch.setattr(recipe_entries, "VERSIONS_FILE", str(path))
-        recipe_entries.recipes.cache_clear()
+        monkeypatch.setattr(recipe_versions, "VERSIONS_FILE", str(path))
+        recipe_versions.recipes.cache_clear()
 
     yield change
-    recipe_entries.recipes.cache_clear()
+    recipe_versions.recipes.cache_clear()
 
 
 def test_the_recorded_versions_are_those_of_the_recipes() -> None:
     """A recipe that changes what it declares gets a new version: teams have pinned the old one."""
-    assert Path(recipe_entries.VERSIONS_FILE).read_text() == text(), "run scripts/record_recipe_versions.py"
+    assert Path(recipe_versions.VERSIONS_FILE).read_text() == text(), "run scripts/record_recipe_versions.py"
 
 
 def test_an_entry_that_names_a_recipe_runs_its_hooks(project: Project) -> None:
@@ -93,7 +94,7 @@ def test_a_recipe_of_several_hooks_is_one_entry(project: Project) -> None:
         ({"recipe": "no-force-push@1", "options": {"leese": "yes"}}, 'unknown option of no-force-push "leese"'),
         ({"recipe": "no-force-push@1", "options": "lease"}, "`options` must be"),
         ({"recipe": "no-force-push@1", "timeot": 3}, 'unknown hook field "timeot"'),
-        ({"event": "stop", "recpe": "no-force-push@1"}, 'did you mean "recipe"?'),
+        ({"event": "pre_tool_use", "recpe": "no-force-push@1"}, 'did you mean "recipe"?'),
     ],
 )
 def test_a_wrong_entry_is_an_error(project: Project, entry: dict[str, object], message: str) -> None:
@@ -101,8 +102,7 @@ def test_a_wrong_entry_is_an_error(project: Project, entry: dict[str, object], m
     project.user_hooks(on_error="block")
     write(project, entry)
     assert problems(project).count(message) == 1, problems(project)
-    fired = project.fire(PUSH)
-    assert fired.action == "block" or fired.status != 0, fired.stdout
+    assert project.fire(PUSH).status != 0
 
 
 def test_an_old_version_works_and_says_until_when(
@@ -128,7 +128,7 @@ def test_an_old_version_works_and_says_until_when(
 def test_the_values_of_options_are_checked(project: Project) -> None:
     """By the recipe itself, as those in the environment are."""
     write(project, {"recipe": "no-force-push@1", "options": {"lease": "perhaps"}})
-    assert "lease" in problems(project)
+    assert "invalid value of the option `lease`" in problems(project)
     assert "1 warning" in problems(project)
 
 

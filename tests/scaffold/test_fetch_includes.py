@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.git_includes import GitInclude, tree_digest
+from hookrun.config.git_includes import GitInclude
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-SCRIPT = "#!/bin/sh\necho '{\"action\": \"block\", \"message\": \"by the team\"}'\n"
+SCRIPT = '#!/bin/sh\necho \'{"action": "block", "message": "by the team"}\'\n'
 
 
 class Shared:
@@ -68,14 +68,14 @@ def test_a_pinned_config_is_fetched_once_and_then_runs(project: Project, shared:
     include(project, git=str(shared.path), rev=rev)
     before = hookrun(project, "validate")
     assert before.status == 1
-    assert "is not here yet" in before.stdout
+    assert "is not fetched yet" in before.stdout
     assert "hookrun update" in before.stdout
     done = hookrun(project, "update")
     assert done.status == 0, done.stderr
     assert f"{shared.path} at {rev}: fetched" in done.stdout
     shutil.rmtree(shared.path)  # no run needs the repository
     assert hookrun(project, "validate").status == 0
-    assert project.fire({"tool_name": "bash"}).hook("team")["failure"]["kind"] == "untrusted"
+    assert "untrusted" in str(project.fire({"tool_name": "bash"}).hook("team")["failure"])
     project.approve()
     assert project.fire({"tool_name": "bash"}).action == "block"
     assert f"{shared.path} at {rev}: up to date" in hookrun(project, "update").stdout
@@ -90,7 +90,7 @@ def test_a_branch_is_pinned_by_a_digest(project: Project, shared: Shared) -> Non
     include(project, git=str(shared.path), rev=branch, digest="sha256:" + "0" * 64)
     wrong = hookrun(project, "update")
     assert wrong.status == 1
-    digest = tree_digest(str(shared.path)) if not (shared.path / ".git").exists() else wrong.stderr.split("digest ")[1][:71]
+    digest = wrong.stderr.split("digest ")[1][:71]
     include(project, git=str(shared.path), rev=branch, digest=digest)
     assert hookrun(project, "update").status == 0
     assert hookrun(project, "validate").status == 0
