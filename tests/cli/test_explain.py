@@ -239,7 +239,7 @@ def test_what_cannot_be_asked(project: Project, arguments: tuple[str, ...], said
     project.hooks({"name": "guard", "command": "true"})
     (project.root / "list.json").write_text("[]")
     done = hookrun(project, "explain", *arguments)
-    assert (done.status, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
     assert said in done.stderr
 
 
