@@ -48,6 +48,7 @@ COMMANDS = {
     "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
     "uninstall": ("install", "Remove hookrun from your coding agents."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "update": ("recipes", "Update recipes, and fetch included configs."),
     "validate": ("validate_command", "Check every config file and report errors."),
     "why": ("log", "Show the result of a run and which hook decided it."),
 }

@@ -21,12 +21,22 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.new import report_changes
-from hookrun.cli.printing import CommandReport, print_json, print_line
+from hookrun.cli.printing import CommandReport, print_json, print_line, relative_path
 from hookrun.cli.trust import approve_written
+from hookrun.config.git_includes import GitInclude
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, REMOVED, UPDATED, ConfiguredRecipes, recipe_of
+from hookrun.scaffold.configured_recipes import (
+    ADDED,
+    CURRENT,
+    REMOVED,
+    UPDATED,
+    ConfiguredRecipes,
+    RecipeStatus,
+    recipe_of,
+)
 from hookrun.scaffold.declaration_file import project_file, user_file
+from hookrun.scaffold.fetch_includes import fetch
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.trust.project import refuse_if_run_by_agent
 
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.recipes.recipe import Recipe
+
+FETCHED = "fetched"
 
 user_option = click.option("--user", is_flag=True, help="In your own config, for every project.")
 
@@ -170,32 +182,54 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
 
 @command(
     "update",
-    "recipes update",
-    "recipes update no-force-push --dry-run",
-    "recipes update protect-hooks --user --replace",
-    note="Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.",
-    short_help="Update declared recipes.",
+    "update --dry-run",
+    "update no-force-push",
+    "update protect-hooks --user --replace",
+    short_help="Update recipes, and fetch included configs.",
 )
-@click.argument("name", required=False)
-@click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
+@click.argument("name", metavar="[RECIPE]", required=False)
+@click.option("--replace", is_flag=True, help="Replace hooks of an older hookrun that you have changed.")
 @user_option
 @report_options
 def update_command(name: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
-    """Update the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
+    """Update RECIPE, or all recipes of the project, to the newest version; fetch the configs that `include` names.
 
-    Options and your own changes stay. A hook that both you and hookrun have changed stays as it is, and the difference
-    is shown: exit status 1.
+    Your options and fields stay. The difference between a recipe's versions is shown. Included configs are fetched
+    from their git repositories only here, never when hooks run.
     """
     recipes = _open(report, user=user)
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
-        raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: {recipes.adding(name)}")
+        hint = f"add it: {recipes.adding(name)}"
+        raise click.ClickException(f"`{name}` is not in {relative_path(recipes.declaring.path)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
-    if not declared:
-        report.note(f"no recipe is declared in {recipes.declaring.path}")
+    includes = _git_includes(report.home, user=user) if name is None else []
+    for include in includes:
+        recipes.statuses.append(_fetched(include, report))
+    if not declared and not includes:
+        report.note("nothing to update: no recipes, no configs included from repositories")
     _finish(recipes, report)
+
+
+def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
+    """Return the repositories that the project's config includes, or the user's own, each once."""
+    layers = ("user",) if user else ("project", "local")
+    settings = [file.settings.get("include") for file in read_config(None, home).files if file.layer in layers]
+    items = [item for listed in settings if isinstance(listed, list) for item in listed if isinstance(item, dict)]
+    return list(dict.fromkeys(GitInclude.from_dict(item) for item in items))
+
+
+def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
+    home = resolve_home(report.home)
+    if problem := include.problem(home, fetching=True):
+        raise click.ClickException("\nhint: ".join(problem))
+    if include.problem(home) is None:
+        return RecipeStatus(str(include), CURRENT)
+    if not report.dry_run:
+        fetch(include, home)
+    return RecipeStatus(str(include), FETCHED)
 
 
 @command(
@@ -230,7 +264,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     if not report.dry_run:
         apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
-        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
+        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
         report.add_hook(each.name, would + each.state, each.difference)
     for problem in recipes.warnings:
         report.warn(f"{problem}")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, object]
 
-NOT_BESIDE = frozenset({"event", *KINDS, *REQUIRES})
+NOT_BESIDE = frozenset({"event", "cwd", *KINDS, *REQUIRES})
 """Fields of a hook that a recipe sets itself."""
 
 

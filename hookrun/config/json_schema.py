@@ -90,7 +90,7 @@ def _entry() -> Schema:
 
 
 def _recipe() -> Schema:
-    beside = tuple(field for field in HOOK_FIELDS if not field.runs and field.name not in {"event", *REQUIRES})
+    beside = tuple(field for field in HOOK_FIELDS if not field.runs and field.name not in {"event", "cwd", *REQUIRES})
     return {**_object((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
 
 

@@ -87,7 +87,15 @@ class ConfiguredRecipes:
         Raises ScaffoldError.
         """
         _check_options(recipe, options)
-        entries = [each for each in self.declared().get(recipe.name, []) if "recipe" in each[1]]
+        declared = self.declared().get(recipe.name, [])
+        entries = [each for each in declared if "recipe" in each[1]]
+        path = self.declaring.path
+        if declared and not entries:
+            hint = f"`hookrun update {recipe.name} --replace` makes them the recipe's again"
+            raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
+        for hook in recipe.hooks if not entries else ():
+            if self.declaring.named(str(hook["name"])):
+                raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
         if not entries:
             entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
             self.warnings += self.declaring.add({**entry, "options": dict(options)} if options else entry)

@@ -11,7 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from hookrun.config.git_includes import COMMIT, tree_digest
-from hookrun.scaffold.declaration_file import ScaffoldError
+from hookrun.scaffold.declaration_file import ScaffoldError, check_within
 from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ TIMEOUT = 120
 MAX_BYTES = 64 << 20
 """Limit on the files of a repository, together."""
 
-SAFE = ("-c", "protocol.allow=never", *(f"-cprotocol.{name}.allow=always" for name in ("https", "ssh", "file")))
+PROTOCOLS = ("https", "ssh", "file")
+SAFE = (
+    *("-c", "protocol.allow=never"),
+    *(word for name in PROTOCOLS for word in ("-c", f"protocol.{name}.allow=always")),
+)
 """Options of git: a project's config must not make git run a program (`ext::`) or read over an open line."""
 
 OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
@@ -94,8 +98,9 @@ def _git(*arguments: str, about: GitInclude) -> bytes:
             f"{about}: git took more than {TIMEOUT} seconds\nhint: check the network and the URL"
         ) from None
     if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
-        raise ScaffoldError(f"{about}: {lines[-1]}\nhint: check `git` and `rev`, and that you can read the repository")
+        lines = done.stderr.decode("utf-8", "replace").splitlines()
+        why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "git failed")
+        raise ScaffoldError(f"{about}: {why}\nhint: check `git` and `rev`, and that you can read the repository")
     return done.stdout
 
 
@@ -109,4 +114,11 @@ def _extract(archive: bytes, directory: str) -> None:
             if not member.isfile():
                 raise ScaffoldError(f"the repository has a link, `{member.name}`\nhint: use one of plain files only")
         os.mkdir(directory, 0o700)
-        tar.extractall(directory, members, filter="data")
+        for member in members:
+            path = os.path.join(directory, member.name)  # git takes no name with `..`
+            check_within(path, directory)
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            mode = 0o700 if member.mode & 0o100 else 0o600
+            content = tar.extractfile(member)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                file.write(content.read() if content is not None else b"")
