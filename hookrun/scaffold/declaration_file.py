@@ -11,7 +11,7 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
-from hookrun.config.entries import validate_entry
+from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.load import load_config
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.validate import Scope, explicit_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.document import Document
-from hookrun.config.entries import hooks_from_data
+from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.load import load_config
 from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
