@@ -182,8 +182,8 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
 
 @command(
     "update",
-    "update --dry-run",
-    "update no-force-push",
+    "update",
+    "update no-force-push --dry-run",
     "update protect-hooks --user --replace",
     short_help="Update recipes, and fetch included configs.",
 )

@@ -310,7 +310,7 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
         (("add", "say-no", "protect-hooks", "--option", "word=x"), "add them one by one"),
         (("recipes", "update", "say-no"), "`say-no` is not in coder.json"),
         (("recipes", "remove", "say-no"), 'no recipe "say-no" here'),
-        (("recipes", "sho"), "did you mean `show`?"),
+        (("recipes", "sho"), "did you mean `hookrun recipes show`?"),
         (("add",), "missing argument"),
     ],
 )
