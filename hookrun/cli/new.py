@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.printing import CommandReport, is_interactive, print_line, relative_path
+from hookrun.cli.printing import CommandReport, is_interactive, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import ScaffoldError, project_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,

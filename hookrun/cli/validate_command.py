@@ -1,4 +1,4 @@
-"""`hookrun validate`: report every error in every config file, and what cannot work as it is declared."""
+"""`hookrun validate`: report every error in every config file, and likely mistakes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
-from hookrun.cli.printing import count, print_json, relative_path
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
+from hookrun.cli.printing import count, print_json
+from hookrun.cli.problem_formats import to_github, to_sarif, to_text
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.lint import unread_files
+from hookrun.files import relative_path
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
+from hookrun.text import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,13 +35,21 @@ if TYPE_CHECKING:
     "validate",
     "validate",
     "validate ci/hooks.yaml --json",
-    "validate --strict",
+    "validate --strict --format github",
     "validate .claude/settings.json --probe",
     note="Exit status: 0 no errors (there may be warnings, but not with --strict), 1 errors.",
 )
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
-@click.option("--strict", is_flag=True, help="Take every warning for an error, as in CI.")
+@click.option("--probe", is_flag=True, help="Run each hook in Claude Code's form on a sample and check its answer.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    help="Output format: text (default), json, annotations for GitHub Actions, or SARIF 2.1.0.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Always show the line of the file.")
 @config_options
 @click.pass_context
 def validate_command(
@@ -50,10 +61,12 @@ def validate_command(
     as_json: bool,
     probe: bool,
     strict: bool,
+    form: str,
+    verbose: bool,
 ) -> None:
-    """Check every config file in force here, or FILE, and report each error with its line and what to do.
+    """Check the config files of this project, or FILE, and report errors and likely mistakes.
 
-    Runs nothing without --probe.
+    Runs no hooks without --probe.
     """
     if file is not None and config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
@@ -70,7 +83,9 @@ def validate_command(
     files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
-    if as_json:
+    paths = [problem.path for problem in problems]
+    problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
+    if as_json or form == "json":
         report = {
             "ok": errors == 0,
             "hooks": hooks,
@@ -78,9 +93,11 @@ def validate_command(
             "problems": [problem.to_dict() for problem in problems],
         }
         print_json(report)
+    elif form == "sarif":
+        print_json(to_sarif(problems))
     else:
-        for problem in sorted(problems, key=lambda each: each.severity != "error"):
-            click.echo(f"{problem.severity}: {problem}")
+        for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
+            click.echo(line, color=True)
         click.echo(_summary(hooks, files, errors, len(problems) - errors))
     ctx.exit(FAILED if errors else 0)
 
@@ -97,12 +114,14 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     if probe:
         from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
+        here = working_directory()
         found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"],
             root,
             examined.found.home,
             examined.declarations.settings,
         )
+        os.chdir(here)  # a hook's process starts from its own directory
     return found
 
 

@@ -12,8 +12,9 @@ from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
-from hookrun.text import quote
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.files import relative_path
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,7 +187,7 @@ def _texts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
         except (OSError, ValueError):
             continue
         if b"\0" not in data:
-            yield path, data.decode("utf-8", "replace")
+            yield f"`{relative_path(path)}`", data.decode("utf-8", "replace")
 
 
 def _ends_with_one(text: str) -> bool:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.text import closest, escape, quote
+from hookrun.files import relative_path
+from hookrun.text import closest, escape, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,23 +40,21 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """Return the diagnostic as a message to print: one line, and a second one for the hint."""
-        hint = f"\nhint: {escape(self.hint)}" if self.hint else ""
-        return f"{self.where}: {escape(self.message)}{hint}"
+        return f"{self.where}: {self._message}"
 
     @property
     def where(self) -> str:
-        """`path:line:column`, relative to the working directory and safe to print."""
-        try:
-            path = self.path.removeprefix(os.getcwd().rstrip("/") + "/")
-        except OSError:
-            path = self.path
-        return escape(f"{path}:{self.line}:{self.column}")
+        """`path:line:column`, the path as short as it can be, safe to print."""
+        return escape(f"{relative_path(self.path)}:{self.line}:{self.column}")
 
     @property
     def text(self) -> str:
         """The diagnostic on one line with the whole path, for records."""
-        hint = f"; {self.hint}" if self.hint else ""
-        return escape(f"{self.path}:{self.line}:{self.column}: {self.message}{hint}")
+        return one_line(f"{self.path}:{self.line}:{self.column}: {self._message}")
+
+    @property
+    def _message(self) -> str:
+        return f"{escape(self.message)}\nhint: {escape(self.hint)}" if self.hint else escape(self.message)
 
     def to_dict(self) -> dict[str, object]:
         """Return all parts by name, and the whole as `text`."""
@@ -76,12 +74,6 @@ def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = Non
     """Return the hint that names the closest of the valid names; `otherwise` if none is close."""
     near = closest(name, names) if isinstance(name, str) else None
     return f"did you mean {quote(near)}?" if near else otherwise
-
-
-def one_of(words: Iterable[str]) -> str:
-    """Return the words as a choice: `a, b or c`."""
-    *most, last = words
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 def type_name(value: object) -> str:

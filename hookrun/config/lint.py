@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES
 from hookrun.config.document import MAX_BYTES
 from hookrun.config.schema import CONTEXT_FIELDS
@@ -17,7 +17,7 @@ from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.state import config_directory
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -117,8 +117,8 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     if owners:
         tables = [native_tools(each) for each in owners]
         tools = dict.fromkeys(f"`{ours}`" for table in tables for name, ours in table.items() if glob(pattern, name))
-        message = f"{shown} matches only in {' and '.join(map(title, owners))}: it is their name of the tool"
-        at.warn(message, f"write {' or '.join(tools)} to match it in every agent")
+        message = f"{shown} matches only in {one_of(map(title, owners), 'and')}"
+        at.warn(message, f"write {' or '.join(tools)} to match the tool in every agent")
         return
     word = re.sub(r"[*?]|\[[^]]*\]", "", pattern)
     names = {name.lower(): name for name in (*_names(AGENTS), *ARGUMENTS)}

@@ -10,8 +10,8 @@ from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.git_includes import GitInclude
+from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
 from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names
@@ -199,7 +199,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         elif target not in seen and len(seen) >= MAX_FILES:
             file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, file, where)
+            included = _load_included(path, text, file, where)
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
@@ -216,16 +216,16 @@ def included_path(base: str, item: object, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
-def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
+def _load_included(path: str, text: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
     """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
-        by.report(where, f"included file not found: {quote(path)}", "create it, or correct the path")
+        by.report(where, f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file
-    by.report(where, f"included file has no hooks: {quote(path)}", 'add "hooks": [...] to it, or remove the include')
+    by.report(where, f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
     return None
 
 

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import one_of
 from hookrun.config.discovery import UNREAD
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
@@ -30,7 +29,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook
-from hookrun.text import closest, quote
+from hookrun.text import closest, one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -286,7 +285,7 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
         return
     if len(written) != 1:
         if written:
-            at.report(f"a hook cannot have {' and '.join(f'`{kind}`' for kind in written)}", "keep one of them")
+            at.report(f"a hook cannot have {one_of((f'`{kind}`' for kind in written), 'and')}", "keep one of them")
         else:
             at.report("the hook has nothing to run", f"add {one_of(f'`{kind}`' for kind in KINDS)}")
 

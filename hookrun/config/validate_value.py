@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, field_name, one_of
+from hookrun.config.diagnostics import Diagnostic, did_you_mean, field_name
 from hookrun.config.schema import (
     MILLISECONDS,
     AnyObject,
@@ -25,7 +25,7 @@ from hookrun.config.schema import (
     Str,
     describe,
 )
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -170,7 +170,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
         if value is not None and field is not None:
             validate_into(values, field, list(value) if isinstance(value, tuple) else value, at)
     if problems:
-        raise RegistrationError("\n".join(map(str, problems)))
+        raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
         split_matcher(values)
     if options.get("timeout", 0) is None:
@@ -217,7 +217,7 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
         raise RegistrationError(f"hooks: {error}: expected a list of what could stand in a file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
-    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    errors = [problem.text for problem in problems if problem.severity == "error"]
     if errors:
         raise RegistrationError("\n".join(errors))
     for hook in hooks:

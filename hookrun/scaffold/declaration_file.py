@@ -11,8 +11,8 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
-from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.load import load_config
+from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
@@ -117,7 +117,7 @@ class DeclarationFile:
         problems = [problem for each in checked for problem in each.problems]
         for problem in problems:
             if problem.severity == "error":
-                raise ScaffoldError(f"{problem}; nothing was written")
+                raise ScaffoldError(f"{problem}\nnote: nothing was written")
         return problems
 
 

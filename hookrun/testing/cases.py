@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, did_you_mean, one_of
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import EMPTY, Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
@@ -30,7 +30,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

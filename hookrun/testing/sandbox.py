@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.document import Document
-from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.load import load_config
+from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
