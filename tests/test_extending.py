@@ -27,6 +27,7 @@ class Copy:
         self.project = project
         self.root = directory
         shutil.copytree(PACKAGE, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PACKAGE.parent / "scripts", directory / "scripts")
 
     def add(self, name: str, text: str) -> None:
         """Add a module."""
@@ -83,7 +84,7 @@ def test_a_command(copy: Copy) -> None:
 
 
 def test_a_recipe(copy: Copy) -> None:
-    """A module and its line in the table: it is listed, added, and runs."""
+    """A module and its line in the table: it is listed, its version is recorded by a script, it is added and runs."""
     copy.add(
         "recipes/toy.py",
         '"""The recipe `toy`."""\n'
@@ -94,6 +95,7 @@ def test_a_recipe(copy: Copy) -> None:
         '    return {"action": "block", "message": "played"}\n',
     )
     copy.insert("recipes/__init__.py", "RECIPES: tuple[str, ...] = (\n", '    "toy",\n')
+    subprocess.run([sys.executable, copy.root / "scripts" / "record_recipe_versions.py"], check=True)
     assert "toy" in copy.run("recipes").stdout
     added = copy.run("add", "toy")
     assert added.returncode == 0, added.stderr

@@ -199,7 +199,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         elif target not in seen and len(seen) >= MAX_FILES:
             file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, text, file, where)
+            included = _load_included(path, item if isinstance(item, str) else path, file, where)
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
