@@ -63,7 +63,7 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
         if name not in (hook.name, recipe) or (user and file.layer != "user"):
             continue
         if recipe not in (None, name):
-            hint = f"remove the recipe, `hookrun remove {recipe}`, or disable the hook, `hookrun disable {name}`"
+            hint = "remove the recipe, or disable the hook with `hookrun disable`"
             raise click.ClickException(f"hook {quote(name)} is part of the recipe `{recipe}`\nhint: {hint}")
         if file.claudes or not isinstance(index, int):
             where = relative_path(file.path)

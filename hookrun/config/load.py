@@ -193,7 +193,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         if isinstance(item, dict) and (problem := GitInclude.from_dict(item).problem(examined.found.home)) is not None:
             file.report(where, *problem)
         elif target in {*chain, real}:
-            file.report(where, f"circular include of {quote(path)}", "remove this include")
+            file.report(where, f"circular include of {quote(item)}", "remove this include")
         elif len(chain) + 1 > MAX_INCLUDES:
             file.report(where, f"includes nested more than {MAX_INCLUDES} levels deep", "include the file further up")
         elif target not in seen and len(seen) >= MAX_FILES:
@@ -318,6 +318,8 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
     audit = settings["audit"]
     limits = {field.name: field.default for field in AUDIT_FIELDS}
+    if settings["record_context"]:
+        limits["details"] = "full"
     settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
     return settings
 

@@ -32,6 +32,7 @@ DIGEST_LENGTH = 12
 """Digits of a digest that are kept: enough to detect changes, it protects nothing."""
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
+CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
 GONE = "not a recipe of this hookrun any more"
 """The states of a recipe or a file of tests."""
 
@@ -91,7 +92,7 @@ class ConfiguredRecipes:
         entries = [each for each in declared if "recipe" in each[1]]
         path = self.declaring.path
         if declared and not entries:
-            hint = f"`hookrun update {recipe.name} --replace` makes them the recipe's again"
+            hint = "`hookrun update --replace` makes them the recipe's again"
             raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
         for hook in recipe.hooks if not entries else ():
             if self.declaring.named(str(hook["name"])):
@@ -120,7 +121,7 @@ class ConfiguredRecipes:
         entries = self.declared()[name]
         written_out = [entry for _, entry in entries if "recipe" not in entry]
         if not replace and any(digest(each) != _metadata(each).get("written") for each in written_out):
-            self.statuses.append(RecipeStatus(name, KEPT))
+            self.statuses.append(RecipeStatus(name, CONFLICT))
             return
         index, entry = entries[0]
         if written_out:

@@ -119,7 +119,7 @@ def test_a_python_hook_of_another_interpreter_is_not_judged(project: Project) ->
     [
         (
             {"HOOKRUN_OPTION_PROTECT": "work"},
-            "invalid value of `HOOKRUN_OPTION_PROTECT`; use directories that are absolute or begin with `~/`",
+            "invalid value of the option `protect`; use directories that are absolute or begin with `~/`",
         ),
         ({"HOOKRUN_OPTION_PROTECT": "~/work $HOME/x"}, "use directories that are absolute or begin with `~/`"),
         (
