@@ -187,6 +187,7 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     "update",
     "update no-force-push --dry-run",
     "update protect-hooks --user --replace",
+    "recipes update      (the same command)",
     short_help="Update recipes, and fetch included configs.",
 )
 @click.argument("name", metavar="[RECIPE]", required=False)
@@ -269,6 +270,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     for each in recipes.statuses:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
         report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
+    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
     for problem in recipes.warnings:
         report.warn(str(problem))
     if report.dry_run:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.config.recipe_entries import RECIPE_FIELDS
 from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
-    RECIPE_FIELDS,
     REQUIRES,
     SETTINGS,
     AnyObject,

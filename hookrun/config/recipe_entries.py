@@ -15,7 +15,7 @@ from hookrun.config.recipe_versions import (
     split_version,
     until,
 )
-from hookrun.config.schema import KINDS, RECIPE_FIELDS, REQUIRES
+from hookrun.config.schema import KINDS, REQUIRES, Field, ListOf, MapOf, Scalar, Str
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.text import quote
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
     Entry = dict[str, object]
+
+RECIPE_FIELDS = (
+    Field(
+        "recipe",
+        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
+        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
+    ),
+    Field(
+        "options",
+        MapOf(
+            Str("the name of an option", r"[a-z][a-z0-9_]*"),
+            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            "an object of option and value",
+        ),
+        "The options of the recipe: see `hookrun recipes show NAME`.",
+    ),
+)
+"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
 
 NOT_BESIDE = frozenset({"event", "cwd", *KINDS, *REQUIRES})
 """Fields of a hook that a recipe sets itself."""
@@ -94,7 +112,7 @@ def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool
             f'write "{name}@{newest(name)}", or upgrade hookrun',
         )
     elif end := until(name, version):
-        hint = f"`hookrun update {name}` shows the difference and moves to @{newest(name)}"
+        hint = f"`hookrun update` shows the difference and moves to @{newest(name)}"
         at.warn(f"`{name}@{version}` is an old version that works up to hookrun {end}", hint)
     return bool(hooks)
 

@@ -330,24 +330,6 @@ HOOK_FIELDS = (
 )
 """Every field of a hook."""
 
-RECIPE_FIELDS = (
-    Field(
-        "recipe",
-        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
-        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
-    ),
-    Field(
-        "options",
-        MapOf(
-            Str("the name of an option", r"[a-z][a-z0-9_]*"),
-            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
-            "an object of option and value",
-        ),
-        "The options of the recipe: see `hookrun recipes show NAME`.",
-    ),
-)
-"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
-
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 """The fields that say what a hook runs; it has exactly one of them."""
 

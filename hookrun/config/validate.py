@@ -17,7 +17,6 @@ from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
     NOT_IN_DEFAULTS,
-    RECIPE_FIELDS,
     REQUIRES,
     SETTINGS,
     SYNONYMS,
@@ -271,7 +270,8 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
 
 
 FIELDS = names(HOOK_FIELDS)
-RECIPE_NAMES = names(RECIPE_FIELDS)
+RECIPE_NAMES = ("recipe", "options")
+"""Fields that only the entry of a recipe has: see recipe_entries."""
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 """Headers, in lower case, that say where a request's body ends: the HTTP client sets them."""
 
