@@ -155,7 +155,7 @@ def new_command(
     templates (protect-env, no-conflict-markers, house-rules, finish-the-job, read-the-rules, tell-me) give a finished
     hook. No file is overwritten. On a terminal the hook is approved too.
     """
-    conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
+    conditions = parse_pairs(when, "PATH=GLOB", "--when")
     request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
     report.next_steps(_create(request, working_directory(), resolve_home(report.home), report))
 
