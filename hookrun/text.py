@@ -94,9 +94,49 @@ def write_all(fd: int, data: bytes) -> str | None:
     return None
 
 
-def print_error(text: str) -> None:
-    """Print `hookrun: TEXT` on stderr, control characters escaped."""
-    write_stderr(f"hookrun: {text}")
+def message_lines(message: str, label: str) -> list[tuple[str, str]]:
+    r"""Return the lines of a message with their labels, escaped: the first with `label`, hints and notes below it.
+
+    Lines that begin with two spaces (a line of a file, with a caret below it) have no label.
+
+    >>> message_lines('unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?', "error")
+    [('error', 'unknown event "pretooluse"'), ('hint', 'did you mean "pre_tool_use"?')]
+    """
+    lines = [(label, "")]
+    for index, line in enumerate(message.rstrip("\n").split("\n")):
+        name, colon, text = line.partition(": ")
+        if index and colon and name in ("hint", "note"):
+            lines.append((name, text))
+        elif index and line.startswith("  "):
+            lines.append(("", line))
+        else:  # a line break in a value from outside
+            lines[-1] = (lines[-1][0], f"{lines[-1][1]}\n{line}" if index else line)
+    return [(name, escape(text)) for name, text in lines]
+
+
+def one_line(message: str) -> str:
+    r"""Return a message and its hints as one line.
+
+    >>> one_line('unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?')
+    'unknown event "pretooluse"; did you mean "pre_tool_use"?'
+    """
+    return "; ".join(text for name, text in message_lines(message, "error") if name)
+
+
+def print_message(message: str, label: str = "error") -> None:
+    """Print `error: MESSAGE` and its hints on stderr, control characters escaped."""
+    if os.environ.get("FORCE_COLOR") or os.isatty(2):
+        from hookrun.terminal import render_for
+
+        shown = render_for(2, message_lines(message, label))
+    else:
+        shown = "\n".join(f"{name}: {text}" if name else text for name, text in message_lines(message, label))
+    write_all(2, shown.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def print_for_agent(message: str) -> None:
+    """Print `hookrun: MESSAGE` on stderr for an agent's user, who does not know otherwise who speaks."""
+    write_stderr(f"hookrun: {message}")
 
 
 def write_stderr(text: str) -> None:

@@ -35,7 +35,7 @@ CUSTOM = "custom"
 """The choice that writes a hook from a template."""
 
 GUARD = "block-destructive-commands"
-TRIAL = 'hookrun try "rm -rf /"'
+TRIAL = "hookrun try 'rm -rf /'"
 
 
 @command(
@@ -192,7 +192,7 @@ class Setup:
                 installation.run(trust=_user_agrees(report))
         approved = review_hooks(report)
         if agents_missing:
-            report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install`")
+            report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
         report.next_steps(self._next_steps(directory, approved=approved))
 
     @property

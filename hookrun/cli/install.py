@@ -151,8 +151,7 @@ def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        report.warn(f"{agent.NAME}: {error}")
-        report.ok = False
+        report.fail(f"{agent.NAME}: {error}")
 
 
 def review_hooks(report: CommandReport) -> bool:

@@ -59,7 +59,7 @@ def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project
     assert done.status == 1
     assert settings_file(project, "codex").exists()
     assert not _config(project).exists()
-    assert "skips these hooks in silence until they are trusted: run `hookrun install codex --trust`" in done.stderr
+    assert "silently skips hooks that are not trusted\nhint: run `hookrun install codex --trust`" in done.stderr
 
 
 @pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])

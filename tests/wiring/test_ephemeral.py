@@ -274,5 +274,5 @@ def test_the_project_scope_takes_any(project: Project) -> None:
     """A hookrun in a temporary directory is refused for the user; what a project shares is another matter."""
     done = hookrun(project, *INSTALL, TMPDIR=str(ROOT))
     assert done.status == 1
-    assert f"found this hookrun in {ROOT}" in done.stderr
+    assert f"this hookrun is in {ROOT}" in done.stderr
     assert hookrun(project, *INSTALL, "--scope", "project", TMPDIR=str(ROOT)).status == 0
