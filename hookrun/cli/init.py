@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import agents_named, command, install_location, report_options, resolve_home, working_directory
-from hookrun.cli.install import Installation, choose_agents, errors_in, installed_agents, review_hooks
+from hookrun.cli.install import Installation, choose_agents, errors_in, installed_agents, review_hooks, user_is_present
 from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, relative_path
 from hookrun.cli.questions import choose
@@ -21,7 +21,6 @@ from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
 from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookTemplateRequest, canonical_event, plan_hook
 from hookrun.scaffold.suggestions import kinds, suggest, template_language
-from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -130,7 +129,8 @@ class Setup:
         offered = [name for name in suggest(self._declaring.root) if name not in self._recipes.declared()]
         options = [(name, catalog.find(name).summary) for name in offered]
         options.append((CUSTOM, f"A hook of your own to start from, in {self.language}, with tests."))
-        return choose("Hooks to add (`hookrun recipes` lists more)", ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
+        question = "Hooks to add (`hookrun recipes` lists more)"
+        return choose(question, ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
 
     def add_own_hook(self, request: HookTemplateRequest) -> None:
         """Plan a hook from a template. Raises ScaffoldError, FileError."""
@@ -189,7 +189,7 @@ class Setup:
         for agent in agents:
             with errors_in(report, agent):
                 installation = Installation(agent, "user", install_location(report.home), report)
-                installation.run(trust=_user_agrees(report))
+                installation.run(trust=user_is_present(report))
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
@@ -233,14 +233,3 @@ class Setup:
 def _events(entry: object, own: list[str]) -> list[str]:
     events = entry.get("event") if isinstance(entry, dict) else None
     return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
-
-
-def _user_agrees(report: CommandReport) -> bool:
-    """Return whether a user at the terminal has chosen the agents, so that they may trust the hooks."""
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("trust hooks")
-    except NotAllowedError:
-        return False
-    return True

@@ -29,6 +29,7 @@ from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.text import escape
+from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
@@ -165,12 +166,23 @@ def review_hooks(report: CommandReport) -> bool:
     undecided = [found for found in hooks if found.state in UNDECIDED]
     approved = [found.hook.name for found in hooks if found.state == "approved"]
     report.add_approvals(approved, [found.hook.name for found in undecided])
-    if undecided and not report.as_json and is_interactive():
+    if undecided and user_is_present(report):
         return not any(found.state in UNDECIDED for found in review(project, undecided))
     if undecided:
         names = ", ".join(found.hook.name for found in undecided)
         report.warn(f"not approved yet, so agents skip them: {names}\nhint: run `{report.with_home('hookrun trust')}`")
     return not undecided
+
+
+def user_is_present(report: CommandReport) -> bool:
+    """Return whether a user at a terminal, and no agent, runs the command and can be asked."""
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError:
+        return False
+    return True
 
 
 class Installation:
@@ -273,7 +285,7 @@ class Installation:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
         question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
-        if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
+        if given or (user_is_present(self.report) and click.confirm(escape(question))):
             _write(needed, ledger)
             self.report.add_files([needed])
             self.report.note(f"{name}: hooks marked as trusted in {path}")

@@ -148,7 +148,7 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
         if os.path.lexists(path):
             raise ScaffoldError(f"{path} exists\nhint: choose another name")
     for warning in declaring.add(entry):
-        raise ScaffoldError(str(warning))
+        raise ScaffoldError(f"{warning}\nnote: nothing was written")
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
     source = render_script(request.language, STUB if is_stub else purpose, values)

@@ -128,7 +128,7 @@ def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, age
     done = hookrun(project, "install", agent)
     assert done.status == 1
     assert "was changed since" in done.stderr
-    assert "which stays" in hookrun(project, "uninstall", agent).stderr
+    assert "by a handwritten line" in hookrun(project, "uninstall", agent).stderr
     assert tree(project.home) == before
 
 

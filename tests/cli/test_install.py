@@ -326,7 +326,7 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
     ("arguments", "message"),
     [
         (("install", "claud"), 'unknown agent "claud": did you mean claude?'),
-        (("install",), "missing argument `AGENT...`"),
+        (("install",), "no coding agent found on PATH"),
         (("uninstall", "xyz"), 'unknown agent "xyz": expected one of claude, codex'),
         (("install", "claude", "--home", "/nowhere/at/all"), "--home /nowhere/at/all is no directory"),
         (("install", "claude", "--scope", "world"), '"world" is not one of user, project'),

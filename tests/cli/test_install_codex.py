@@ -66,7 +66,7 @@ def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project
 def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -> None:
     """Only a yes writes the trust."""
     done, seen = _on_a_terminal(project, answer, "install", "codex")
-    assert "codex skips hooks that are not trusted. Note in" in seen
+    assert "codex runs only hooks that are marked as trusted." in seen
     assert done == status
     assert _config(project).exists() == (answer == "y")
 
