@@ -11,11 +11,12 @@ import click
 from hookrun.cli.common import agents_named, command, install_location, report_options, resolve_home, working_directory
 from hookrun.cli.install import Installation, choose_agents, errors_in, installed_agents, review_hooks, user_is_present
 from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
-from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, relative_path
+from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose
 from hookrun.cli.recipes import layers_of_declared
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
+from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
 from hookrun.scaffold.declaration_file import project_file

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.printing import CommandReport, print_line, relative_path
+from hookrun.cli.printing import CommandReport, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
+from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import LANGUAGES, HookTemplateRequest, plan_hook
 from hookrun.scaffold.suggestions import template_language
