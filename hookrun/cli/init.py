@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ CUSTOM = "custom"
 """The choice that writes a hook from a template."""
 
 GUARD = "block-destructive-commands"
-TRIAL = "hookrun try 'rm -rf /'"
+TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
 
 
 @command(

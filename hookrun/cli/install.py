@@ -171,7 +171,8 @@ def review_hooks(report: CommandReport) -> bool:
         return not any(found.state in UNDECIDED for found in review(project, undecided))
     if undecided:
         names = ", ".join(found.hook.name for found in undecided)
-        report.warn(f"not approved yet, so agents skip them: {names}\nhint: run `{report.with_home('hookrun trust')}`")
+        approving = report.with_home("hookrun trust")
+        report.warn(f"not approved yet, so agents skip them: {names}\nhint: run `{approving}`")
     return not undecided
 
 
