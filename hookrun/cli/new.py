@@ -63,7 +63,7 @@ def new_command(
     """
     directory, home = working_directory(), resolve_home(report.home)
     declaring = project_file(directory, home, "yaml" if as_yaml else None)
-    conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
+    conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(declaring.root)
     request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name)
     made = plan_hook(request, declaring)

@@ -325,10 +325,10 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("install", "claud"), 'unknown agent "claud": did you mean claude?'),
+        (("install", "claud"), 'hint: did you mean "claude"?'),
         (("install",), "no coding agent found on PATH"),
-        (("uninstall", "xyz"), 'unknown agent "xyz": expected one of claude, codex'),
-        (("install", "claude", "--home", "/nowhere/at/all"), "--home /nowhere/at/all is no directory"),
+        (("uninstall", "xyz"), "hint: supported agents are claude, codex"),
+        (("install", "claude", "--home", "/nowhere/at/all"), 'no such directory: "/nowhere/at/all"'),
         (("install", "claude", "--scope", "world"), '"world" is not one of user, project'),
     ],
 )
