@@ -264,7 +264,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     [
         (("new", "x", "--lang", "sh", "--event", "pre_tol"), "did you mean pre_tool_use?"),
         (("new", "../x", "--lang", "sh"), "use letters, digits"),
-        (("new", "x", "--lang", "sh", "--when", "nothing"), "expected PATH=GLOB"),
+        (("new", "x", "--lang", "sh", "--when", "nothing"), "is not PATH=GLOB"),
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),
     ],
 )
