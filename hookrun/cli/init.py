@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import agents_named, command, install_location, report_options, resolve_home, working_directory
-from hookrun.cli.install import Installation, choose_agents, errors_in, installed_agents, review_hooks, user_is_present
+from hookrun.cli.install import (
+    SECOND,
+    Installation,
+    choose_agents,
+    errors_in,
+    installed_agents,
+    review_hooks,
+    user_is_present,
+)
 from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose
@@ -42,7 +50,7 @@ TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
 @command(
     "init",
     "init",
-    "init --agent codex",
+    f"init --agent {SECOND}",
     "init --recipe block-destructive-commands --recipe secret-scan --yes",
     "init --lang python --event post_tool_use --name check-files",
     "init --dry-run",
