@@ -75,7 +75,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
     type=click.Choice((WARN, BLOCK)),
     help="With --scope project: what to do where hookrun is not installed; default the present setting, else warn.",
 )
-@click.option("--trust", is_flag=True, help="Mark hookrun's hooks as trusted in agents that ask for it, such as Codex.")
+@click.option("--trust", is_flag=True, help="Mark hookrun's hooks as trusted in agents that ask for it.")
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
