@@ -67,7 +67,7 @@ def new_command(
     language = lang or template_language(declaring.root)
     request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name)
     made = plan_hook(request, declaring)
-    changes = [*made.files, declaring.change()]
+    changes = [*made.files, *declaring.changes()]
     if report.dry_run:
         report.show_diff(changes)
         return
