@@ -73,7 +73,7 @@ def test_init_asks_for_what_no_flag_says(project: Project) -> None:
     answers = ("python", "post_tol_use", "PostToolUse", "write", "")
     session = at_terminal(project, "init", answers=answers, question=ASKED)
     assert session.status == 0, session.screen
-    assert "did you mean post_tool_use?" in session.screen
+    assert 'did you mean "post_tool_use"?' in session.screen
     (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
     assert (entry["name"], entry["event"], entry["matcher"]) == ("no-conflict-markers", "post_tool_use", "write")
     assert (project.root / "hooks" / "no-conflict-markers.py").stat().st_mode & 0o111
@@ -150,7 +150,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("new", "x", "--lang", "sh", "--event", "pre_tol"), "did you mean pre_tool_use?"),
+        (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "expected letters, digits"),
         (("new", "x", "--lang", "sh", "--when", "nothing"), '"nothing" is not PATH=GLOB'),
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),

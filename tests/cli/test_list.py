@@ -103,7 +103,7 @@ def test_unknown_event(project: Project) -> None:
     done = hookrun(project, "list", "--event", "pre_tool_us")
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
-    assert "did you mean pre_tool_use?" in done.stderr
+    assert 'did you mean "pre_tool_use"?' in done.stderr
 
 
 def test_wrong_hook_is_listed_with_its_error(project: Project) -> None:

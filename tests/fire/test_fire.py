@@ -133,7 +133,7 @@ def test_a_declared_event_of_the_host_program_can_be_fired(project: Project) -> 
 
 USAGE = {
     "no event": ((), "no event given"),
-    "an unknown event": (("pre_tool_usee",), "did you mean pre_tool_use?"),
+    "an unknown event": (("pre_tool_usee",), 'did you mean "pre_tool_use"?'),
     "an unknown option": (("stop", "--agnet", "x"), "unknown option --agnet"),
     "an option without its value": (("stop", "--ctx"), "--ctx needs a value"),
     "two events": (("stop", "stop"), "unexpected argument stop"),
