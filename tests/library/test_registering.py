@@ -255,7 +255,7 @@ def test_a_message_says_where_and_everything_at_once(engine: Engine) -> None:
     ("events", "found"),
     [
         ("pre_tool_usee", 'handler guard: unknown event "pre_tool_usee"; did you mean "pre_tool_use"?'),
-        ("zzz", "expected one of after_inference, after_request"),
+        ("zzz", "`hookrun help events` lists the events"),
         ("zzz", "Engine(events=[...])"),
         ("", "unknown event"),
         ([], "handler guard: no event, expected at least one, such as pre_tool_use"),
