@@ -284,6 +284,7 @@ class HookChain:
     ) -> None:
         """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
         so_far = self.context
+        run.before = _object(before.get("tool_args"))
         try:
             changes = self._changes(run, before)
             self._merge_changes(changes, run, together)

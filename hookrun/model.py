@@ -390,13 +390,13 @@ class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody se
 
 
 class HookResult:
-    """One hook's part in a fire: what it answered, what that came to, and what it cost.
+    """One hook's run: its answer, the verdict, and the cost.
 
-    `verdict` is what counts: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,
-    `args` the arguments as they are after it: those its `allow` is for. An `interrupted` run has no verdict.
-    `notes` are what else there is to say; `lost`, of these, what the person is told too.
+    `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
+    all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
     """
 
+    before: Mapping[str, object] | None = None
     recheck = False
     interrupted = False
 
