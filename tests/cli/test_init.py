@@ -188,7 +188,7 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets hooks, and no approval."""
     session = at_terminal(project, "init", "--yes", "--lang", "sh", "--agent", "codex", env={"CLAUDECODE": "1"})
     assert session.status == 1  # Codex does not trust the hooks yet
-    assert "nothing is approved: " in session.screen
+    assert "nothing was approved: " in session.screen
     assert "CLAUDECODE" in session.screen
     assert states(project) == {"protect-env": "new"}
 
@@ -262,7 +262,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("new", "x", "--lang", "sh", "--event", "pre_tol"), "did you mean pre_tool_use?"),
+        (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "use letters, digits"),
         (("new", "x", "--lang", "sh", "--when", "nothing"), "is not PATH=GLOB"),
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),
