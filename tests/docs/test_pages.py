@@ -30,7 +30,6 @@ UNCONVERTED = frozenset(
         "verdicts",
         "agents",
         "recipes",
-        "faq",
         "how-it-works",
         "adding-an-agent",
         "live-tests",
