@@ -28,8 +28,8 @@ hookrun explain pre_tool_use --tool bash --arg command=ls would it run at this e
 hookrun doctor claude                                     does the agent fire it at all?
 ```
 
-`validate` looks at the files, [`explain`](reference/explain.md) at one event as an agent fires it,
-[`doctor`](reference/doctor.md) at the agent's own settings. None of them runs a hook;
+`validate` looks at the files, [`explain`](reference/diagnostics.md#hookrun-explain) at one event as an agent fires it,
+[`doctor`](reference/diagnostics.md#hookrun-doctor) at the agent's own settings. None of them runs a hook;
 `explain --run` does. Where a session has fired already, `hookrun why` tells what came of that.
 
 Each line below was tried: it is a test that the command says so.
