@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hookrun.events import EVENTS
+from hookrun.events import ALIASES, EVENTS
 from hookrun.text import one_of
 
 
@@ -200,7 +200,7 @@ CONTEXT_FIELDS = (
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
-EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(EVENTS))
+EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(ALIASES))
 WORD = Str("a string", NO_NUL)
 PATH = Str("a path", SOME_NO_NUL)
 DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")

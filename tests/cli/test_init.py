@@ -53,7 +53,9 @@ def test_without_a_terminal_nothing_is_approved(project: Project) -> None:
     """The hook is there, agents do not run it, and what is said names the command that changes that."""
     done = hookrun(project, "init")
     assert (done.status, done.stderr) == (0, "")
-    assert "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, coder.json\n" in done.stdout
+    assert (
+        "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, hookrun.schema.json, coder.json\n" in done.stdout
+    )
     assert "hookrun trust" in done.stdout
     assert states(project) == {"protect-env": "new"}
     assert hookrun(project, "test").status == 0
