@@ -84,12 +84,9 @@ def main() -> None:
 
 def with_tables(text: str) -> str:
     """Return the text of a page with its tables, between two comments, as they are now."""
-    tables = {name: (("Field", "Value", "Default", "Meaning"), map(_row, fields)) for name, fields in TABLES.items()}
-    tables["events"] = (
-        ("Event", "When", "Tool", "Can block", "Can change arguments", "Other names"),
-        map(_event, WHEN),
-    )
-    for name, (header, rows) in tables.items():
+    tables: dict[str, list[Sequence[str]]] = {name: [FIELD_HEADER, *map(_row, each)] for name, each in TABLES.items()}
+    tables["events"] = [EVENT_HEADER, *map(_event, WHEN)]
+    for name, (header, *rows) in tables.items():
         start, end = f"<!-- table: {name} -->\n\n", "\n<!-- end -->"
         if start in text:
             before, _, rest = text.partition(start)
