@@ -65,7 +65,7 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets a hook, and no approval."""
     session = at_terminal(project, "init", "--yes", env={"CLAUDECODE": "1"})
     assert session.status == 0
-    told = "nothing is approved: only a person can approve hooks, and CLAUDECODE is in the environment"
+    told = "nothing was approved: only a person can approve hooks, and CLAUDECODE is in the environment"
     assert told in " ".join(session.screen.split())
     assert states(project) == {"protect-env": "new"}
 
@@ -75,7 +75,7 @@ def test_init_asks_for_what_no_flag_says(project: Project) -> None:
     answers = ("python", "post_tol_use", "PostToolUse", "write", "")
     session = at_terminal(project, "init", answers=answers, question=ASKED)
     assert session.status == 0, session.screen
-    assert "did you mean post_tool_use?" in session.screen
+    assert 'did you mean "post_tool_use"?' in session.screen
     (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
     assert (entry["name"], entry["event"], entry["matcher"]) == ("no-conflict-markers", "post_tool_use", "write")
     assert (project.root / "hooks" / "no-conflict-markers.py").stat().st_mode & 0o111
@@ -152,7 +152,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("new", "x", "--lang", "sh", "--event", "pre_tol"), "did you mean pre_tool_use?"),
+        (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "expected letters, digits"),
         (("new", "x", "--lang", "sh", "--when", "nothing"), '"nothing" is not PATH=GLOB'),
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),

@@ -22,7 +22,6 @@ UNCONVERTED = frozenset(
     {
         "claude-compat",
         "agents",
-        "faq",
         "how-it-works",
         "adding-an-agent",
         "live-tests",
