@@ -77,7 +77,7 @@ def test_a_command(copy: Copy) -> None:
         '    """Play."""\n'
         '    click.echo("played")\n',
     )
-    copy.insert("cli/__init__.py", "COMMANDS = {\n", '    "toy": ("toy", "Play."),\n')
+    copy.insert("cli/commands.py", '    "Write hooks": {\n', '        "toy": ("toy", "Play."),\n')
     assert copy.run("toy").stdout == "played\n"
     assert "toy" in copy.run("--help").stdout
     assert "toy" in copy.run("tou").stderr
@@ -154,7 +154,7 @@ def test_a_diagnostic(copy: Copy) -> None:
     copy.insert(
         "config/validate.py",
         "def require_one_kind(entry: dict[str, object], at: Location) -> None:\n",
-        '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "a tool", "choose another name")\n',
+        '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "choose another name")\n',
     )
     copy.project.hooks({"name": "toy", "command": "true", "on_failure": "block"})
     shown = copy.run("validate")

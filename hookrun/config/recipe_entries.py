@@ -43,7 +43,7 @@ RECIPE_FIELDS = (
             ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
             "an object of option and value",
         ),
-        "The options of the recipe: see `hookrun recipes show NAME`.",
+        "The options of the recipe: see `hookrun recipes`.",
     ),
 )
 """The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
