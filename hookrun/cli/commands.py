@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GROUPS = {
     "Get started": {
-        "init": ("new", "Set up a project: recipes, agents, approval."),
+        "init": ("init", "Set up a project: recipes, agents, approval."),
         "add": ("recipes", "Add a recipe: a ready-made hook with tests."),
         "install": ("install", "Connect hookrun to your coding agents."),
         "status": ("status", "Show agents, hooks, approvals and the last run on one screen."),
