@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import files
-from hookrun.terminal import render_for, rich_console, terminal_width, wants_color
+from hookrun.terminal import render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
 from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ def print_message(message: str, label: str = "error") -> None:
     click.echo(render_for(2, message_lines(message, label)), err=True, color=True)
 
 
+def print_problems(problems: Iterable[str]) -> None:
+    """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
+    for problem in problems:
+        path, colon, rest = problem.partition(":")
+        text, semicolon, hint = rest.partition("; ")
+        shown = relative_path(path) if path.startswith("/") else path
+        print_message(f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else ""))
+
+
 def warn(message: str) -> None:
     """Print `warning: MESSAGE` and its hints on stderr."""
     print_message(message, "warning")
@@ -74,6 +83,12 @@ def print_lines(lines: Iterable[Line]) -> None:
     console = rich_console(1)
     for text, style in lines:
         console.print(Text(escape(text), style=style))
+
+
+def print_wrapped(text: str, indent: str = "  ") -> None:
+    """Print a line, on a terminal wrapped at words with the lines after the first one indented."""
+    width = terminal_width(1)
+    click.echo("\n".join(wrap_words(escape(text), width, indent)) if width is not None else escape(text))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -11,8 +11,11 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
+from hookrun.config.json_schema import SCHEMA_FILE, schema_text
 from hookrun.config.load import load_config
-from hookrun.config.validate import Scope, explicit_names, validate_hook
+from hookrun.config.recipe_entries import validate_entry
+from hookrun.config.recipe_versions import expanded
+from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
@@ -50,9 +53,13 @@ class DeclarationFile:
         file = load_file(path, layer) if self._now.data is not None else None
         if file is not None:
             _refuse_broken(file)
+        schema = os.path.join(self.root, SCHEMA_FILE)
+        self._schema: list[FileChange] = []
+        if self.is_new and not os.path.lexists(schema):
+            self._schema.append(FileChange(schema, existing(schema), schema_text().encode(), is_generated=True))
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
-        self._text = editor_for(path, self._now.text() if file is not None else "")
+        self._text = editor_for(path, self._now.text() if file is not None else _start(path))
 
     @property
     def is_new(self) -> bool:
@@ -70,7 +77,7 @@ class DeclarationFile:
 
     def named(self, name: str) -> bool:
         """Return whether a hook has this name."""
-        return name in explicit_names(self.entries)
+        return name in explicit_names(expanded(self.entries))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
@@ -90,9 +97,9 @@ class DeclarationFile:
         """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
-    def change(self) -> FileChange:
-        """Return the change of the file, to show or to write."""
-        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
+    def changes(self) -> list[FileChange]:
+        """Return what changes, to show or to write: the file, and before a new one the schema that it names."""
+        return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
@@ -107,15 +114,23 @@ class DeclarationFile:
     def _checked(self, index: int) -> list[Diagnostic]:
         """Return the warnings about a hook. Raises ScaffoldError with the first error."""
         entries = self.entries
-        names = explicit_names([entry for at, entry in enumerate(entries) if at != index])
+        names = explicit_names(expanded(entry for at, entry in enumerate(entries) if at != index))
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
         read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
         document = Document(self.path, self._text.text, read(self._text.text))
-        problems = validate_hook(document, (*self._entries_path, index), entries[index], scope).problems
+        checked = validate_entry(document, (*self._entries_path, index), entries[index], scope)
+        problems = [problem for each in checked for problem in each.problems]
         for problem in problems:
             if problem.severity == "error":
                 raise ScaffoldError(f"{problem}\nnote: nothing was written")
         return problems
+
+
+def _start(path: str) -> str:
+    """Return the beginning of a new file: the name of its schema, in the way that editors read it."""
+    if path.endswith(YAML_SUFFIXES):
+        return f"# yaml-language-server: $schema=./{SCHEMA_FILE}\n"
+    return json.dumps({"$schema": f"./{SCHEMA_FILE}"}, indent=2) + "\n"
 
 
 def _refuse_broken(file: ConfigFile) -> None:

@@ -55,7 +55,7 @@ VALUES = {
     "near": "list", "case.agent.NAME": "claude",
     "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
-    "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
+    "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
@@ -175,7 +175,7 @@ def test_the_messages_are_found() -> None:
     [
         ("run `hookrun trus`", False),
         ("look at it with `hookrun trust --al`", True),
-        ("run `hookrun install`", True),
+        ("run `hookrun explain`", True),
         ("run `hookrun install cluade`", True),
         ("hookrun list shows all hooks", True),
         ("run `hookrun recipes updat`", True),
@@ -407,6 +407,7 @@ ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
+    "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",
     "hookrun help ": "test_frame.py asks for what there is no help for",
 }
