@@ -301,7 +301,7 @@ class AgentFire:
     def _refused_by(self) -> tuple[list[str], str]:
         """Return the hooks behind a refusal, and the command that shows why; nothing where no hook refused."""
         fire, verdict = self._strongest() or (None, None)
-        if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"]:
+        if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
             return [], ""
         home = f" --home {self.options.home}" if self.options.home else ""
         recorded = self._command().settings.get("audit") is not False
