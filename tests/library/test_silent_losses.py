@@ -51,7 +51,7 @@ def test_a_name_that_was_taken_may_be_replaced_on_purpose(engine: Engine) -> Non
     assert events(engine) == {"a": ["post_tool_use", "stop"]}
     engine.on("stop", name="a", replace=True)(guard)
     assert events(engine) == {"a": ["stop"]}
-    with pytest.raises(RegistrationError, match=r"replace: found \"yes\""):
+    with pytest.raises(RegistrationError, match=r"`replace` must be true or false"):
         engine.register("stop", guard, name="a", replace="yes")  # type: ignore[arg-type]
 
 
