@@ -93,7 +93,7 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
         (Verdict.ask("is it paid?"), "needs a person's approval: is it paid?", False),
         (
             Verdict.ask(),
-            "needs a person's approval: a person's approval is asked for by guard (no reason given)",
+            "needs a person's approval: approval required by guard (no reason given)",
             False,
         ),
     ],
