@@ -96,7 +96,7 @@ class FireInvocation:
         try:
             return resolve_event(given, self.compiled.events if self.compiled is not None else ())
         except UnknownEventError as error:
-            raise FireError(f"{error}; a program's own events are declared under hookrun.events") from None
+            raise FireError(str(error)) from None
 
     def project_root(self) -> str:
         """Return the project's root: where its declarations lie, else the repository, else where we are."""

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
+from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
-from hookrun.config.validate import hooks_from_data, split_matcher
+from hookrun.config.validate import split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context
 from hookrun.model import Hook
-from hookrun.text import closest, escape, quote
+from hookrun.text import closest, escape, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -146,7 +147,7 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
         return resolve_event(given if isinstance(given, str) else repr(given), own_events)
     except UnknownEventError as error:
         given_to = "a program's own events are given to the engine: Engine(events=[...])"
-        raise RegistrationError(f"{who}: {error} ({given_to})") from None
+        raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
 
 
 def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:

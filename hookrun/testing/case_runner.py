@@ -33,7 +33,7 @@ from hookrun.testing.sandbox import (
     config_from_files,
     expand_placeholders,
 )
-from hookrun.text import closest
+from hookrun.text import closest, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -355,7 +355,7 @@ def known_event(name: str, config: CaseConfig) -> str:
     try:
         return resolve_event(name, config.events)
     except UnknownEventError as error:
-        raise CannotRunError(str(error)) from None
+        raise CannotRunError(one_line(str(error))) from None
 
 
 def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:

@@ -21,15 +21,7 @@ DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
         "claude-compat",
-        "doctor",
-        "explain",
-        "fire",
-        "config",
-        "failures",
-        "stats",
-        "verdicts",
         "agents",
-        "recipes",
         "how-it-works",
         "adding-an-agent",
         "live-tests",
