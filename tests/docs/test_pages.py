@@ -24,7 +24,6 @@ UNCONVERTED = frozenset(
         "agents",
         "how-it-works",
         "adding-an-agent",
-        "live-tests",
     }
 )
 """Pages that are still written for another form of blocks."""
