@@ -71,6 +71,13 @@ OLD_NAMES = {
 }
 """Former commands, which still work and are not listed, and their present names."""
 
+POSITIONAL = {
+    **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
+    "explain": "--event",
+    **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
+}
+"""Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
+
 SYNONYMS = {
     "approve": "trust",
     "check": "validate",
