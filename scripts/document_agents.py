@@ -33,8 +33,8 @@ INTRODUCTION = """\
 `hookrun fire --agent NAME` reads the agent's message on stdin and answers on stdout in the agent's format. Hooks see
 hookrun's names of events, tools and arguments in every agent.
 
-- **No decision** prints nothing. The exit status is 0; 2 only for a block that could not be written, 128 + n if signal n
-  ended hookrun (0 on Copilot CLI).
+- **No decision** prints nothing. The exit status is 0; 2 only for a block that could not be written; 128 + n if signal
+  n ended hookrun (0 on Copilot CLI).
 - **The project** is what the agent's own variable names, else the directory in its message, else the working directory.
 - **The environment**: `HOME`, `XDG_*`, `HOOKRUN`, `HOOKRUN_SKIP` and `HOOKRUN_TRUST` are ignored. The home directory is
   the account's, or `--home`.
