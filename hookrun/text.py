@@ -94,6 +94,35 @@ def write_all(fd: int, data: bytes) -> str | None:
     return None
 
 
+def message_lines(message: str, label: str) -> list[tuple[str, str]]:
+    r"""Return the lines of a message with their labels, escaped: the first with `label`, hints and notes below it.
+
+    Lines that begin with two spaces (a line of a file, with a caret below it) have no label.
+
+    >>> message_lines('unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?', "error")
+    [('error', 'unknown event "pretooluse"'), ('hint', 'did you mean "pre_tool_use"?')]
+    """
+    lines = [(label, "")]
+    for index, line in enumerate(message.rstrip("\n").split("\n")):
+        name, colon, text = line.partition(": ")
+        if index and colon and name in ("hint", "note"):
+            lines.append((name, text))
+        elif index and line.startswith("  "):
+            lines.append(("", line))
+        else:  # a line break in a value from outside
+            lines[-1] = (lines[-1][0], f"{lines[-1][1]}\n{line}" if index else line)
+    return [(name, escape(text)) for name, text in lines]
+
+
+def one_line(message: str) -> str:
+    r"""Return a message and its hints as one line.
+
+    >>> one_line('unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?')
+    'unknown event "pretooluse"; did you mean "pre_tool_use"?'
+    """
+    return "; ".join(text for name, text in message_lines(message, "error") if name)
+
+
 def print_error(text: str) -> None:
     """Print `hookrun: TEXT` on stderr, control characters escaped."""
     write_stderr(f"hookrun: {text}")

@@ -65,8 +65,8 @@ class HandlerCall:
         if self._started == 0.0:
             self._started = monotonic()
         if (self.thread or self._deadline < FOREVER) and self.left() == 0:
-            whose = "its time" if monotonic() < self._deadline else "the fire's deadline"
-            self.outcome.failure = Failure("timeout", f"{whose} had passed before it could start")
+            which = "timeout" if monotonic() < self._deadline else "deadline"
+            self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
         try:
             if self._clone_state:
@@ -150,14 +150,14 @@ class HandlerCall:
         return outcome
 
     def _out_of_time(self) -> str:
-        return f"it had not answered {self._when()}"
+        return f"no answer {self._when()}"
 
     def _without_thread(self) -> str:
-        return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
+        return f"no thread was free {self._when()}: other handlers with thread=True used all of them"
 
     def _when(self) -> str:
         if self._deadline < self._started + self._handler.timeout:
-            return "at the fire's deadline"
+            return "by the deadline"
         return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:

@@ -366,8 +366,8 @@ async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER
         if bounded is None or not bounded.expired:
             _report_failed(run, error)
     if bounded is not None and bounded.expired:
-        when = "at the fire's deadline" if deadline < until else f"after {run.hook.timeout:g} s"
-        _report_failed(run, TimeoutError(f"it had not ended {when}"))
+        when = "by the deadline" if deadline < until else f"after {run.hook.timeout:g} s"
+        _report_failed(run, TimeoutError(f"not finished {when}"))
 
 
 def _report_failed(run: HookResult, error: BaseException) -> None:

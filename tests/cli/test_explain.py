@@ -174,7 +174,7 @@ def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Pro
     """Each action that its event has no word for, and what becomes of it."""
     project.hooks({"command": "true"})
     done = hookrun(project, "explain", "BeforeTool", "--agent", "gemini")
-    assert "  Gemini CLI cannot be told ask: ask -> block: nobody can be asked" in done.stdout
+    assert "  Gemini CLI cannot be told ask: ask -> block: it cannot ask" in done.stdout
     assert "cannot be told block" not in done.stdout
 
 

@@ -79,7 +79,7 @@ def test_a_hookrun_that_is_not_whole_refuses_nothing(
     shutil.rmtree(elsewhere / "hookrun" / "__pycache__")
     done = run_line(project, wired_line(project, agent, BEFORE_TOOL[agent]), before_tool(project, agent))
     assert (done.returncode, done.stdout) == (status, b"")
-    assert b"hookrun: cannot be loaded, no hook has run: No module named 'hookrun.fire.invocation'" in done.stderr
+    assert b"hookrun: cannot be loaded, so no hook has run: No module named 'hookrun.fire.invocation'" in done.stderr
 
 
 def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, elsewhere: Path) -> None:

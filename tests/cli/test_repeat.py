@@ -61,5 +61,5 @@ def test_a_wrong_count(project: Project, context: tuple[str, ...], count: str) -
     project.hooks({"command": "touch ran"})
     done = hookrun_process(project, *context, "--repeat", count)
     assert (done.status, done.stdout) == (1, "")
-    assert f"fire: --repeat is '{count}', expected a number of runs from 1" in done.stderr
+    assert f'--repeat must be a whole number from 1, not "{count}"' in done.stderr
     assert not (project.root / "ran").exists()

@@ -193,7 +193,7 @@ def test_one_unapproved_hook_that_blocks_tells_the_model_to_ask_the_user(project
         reason = fire(project, name).reason or ""
         assert "first, guard, behind" in reason
         assert "elsewhere" not in reason
-        assert f"ask the user to run `hookrun trust {project.root}`" in reason
+        assert f"Ask the user to run `hookrun trust {project.root}`" in reason
     project.approve()
     assert fire(project, name).reason is None
 

@@ -211,7 +211,7 @@ WAYS: dict[str, Way] = {
         "The matcher has the tool's name in the wrong case",
         declared(matcher="BASH"),
         BASH,
-        'matcher: "BASH" does not match the tool "bash" (upper and lower case count: write "bash")',
+        'matcher: "BASH" does not match the tool "bash" (names are case-sensitive: write "bash")',
         "Write the tool's name as hookrun, or the agent, has it.",
     ),
     "a matcher that no tool has": Way(
@@ -239,14 +239,14 @@ WAYS: dict[str, Way] = {
         "The matcher has the name that another agent gives to the tool",
         _wired("claude", matcher="run_shell_command"),
         (*BASH, "--agent", "claude"),
-        'matcher: "run_shell_command" does not match the tool "bash" (it is what gemini, qwen call it)',
+        'matcher: "run_shell_command" does not match the tool "bash" (gemini, qwen use that name)',
         "Write hookrun's name of the tool, here `bash`: it matches in every agent.",
     ),
     "matcher on an event without a tool": Way(
         "The hook has a matcher, and its event has no tool",
         declared(event="stop", matcher="bash"),
         ("explain", "stop"),
-        "stop has no tool: a matcher never matches there",
+        "stop has no tool, so a matcher never matches",
         "Take the matcher out.",
     ),
     "when on a missing key": Way(
@@ -274,7 +274,7 @@ WAYS: dict[str, Way] = {
         "The hook is for other agents only",
         _message_for_gemini,
         ("explain", "pre_tool_use", "--agent", "gemini", "--ctx", "message.json"),
-        'agents: "claude" does not hold "gemini"',
+        'agents: "claude" does not include "gemini"',
         "Add the agent to `agents`, or leave that field out.",
     ),
     "not approved": Way(
@@ -325,7 +325,7 @@ WAYS: dict[str, Way] = {
         "The script is not executable",
         _not_executable,
         BASH,
-        "guard.sh is not executable: chmod +x ",
+        "guard.sh is not executable",
         "`chmod +x` the script.",
     ),
     "script missing": Way(
@@ -344,10 +344,10 @@ WAYS: dict[str, Way] = {
         "`$HOOKRUN_PROJECT_DIR/`.",
     ),
     "Windows line ends": Way(
-        "The script has Windows line ends, so that no interpreter has the name in its first line",
+        "The script has Windows line endings, so that no interpreter has the name in its first line",
         _windows_line_ends,
         (*BASH, "--run"),
-        "the file has Windows line ends: save it with LF",
+        "the file has Windows line endings: save it with LF",
         "Save the script with LF.",
     ),
     "no interpreter": Way(
@@ -375,7 +375,7 @@ WAYS: dict[str, Way] = {
         "There is no module as `python` names it",
         lambda project: project.user_hooks({"name": "guard", "python": "nosuch_module:f", "cwd": "/"}),
         BASH,
-        "guard would fail: missing: there is no module nosuch_module",
+        "guard would fail: missing: no module nosuch_module",
         "Correct the name; a module is looked for in `cwd` and where the interpreter looks.",
     ),
     "an earlier block": Way(

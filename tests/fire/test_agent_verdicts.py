@@ -77,7 +77,7 @@ def test_who_is_to_be_asked_is_asked_or_it_is_refused(agent: Agent) -> None:
         said = told.own or told.json
         assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "this reaches production")
     else:
-        assert told.reason == "needs a person's approval: this reaches production"
+        assert told.reason == "needs the user's approval: this reaches production"
 
 
 def test_a_skip_says_who_skipped(agent: Agent) -> None:

@@ -110,14 +110,14 @@ def test_a_question_is_asked_or_refused(claude: Agent, caller: str) -> None:
     if caller in ("grok", "vscode"):
         assert (told.status, told.own["permissionDecision"]) == (0, "ask")
     else:
-        assert refusal(told, caller) == "needs a person's approval: sure?"
+        assert refusal(told, caller) == "needs the user's approval: sure?"
 
 
 def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) -> None:
     """Measured: it would run the tool."""
     claude.project.hooks({"command": says(action="ask", message="sure?")})
     told = claude.fire(shell(claude, "grok", permissionMode="bypassPermissions"))
-    assert refusal(told, "grok") == "needs a person's approval: sure?"
+    assert refusal(told, "grok") == "needs the user's approval: sure?"
 
 
 @CALLER

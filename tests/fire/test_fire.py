@@ -133,9 +133,9 @@ def test_a_declared_event_of_the_host_program_can_be_fired(project: Project) -> 
 USAGE = {
     "no event": ((), "no event given"),
     "an unknown event": (("pre_tool_usee",), "did you mean pre_tool_use?"),
-    "an unknown option": (("stop", "--agnet", "x"), "unknown option --agnet"),
+    "an unknown option": (("stop", "--agnet", "x"), 'unknown option "--agnet"\nhint: did you mean --agent?'),
     "an option without its value": (("stop", "--ctx"), "--ctx needs a value"),
-    "two events": (("stop", "stop"), "unexpected argument stop"),
+    "two events": (("stop", "stop"), 'unexpected argument "stop": the event is stop'),
     "a deadline that is no number": (("stop", "--deadline", "soon"), "--deadline is 'soon'"),
     "a deadline that is not ahead": (("stop", "--deadline", "0"), "--deadline is '0'"),
     "a deadline that never comes": (("stop", "--deadline=inf"), "--deadline is 'inf'"),
@@ -198,7 +198,7 @@ def test_a_working_directory_that_is_gone_is_trouble(project: Project) -> None:
     shell = ("sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh")
     fired = project.fire(CONTEXT, cwd=gone, wrap=shell)
     assert (fired.status, fired.stdout) == (1, b"")
-    assert "the working directory does not exist any more" in fired.stderr
+    assert "the working directory no longer exists" in fired.stderr
     gone.mkdir()
     project.user_hooks({"command": says(action="block", message="R")})
     assert project.fire(CONTEXT, cwd=gone, wrap=shell).status == 2

@@ -158,7 +158,7 @@ def test_without_an_objection_all_is_as_without_hooks(run: Agent, engine: Engine
     [
         (Verdict.block("not here"), "not here", "error"),
         (Verdict.skip("done already"), "skipped by guard: done already", "success"),
-        (Verdict.ask("sure?"), "needs a person's approval: sure?", "error"),
+        (Verdict.ask("sure?"), "needs the user's approval: sure?", "error"),
     ],
 )
 def test_a_refused_tool_does_not_run_and_the_model_hears_why(
@@ -295,7 +295,7 @@ class TestPrompts:
             (Verdict.block("no keys"), "no keys"),
             (Verdict.stop("no keys"), "no keys"),
             (Verdict.skip("no keys"), "skipped by guard: no keys"),
-            (Verdict.ask("no keys"), "needs a person's approval: no keys"),
+            (Verdict.ask("no keys"), "needs the user's approval: no keys"),
         ],
     )
     def test_a_refused_prompt_never_reaches_the_model(
@@ -306,7 +306,7 @@ class TestPrompts:
         saver = InMemorySaver()
         messages, model = run(engine, DONE, prompt="my key is sk-123", saver=saver)
         assert model.asked == []
-        assert [message.content for message in messages] == ["(a hook kept this prompt back)", reason]
+        assert [message.content for message in messages] == ["(a hook withheld this prompt)", reason]
         engine.remove("guard")
         _, model = run(engine, DONE, prompt="hello again", saver=saver)
         assert "sk-123" not in model.heard
@@ -414,11 +414,11 @@ def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplo
     assert [text.split(":")[0].rpartition("(")[2] for text in told] == [
         "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use",
     ]  # fmt: skip
-    assert all(text.startswith("hookrun itself is in trouble (") for text in told)
-    assert "goes on as if there were no hooks" in caplog.text
+    assert all(text.startswith("hookrun failed (") for text in told)
+    assert "continues without hooks" in caplog.text
     messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
     assert model.asked == []
-    assert str(messages[-1].content).startswith("hookrun itself is in trouble")
+    assert str(messages[-1].content).startswith("hookrun failed")
 
 
 def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:

@@ -38,7 +38,7 @@ def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_fail
     engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True, parallel=parallel)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.additional_context, ended) == (on_failure, "other", ["finally"])
-    assert (failure(result).kind, failure(result).detail) == ("timeout", "it had not answered after 0.05 s")
+    assert (failure(result).kind, failure(result).detail) == ("timeout", "no answer after 0.05 s")
 
 
 def test_a_cancellation_may_be_swallowed_once(engine: Engine, fire: Fire) -> None:
@@ -71,7 +71,7 @@ def test_a_refusal_counts_also_late(engine: Engine, fire: Fire) -> None:
     engine.register("stop", refuses, timeout=0.05)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.message, kinds(result)) == ("block", "late", {"refuses": None})
-    assert result.runs[0].notes == ["its block counts although it had not answered after 0.05 s"]
+    assert result.runs[0].notes == ["its block counts although no answer after 0.05 s"]
 
 
 def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fire) -> None:
@@ -141,7 +141,7 @@ def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fir
 
     engine.register("stop", polls, timeout=0.1)
     result = within(lambda: fire(engine, "stop"))
-    assert failure(result).detail == "it had not answered after 0.1 s"
+    assert failure(result).detail == "no answer after 0.1 s"
     assert len(rounds) < 60
 
 
@@ -185,7 +185,7 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
     engine.register("notification", inner, on_error=lambda failed, _: seen.append(failed.detail))
     engine.register("notification", lambda _: seen.append("second"), name="second")
     result = within(lambda: fire(engine, "stop"))
-    assert (failure(result).detail, seen) == ("it had not answered after 0.05 s", [])
+    assert (failure(result).detail, seen) == ("no answer after 0.05 s", [])
 
 
 def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None:
@@ -200,7 +200,7 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     result = within(lambda: fire(engine, "stop"))
     go.set()
     assert (order(result), kinds(result)) == (["blocks", "o"], {"blocks": "timeout", "o": None})
-    assert failure(result).detail == "it had not answered after 0.5 s; its thread was left alone"
+    assert failure(result).detail == "no answer after 0.5 s; its thread was left alone"
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -249,8 +249,8 @@ def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fir
     engine.register("stop", lambda _: ran.append("x"), name="guard", on_failure="block")
     result = within(lambda: fire(engine, "stop", deadline=0.05))
     assert (result.action, ran, kinds(result)) == ("block", [], {"never": "timeout", "guard": "timeout"})
-    assert failure(result, "never").detail == "it had not answered at the fire's deadline"
-    assert failure(result, "guard").detail == "the fire's deadline had passed before it could start"
+    assert failure(result, "never").detail == "no answer by the deadline"
+    assert failure(result, "guard").detail == "the deadline passed before the hook could start"
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])

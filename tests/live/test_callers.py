@@ -113,7 +113,7 @@ def test_a_question_that_nobody_would_be_asked_is_a_refusal(grok: Agent) -> None
     wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
     assert ran.files == {}, ran
-    assert "needs a person's approval: reason-of-guard" in ran.heard, ran
+    assert "needs the user's approval: reason-of-guard" in ran.heard, ran
     assert "ask -> block" in ran.degraded, ran
 
 

@@ -113,7 +113,7 @@ def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
     made = task(bench, "touch ran")
     made.deadline = 0.0
     outcome = run(made)
-    assert told(outcome)["failure"] == ("timeout", "the fire's deadline had passed before it could start")
+    assert told(outcome)["failure"] == ("timeout", "the deadline passed before the hook could start")
     assert not (bench.directory / "ran").exists()
 
 

@@ -248,7 +248,7 @@ def test_a_missing_program_is_a_failure_that_names_it(
     assert (kind, "/no/such/program" in detail) == ("spawn", True)
 
 
-@pytest.mark.parametrize(("end", "hint"), [("\n", "does not exist"), ("\r\n", "Windows line ends")])
+@pytest.mark.parametrize(("end", "hint"), [("\n", "does not exist"), ("\r\n", "Windows line endings")])
 def test_a_missing_interpreter_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str, hint: str
 ) -> None:
@@ -304,7 +304,7 @@ def test_what_c_cannot_say_is_refused_and_not_cut_short(way: str, tmp_path: Path
     """No text is given to a program only as far as a NUL, and no variable under another name."""
     argv, environment = UNSAYABLE[what]
     kind, detail = failure(program, argv, str(tmp_path), environment)
-    assert (kind, detail.split(":")[0]) == ("spawn", "it cannot be given to the system as it is")
+    assert (kind, detail.split(":")[0]) == ("spawn", "cannot be passed to the system")
 
 
 def test_a_directory_with_a_nul_is_refused(way: str, tmp_path: Path) -> None:

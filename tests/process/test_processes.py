@@ -643,8 +643,8 @@ def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(projec
     fired = project.fire(reap=True)
     assert (project.root / "ran").read_text() == "x\n" * 3
     assert fired.status == 2
-    assert "hooks run within hooks 3 deep" in fired.stderr
-    assert "hooks run within hooks 3 deep" in fired.stdout.decode()
+    assert "hooks run inside hooks 3 levels deep" in fired.stderr
+    assert "hooks run inside hooks 3 levels deep" in fired.stdout.decode()
     assert fired.left == []
     errors = [record for record in fired.audit if "error" in record]
     assert [record["exit"] for record in errors] == [1]

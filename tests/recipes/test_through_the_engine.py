@@ -50,7 +50,7 @@ def test_a_gate_whose_score_function_fails_or_hangs_refuses() -> None:
         await asyncio.sleep(1000)
         return 100
 
-    for score, says in ((broken, "no coverage"), (hanging, "had not answered")):
+    for score, says in ((broken, "no coverage"), (hanging, "no answer after")):
         with Engine().use(QualityGate(60, score, timeout=0.2)) as engine:
             result = engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 99})
             assert result.refused

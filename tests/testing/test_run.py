@@ -191,7 +191,7 @@ def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> Non
 def test_what_an_agent_cannot_be_told_is_judged_as_it_is_told(project: Project) -> None:
     """Gemini CLI cannot ask: the call is refused."""
     project.hooks({"command": says('{"action": "ask", "message": "sure?"}')})
-    expect: Json = {"action": "block", "message": "needs a person's approval: sure?"}
+    expect: Json = {"action": "block", "message": "needs the user's approval: sure?"}
     claude, gemini = run_here(project, {**LIST, "agents": ["claude", "gemini"], "expect": expect}).results
     assert differing(claude) == ["action", "message"]
     assert gemini.passed

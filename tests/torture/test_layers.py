@@ -33,7 +33,7 @@ def test_a_guard_that_gets_no_time_to_look_again_refuses(project: Project) -> No
     project.hooks(turns_into_force(), {"name": "slow", "command": "sleep 300"})
     fired = project.fire(PLAIN, "--deadline", "1")
     assert (fired.status, fired.action) == (2, "block")
-    assert "could not be shown to hook guard" in str(fired.verdict["message"])
+    assert "hook guard could not check the changed arguments" in str(fired.verdict["message"])
 
 
 def test_a_guard_that_cannot_be_started_again_refuses(project: Project) -> None:

@@ -94,7 +94,7 @@ def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"give --home DIR: or set HOME" in done.stderr
+    assert b"hint: give --home DIR (or set HOME)" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
