@@ -1,4 +1,4 @@
-"""Writes docs/agents.md from the tables in hookrun/agents, so that the page cannot say what the code does not.
+"""Writes docs/reference/agents.md from the tables in hookrun/agents.
 
 python scripts/document_agents.py
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
 
-PAGE = ROOT / "docs" / "agents.md"
+PAGE = ROOT / "docs" / "reference" / "agents.md"
 
 INTRODUCTION = """\
 # Agents
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the text of docs/agents.md."""
+    """Return the text of docs/reference/agents.md."""
     modules = [agents.load(name) for name in agents.AGENTS]
     callers = list(CALLERS.values())
     parts = [

@@ -1,4 +1,4 @@
-"""Writes docs/recipes.md from what each recipe says of itself, so that the page cannot say what the code does not.
+"""Writes docs/reference/recipes.md from what each recipe says of itself.
 
 python scripts/document_recipes.py
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hookrun.recipes.recipe import Recipe
 
-PAGE = ROOT / "docs" / "recipes.md"
+PAGE = ROOT / "docs" / "reference" / "recipes.md"
 
 INTRODUCTION = """\
 # Recipes
@@ -29,7 +29,7 @@ INTRODUCTION = """\
 <!-- Written by scripts/document_recipes.py from hookrun/recipes: change those. -->
 
 Hooks that are ready to be declared. What stands under *Declaration* goes into the `hooks` of a declaration file
-([declarations.md](declarations.md)): yours (`~/.config/hookrun/hooks.json`), where no project can switch it off, or a
+([config](config.md)): yours (`~/.config/hookrun/hooks.json`), where no project can switch it off, or a
 project's.
 
 An option is set by the `env` of the declaration: `HOOKRUN_OPTION_` and its name in capitals. A list is words
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the text of docs/recipes.md."""
+    """Return the text of docs/reference/recipes.md."""
     recipes = [_recipe(module) for module in RECIPES]
     contents = _table(("recipe", "what it does"), ((f"[{each.name}](#{each.name})", each.summary) for each in recipes))
     return INTRODUCTION + contents + "\n" + READING_SHELL + "".join(_section(each) for each in recipes).rstrip() + "\n"

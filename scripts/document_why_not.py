@@ -1,4 +1,4 @@
-"""Writes docs/why-not.md from the list in tests/cli/why_not.py, of which the tests try each line.
+"""Writes docs/faq.md from the list in tests/cli/why_not.py, of which the tests try each line.
 
 python scripts/document_why_not.py
 """
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.cli.why_not import WAYS  # noqa: E402  # the list beside this program
 
-PAGE = ROOT / "docs" / "why-not.md"
+PAGE = ROOT / "docs" / "faq.md"
 
 INTRODUCTION = """\
 # Why did my hook not fire?
@@ -28,9 +28,9 @@ hookrun explain pre_tool_use --tool bash --arg command=ls would it run at this e
 hookrun doctor claude                                     does the agent fire it at all?
 ```
 
-`validate` looks at the files, [`explain`](explain.md) at one event as an agent fires it, [`doctor`](doctor.md) at the
-agent's own settings. None of them runs a hook; `explain --run` does. Where a session has fired already, `hookrun why`
-tells what came of that.
+`validate` looks at the files, [`explain`](reference/explain.md) at one event as an agent fires it,
+[`doctor`](reference/doctor.md) at the agent's own settings. None of them runs a hook;
+`explain --run` does. Where a session has fired already, `hookrun why` tells what came of that.
 
 Each line below was tried: it is a test that the command says so.
 

@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of adding things holds: each is added in one place, and everything else follows.
+"""What docs/how-it-works.md says of adding things holds: each is added in one place, and everything else follows.
 
 The toy agent is in tests/docs/test_agents_pages.py.
 """

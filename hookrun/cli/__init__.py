@@ -44,6 +44,7 @@ COMMANDS = {
     "stats": ("stats", "Show how often each hook ran and failed, how long it took, and recorded metrics."),
     "test": ("test", "Run hook tests and report failures."),
     "trust": ("trust", "Show what a project's hooks run, and approve them."),
+    "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
     "uninstall": ("install", "Remove hookrun from your coding agents."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
     "validate": ("validate_command", "Check every config file and report errors."),

@@ -48,6 +48,9 @@ def command(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 home_option = click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
+hook_option = click.option("--hook", metavar="NAME", help="Only this hook.")
+event_option = click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+agent_option = click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
 
 
 def config_options(function: Function) -> Function:
@@ -130,6 +133,15 @@ def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     near = closest(name, [hook.name for hook in hooks])
     hint = f'did you mean "{near}"?' if near else "`hookrun list` shows all hooks"
     return click.ClickException(f'no hook is called "{name}" here; {hint}')
+
+
+def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
+    """Return the hooks with this name. Raises click.ClickException where there is none."""
+    every = list(hooks)
+    found = [hook for hook in every if hook.name == name]
+    if not found:
+        raise unknown_hook(name, every)
+    return found
 
 
 # --- agents

@@ -121,6 +121,7 @@ class ConfigSources:
 
     def __init__(self, cwd: str, home: str, config: str | None = None, *, claude: str | None = None) -> None:
         self.cwd = cwd
+        self.home = home
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
         self._examined = load_config(find(cwd, home, config=named, claude=claude))

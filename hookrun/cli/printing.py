@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +13,7 @@ import click
 from hookrun.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hookrun.edit.file_change import FileChange
 
@@ -76,32 +76,80 @@ def print_table(
     rows: Sequence[Sequence[str]],
     *,
     title: str | None = None,
-    errors: Sequence[str | None] = (),
+    styles: Mapping[str, str] | None = None,
+    wrap: bool = False,
 ) -> None:
-    """Print a table, on a terminal in colour with long cells folded; `errors` has an entry for each row, if any."""
+    """Print a table, in full where stdout is no terminal.
+
+    A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
+    lines. `styles` has the styles of cells by their text.
+    """
+    if title is not None:
+        print_lines([(title, BOLD)])
     if not sys.stdout.isatty():
-        heading, *lines = aligned([columns, *rows])
-        click.echo(heading if title is None else f"{title}\n{heading}")
-        for line, error in zip_longest(lines, errors):
-            click.echo(line if error is None else f"{line}\n  error: {escape(error)}")
+        click.echo("\n".join(aligned([columns, *rows])))
         return
+    import textwrap  # only for a terminal
+
+    from rich.cells import cell_len, set_cell_size
     from rich.console import Console  # only for a terminal
-    from rich.table import Table  # only for a terminal
     from rich.text import Text  # only for a terminal
 
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style=BOLD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row, error in zip_longest(rows, errors):
-        table.add_row(*(Text(escape(cell)) for cell in row), style=ERROR if error is not None else None)
-    Console().print(table)
-    print_lines((f"{row[0]}: {error}", ERROR) for row, error in zip(rows, errors, strict=False) if error is not None)
+    cells = [[escape(cell) for cell in row] for row in (columns, *rows)]
+    widths = _column_widths(cells, shutil.get_terminal_size().columns, wrap=wrap)
+    console = Console(highlight=False)
+    for number, row in enumerate(cells):
+        *first, last = row
+        parts = textwrap.wrap(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        line = Text(style=DIM if not number else "")
+        for cell, width in zip(first, widths, strict=False):
+            line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
+        indent = " " * cell_len(line.plain)
+        line.append(f"\n{indent}".join(parts), (styles or {}).get(last, ""))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+MIN_COLUMN, MIN_WRAPPED = 13, 30
+"""Width below which a column shrinks last; width that a wrapped column needs."""
+
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> list[int]:
+    """Return the widths that fit in a terminal: the widest columns shrink, the first one last."""
+    from rich.cells import cell_len  # only for a terminal
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    excess = sum(widths) + 2 * len(widths) - 2 - width
+    if wrap and excess > 0:
+        given = min(excess, max(widths[-1] - MIN_WRAPPED, 0))
+        widths[-1] -= given
+        excess -= given
+    while excess > 0 and max(widths) > 1:
+        others = max(widths[1:], default=0)
+        widths[widths.index(others, 1) if others > MIN_COLUMN else widths.index(max(widths))] -= 1
+        excess -= 1
+    return widths
+
+
+def _shortened(cell: str, width: int) -> str:
+    """Return a cell with an ellipsis at its end, or at the beginning of a path, where it is too wide."""
+    from rich.cells import cell_len, set_cell_size  # only for a terminal
+
+    if cell_len(cell) <= width:
+        return cell
+    if cell.startswith(("/", "~/", "../")):
+        end = cell[len(cell) - width + 1 :]
+        return f"…{end[max(end.find('/'), 0) :]}"
+    return f"{set_cell_size(cell, width - 1).rstrip(' ,|')}…"
 
 
 def relative_path(path: str) -> str:
-    """Return a path relative to the working directory if it lies below it, else as it is."""
-    relative = os.path.relpath(path)
-    return relative if not relative.startswith("..") else path
+    """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    ways = [os.path.relpath(path), path]
+    if home and path.startswith(f"{home}/"):
+        ways.append(f"~{path[len(home) :]}")
+    return min(ways, key=len)
 
 
 # --- reports of commands that write

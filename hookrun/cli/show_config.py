@@ -4,40 +4,73 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import FAILED, command, config_options, load_project, read_config
-from hookrun.cli.printing import BOLD, DIM, ERROR, print_json, print_line, print_lines, print_table, warn
+from hookrun.cli.common import (
+    FAILED,
+    agent_option,
+    agents_named,
+    command,
+    config_options,
+    event_option,
+    hook_option,
+    hooks_named,
+    load_project,
+    read_config,
+)
+from hookrun.cli.printing import (
+    BOLD,
+    DIM,
+    ERROR,
+    OK,
+    WARNING,
+    count,
+    print_json,
+    print_line,
+    print_lines,
+    print_table,
+    relative_path,
+    warn,
+)
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
 from hookrun.credentials import HIDDEN, looks_like_credential, redact
-from hookrun.events import resolve_event
-from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.text import truncate
+from hookrun.events import ALIASES, WITH_TOOL, resolve_event
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
     from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
     from hookrun.trust.project import Project
 
     Decisions = dict[int, dict[str, str]]
     """By the id of a hook: its state of `trust`, and until when it is `paused`."""
     Dumped = list[tuple[Hook, list[Value]]]
 
-COLUMNS = ("NAME", "EVENT", "LAYER", "MATCHER", "RUNS", "TIMEOUT", "PRIORITY", "ON_FAILURE", "FLAGS", "WHERE")
-FLAGS = ("parallel", "always", "exclusive", "background")
-TRUST_FLAGS = {"new": "not approved", "changed": "not approved: changed"}
-"""States of trust that are worded differently among the flags."""
-MAX_COMMAND = 60
-"""Characters of a command that the table shows."""
+COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
+UNAPPROVED = ("not approved", "changed")
+STATE_STYLES = {
+    "ready": OK,
+    "advise": OK,
+    "error": ERROR,
+    "denied": ERROR,
+    "disabled": DIM,
+    "off": DIM,
+}
+"""State of a hook -> its style on a terminal; any other is a warning."""
+SHOWN_FIELDS = frozenset(
+    {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
+    | {"source", "line", "look", "words", "error", "claude"}
+)
+"""Fields that `list --long` shows in a form of its own, or that `list --json` alone has."""
 
 MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
@@ -50,22 +83,38 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 # --- hookrun list
 
 
-@command("list", "list", "list --event PreToolUse --json")
-@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@command("list", "list", "list --event PreToolUse", "list --hook guard --long")
+@hook_option
+@event_option
+@agent_option
+@click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
 @click.pass_context
-def list_command(ctx: click.Context, event: str | None, config: str | None, home: str | None, *, as_json: bool) -> None:
-    """List every hook in force here, in the order in which they run. Runs nothing."""
+def list_command(
+    ctx: click.Context,
+    *,
+    config: str | None,
+    home: str | None,
+    hook: str | None,
+    event: str | None,
+    agent: str | None,
+    details: bool,
+    as_json: bool,
+) -> None:
+    """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = load_project(config, home)
     declarations = project.declarations
-    hooks = declarations.hooks
+    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks)
     if event is not None:
         name = resolve_event(event, declarations.events)
-        hooks = [hook for hook in hooks if name in hook.events]
+        hooks = [each for each in hooks if name in each.events]
+    if agent is not None:
+        name = agents_named([agent])[0].NAME
+        hooks = [each for each in hooks if each.agents is None or name in each.agents]
     problems = [*declarations.problems]
     decisions: Decisions = {}
     try:
-        decisions = {id(hook): _decisions(hook, project) for hook in hooks}
+        decisions = {id(each): _decisions(each, project) for each in hooks}
     except StoreError as error:
         problems.append(str(error))
     if as_json:
@@ -76,15 +125,22 @@ def list_command(ctx: click.Context, event: str | None, config: str | None, home
             "events": declarations.events,
             "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
             "problems": declarations.problems,
-            "hooks": [{**to_json(hook), **undecided, **decisions.get(id(hook), {})} for hook in hooks],
+            "hooks": [{**to_json(each), **undecided, **decisions.get(id(each), {})} for each in hooks],
         }
         print_json(report)
     elif not hooks:
-        print_line(f"no hooks are declared here{f' for {event}' if event else ''}")
+        given = {"--hook": hook, "--event": event, "--agent": agent}
+        filters = " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
+        print_line(f"no hooks match {filters}" if filters else "no hooks are configured here: run `hookrun init`")
     else:
-        rows = [_row(hook, decisions.get(id(hook), {})) for hook in hooks]
-        print_table(COLUMNS, rows, errors=[hook.error for hook in hooks])
-    for problem in [*problems, *(hook.error for hook in hooks if as_json and hook.error is not None)]:
+        rows = [_row(each, decisions.get(id(each), {})) for each in hooks]
+        if details:
+            print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
+        else:
+            print_table(COLUMNS, rows, styles={row[3]: _state_style(row[3]) for row in rows})
+        if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
+            print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
+    for problem in [*problems, *(each.error for each in hooks if each.error is not None)]:
         warn(problem)
     ctx.exit(FAILED if problems else 0)
 
@@ -97,29 +153,46 @@ def _decisions(hook: Hook, project: Project) -> dict[str, str]:
 
 def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
     """Return a cell for each of COLUMNS."""
-    safe = without_credentials(hook.target)
-    runs = safe if isinstance(safe, str) else json.dumps(safe, ensure_ascii=False)
-    flags = [] if hook.mode == "enforce" else [hook.mode]
-    flags += [flag for flag in FLAGS if getattr(hook, flag)]
-    flags += [TRUST_FLAGS.get(state, state) for state in decisions.values()]
+    trust = decisions.get("trust", "")
+    if hook.error is not None:
+        state = "error"
+    elif hook.mode == "off":
+        state = "off"
+    elif trust not in ("", "approved"):
+        state = "not approved" if trust == "new" else trust
+    else:
+        state = decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
     return [
         hook.name,
         ", ".join(hook.events),
-        hook.layer,
         _matcher(hook),
-        truncate(runs, MAX_COMMAND),
-        f"{hook.timeout:g} s",
-        str(hook.priority),
-        hook.on_failure,
-        ", ".join(flags) or "-",
-        hook.location(),
+        state,
+        relative_path(hook.source) if hook.source else "-",
     ]
+
+
+def _state_style(state: str) -> str:
+    return STATE_STYLES.get(state, WARNING)
+
+
+def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
+    """Yield what the table shows of a hook, and every other field that is not the default."""
+    safe = to_json(hook)
+    default = Hook(name="", events=()).to_dict()
+    yield f"{hook.name}  {row[3]}", _state_style(row[3])
+    fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
+    fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
+    fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
+    for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield f"  {name.ljust(12)} {text}", ""
 
 
 def _matcher(hook: Hook) -> str:
     """Return what selects the hook by its tool, as it is declared."""
     if hook.claude is None:
-        return "|".join(hook.matcher) if hook.matcher is not None else "any"
+        any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
+        return "|".join(hook.matcher) if hook.matcher is not None else any_tool
     rule = hook.claude.get("if")
     return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import subprocess
+import termios
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,12 +49,14 @@ def at_terminal(
     question: str = "[q]uit: ",
     env: dict[str, str] | None = None,
     meanwhile: Callable[[], object] | None = None,
+    columns: int = 80,
 ) -> Session:
     """Run `hookrun` with these arguments at a terminal; each answer is typed at the next `question`.
 
     `meanwhile` is what happens between the first question and its answer.
     """
     master, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, columns))
     process = subprocess.Popen(
         project.command(*arguments),
         stdin=terminal,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-import pty
-import subprocess
+import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hookrun.model import Hook
+from hookrun.trust.store_writer import locked_store
 from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import at_terminal
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
 
 def test_hooks_in_running_order(project: Project) -> None:
-    """User hooks come before the project's, lower priorities first, with what matters of each on one line."""
+    """User hooks come before the project's, lower priorities first, each on one line."""
     project.hooks(
         {"name": "late", "command": "./late.sh", "matcher": "bash|write", "timeout": 2.5, "on_failure": "block"},
         {"name": "early", "args": ["a b", "c"], "priority": 1, "mode": "advise", "always": True},
@@ -23,35 +26,66 @@ def test_hooks_in_running_order(project: Project) -> None:
     project.user_hooks({"name": "user", "command": "/u", "event": ["PreToolUse", "stop"]})
     done = hookrun(project, "list")
     assert (done.status, done.stderr) == (0, "")
-    lines = [line.split("  ") for line in done.stdout.splitlines()]
-    cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    where = f"{project.root}/coder.json:1"
-    assert cells[0][0] == "NAME"
-    assert cells[1][:5] == ["user", "pre_tool_use, stop", "user", "any", "/u"]
-    assert cells[2] == [
-        "early",
-        "pre_tool_use",
-        "project",
-        "any",
-        '["a b", "c"]',
-        "30 s",
-        "1",
-        "continue",
-        "advise, always, not approved",
-        where,
+    assert [re.split(" {2,}", line) for line in done.stdout.splitlines()] == [
+        ["NAME", "EVENT", "MATCHER", "STATE", "FILE"],
+        ["user", "pre_tool_use, stop", "any", "ready", "~/.config/hookrun/hooks.json"],
+        ["early", "pre_tool_use", "any", "not approved", "coder.json"],
+        ["late", "pre_tool_use", "bash|write", "not approved", "coder.json"],
     ]
-    assert cells[3] == [
-        "late",
-        "pre_tool_use",
-        "project",
-        "bash|write",
-        "./late.sh",
-        "2.5 s",
-        "500",
-        "block",
-        "not approved",
-        where,
-    ]
+    assert hookrun(project, "list", "--long", "--hook", "early").stdout == (
+        "early  not approved\n"
+        "  events       pre_tool_use\n"
+        "  matcher      any\n"
+        '  args         ["a b", "c"]\n'
+        "  timeout      30 s\n"
+        "  priority     1\n"
+        "  on_failure   continue\n"
+        "  layer        project\n"
+        "  always       true\n"
+        "  mode         advise\n"
+        "  file         coder.json:1\n"
+    )
+
+
+def test_the_state_of_each_hook(project: Project) -> None:
+    """Whether agents run it, and if not, why."""
+    approved: list[dict[str, object]] = [{"name": name, "command": "true"} for name in ("ready", "changed")]
+    project.hooks(*approved)
+    project.approve()
+    with locked_store(str(project.home)) as decided:
+        for name in ("denied", "disabled"):
+            getattr(decided, name).append({"name": name, "root": str(project.root), "digest": "", "time": 0.0})
+    project.hooks(
+        {"name": "ready", "command": "true"},
+        {"name": "changed", "command": "false"},
+        {"name": "denied", "command": "true"},
+        {"name": "disabled", "command": "true"},
+        {"name": "off", "command": "true", "mode": "off"},
+        {"name": "error", "command": "true", "timout": 3},
+    )
+    states = [line.split()[3] for line in hookrun(project, "list").stdout.splitlines()[1:]]
+    assert states == ["ready", "changed", "denied", "disabled", "off", "error"]
+
+
+def test_filters(project: Project) -> None:
+    """`--hook`, `--event` and `--agent` each leave only the hooks that match."""
+    project.hooks(
+        {"name": "a", "command": "x", "agents": ["codex"]},
+        {"name": "b", "command": "x"},
+        {"event": "stop", "command": "x"},
+    )
+
+    def names(*options: str) -> list[str]:
+        hooks = hookrun(project, "list", "--json", *options).json["hooks"]
+        assert isinstance(hooks, list)
+        return [hook["name"] for hook in hooks]
+
+    assert names("--agent", "codex", "--event", "PreToolUse") == ["a", "b"]
+    assert names("--agent", "claude", "--event", "PreToolUse") == ["b"]
+    assert names("--hook", "b") == ["b"]
+    done = hookrun(project, "list", "--hook", "c")
+    assert (done.status, done.stdout) == (1, "")
+    assert "c" in done.stderr
 
 
 def test_only_the_hooks_of_an_event(project: Project) -> None:
@@ -61,7 +95,7 @@ def test_only_the_hooks_of_an_event(project: Project) -> None:
         hooks = hookrun(project, "list", "--event", event, "--json").json["hooks"]
         assert isinstance(hooks, list)
         assert [hook["name"] for hook in hooks] == names
-    assert hookrun(project, "list", "--event", "stop").stdout == "no hooks are declared here for stop\n"
+    assert hookrun(project, "list", "--event", "stop").stdout == "no hooks match --event stop\n"
 
 
 def test_unknown_event(project: Project) -> None:
@@ -73,11 +107,13 @@ def test_unknown_event(project: Project) -> None:
 
 
 def test_wrong_hook_is_listed_with_its_error(project: Project) -> None:
-    """A hook that is declared wrongly is in its place, with what is wrong beneath it."""
-    project.hooks({"command": "x", "timeout": 0})
+    """An invalid hook is listed with the state `error`; the error follows the table."""
+    project.hooks({"name": "bad", "command": "x", "timeout": 0})
     done = hookrun(project, "list")
     assert done.status == 0
-    assert f"\n  error: {project.root}/coder.json:1:" in done.stdout
+    assert done.stdout.splitlines()[1].split() == ["bad", "pre_tool_use", "any", "error", "coder.json"]
+    assert "coder.json:1:" in done.stderr
+    assert done.stderr.count("timeout") == 1
 
 
 def test_trouble_with_a_file(project: Project) -> None:
@@ -109,26 +145,26 @@ def test_json_has_every_field_and_no_secret(project: Project) -> None:
     assert "s3cret" not in hookrun(project, "list").stdout
 
 
-def test_table_on_a_terminal(project: Project) -> None:
-    """On a terminal the hooks are a table; markup in a stranger's file is only text there."""
-    project.hooks({"name": "[bold]a[/nope]", "command": "x"}, {"name": "b", "command": "x", "timeout": 0})
-    leader, follower = pty.openpty()
-    environment = project.environment(TERM="xterm", COLUMNS="300")
-    done = subprocess.run(
-        project.command("list"),
-        cwd=project.root,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=subprocess.PIPE,
-        check=False,
+@pytest.mark.parametrize("columns", [80, 120])
+def test_table_on_a_terminal(project: Project, columns: int) -> None:
+    """A line a hook in the terminal's width, long cells cut; markup in a project's file is only text there."""
+    project.hooks(
+        {"name": "[bold]a[/nope]", "command": "x"},
+        {
+            "name": "block-" * 20,
+            "event": ["pre_tool_use", "post_tool_use"],
+            "matcher": "read|write|edit",
+            "command": "x",
+        },
     )
-    os.close(follower)
-    shown = os.read(leader, 1 << 16).decode()
-    os.close(leader)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert "[bold]a[/nope]" in shown
-    assert "expected a number greater than 0" in shown
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    lines = at_terminal(project, "list", columns=columns).screen.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[1].split()[-1].endswith("/hooks.json")
+    assert lines[2].split()[0] == "[bold]a[/nope]"
+    assert "block-block" in lines[3]
+    assert "…  pre_tool_use" in lines[3]
+    assert lines[4:] == ["", "2 hooks to approve: run `hookrun trust`"]
 
 
 def test_reader_that_goes_away(project: Project) -> None:

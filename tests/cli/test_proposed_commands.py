@@ -52,7 +52,7 @@ VALUES = {
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
     "request_id": "9db9ad05a220fadd", "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
-    "quoted(root)": "/p",
+    "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
@@ -349,6 +349,11 @@ def _failing_case(project: Project) -> Done:
     return hookrun(project, "test")
 
 
+def _no_match(project: Project) -> Done:
+    project.hooks({"name": "guard", "matcher": "write", "command": "true"})
+    return hookrun(project, "try", "ls")
+
+
 def _untrusted(project: Project) -> Done:
     project.hooks({"name": "guard", "command": "true"})
     message = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": "s"}
@@ -388,6 +393,8 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "with another home": (_new_elsewhere, "hookrun trust --home /"),
     "hooks that did not run": (_ended_early, "hookrun explain pre_tool_use --tool bash"),
     "a test that fails": (_failing_case, "hookrun fire pre_tool_use --explain"),
+    "several command lines": (lambda project: hookrun(project, "try", "rm", "x"), "hookrun try 'rm x'"),
+    "nothing to try that matches": (_no_match, "hookrun explain pre_tool_use"),
     "not approved": (_untrusted, "hookrun trust"),
 }
 """What brings a message about, and how a command in it begins."""

@@ -1,6 +1,6 @@
 """The list of ways in which a hook does not fire: how each comes about, which command is asked, and what it answers.
 
-docs/why-not.md is made from this list by scripts/document_why_not.py.
+docs/faq.md is made from this list by scripts/document_why_not.py.
 """
 
 from __future__ import annotations
@@ -483,7 +483,7 @@ WAYS: dict[str, Way] = {
         declared(event="notification"),
         ("explain", "notification", "--agent", "cline"),
         "Cline CLI has no such event: hooks of it never run there",
-        "Declare the hook for an event that the agent has: docs/agents.md.",
+        "Declare the hook for an event that the agent has: docs/reference/agents.md.",
     ),
     "matcher in the agent's settings": Way(
         "A matcher in the agent's own settings keeps the tool from hookrun",

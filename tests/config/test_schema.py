@@ -195,7 +195,7 @@ def test_strict_files_are_stricter_than_the_schema(tmp_path: Path) -> None:
     assert [error.key for error in errors(examined(tmp_path / "hooks.json", data, "user"))] == ["other"]
 
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "declarations.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "config.md"
 
 
 def _row(field: Field) -> str:

@@ -16,7 +16,7 @@ from hookrun.fire.command import help_text
 from tests.conftest import ROOT, Project
 from tests.fire.agents import says
 
-ADDING = (ROOT / "docs" / "adding-an-agent.md").read_text()
+ADDING = (ROOT / "docs" / "appendix" / "adding-an-agent.md").read_text()
 
 FIRE = """
 import os, sys
@@ -32,7 +32,7 @@ hookrun.__main__.main()
 def test_the_page_about_agents_is_what_the_tables_give() -> None:
     """`python scripts/document_agents.py` writes it anew."""
     program = runpy.run_path(str(ROOT / "scripts" / "document_agents.py"))
-    assert program["page"]() == (ROOT / "docs" / "agents.md").read_text()
+    assert program["page"]() == (ROOT / "docs" / "reference" / "agents.md").read_text()
 
 
 def test_every_degradation_that_happens_is_on_the_page() -> None:

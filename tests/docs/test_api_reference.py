@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if missing:
         pytest.skip(f"the reference is built with {' and '.join(missing)}: pip install 'hookrun[docs]'")
     directory = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(directory)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return directory
@@ -62,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def anchors(site: Path) -> set[str]:
     """Return the names that can be linked to on the pages of the reference."""
-    pages = (site / "api").glob("**/index.html")
+    pages = (site / "reference" / "api").glob("**/index.html")
     return {found for page in pages for found in re.findall(r'id="(hookrun\.[\w.]+)"', page.read_text())}
 
 
@@ -77,7 +77,7 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
     for owner in owners:
         own = [name for name, value in vars(owner).items() if isinstance(value, (ContextField, property))]
         assert [name for name in own if f"hookrun.{owner.__qualname__}.{name}" not in there] == [], owner
-    for page in (site / "api").glob("**/index.html"):
+    for page in (site / "reference" / "api").glob("**/index.html"):
         assert "<blockquote>" not in page.read_text(), page
 
 

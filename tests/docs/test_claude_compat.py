@@ -8,7 +8,7 @@ from hookrun.claude.tables import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, 
 from hookrun.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "claude-compat.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "claude-compat.md").read_text()
 READS, ANSWERS = PAGE.split("## What a hook answers")
 NOT_CLAIMED = PAGE.split("## Not claimed (answers)")[1]
 ROWS = {

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-GUIDE = ROOT / "docs" / "library.md"
+GUIDE = ROOT / "docs" / "guides" / "python.md"
 BLOCK = re.compile(
     r"(?P<goes_on><!-- goes on -->\n)?^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<text>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,

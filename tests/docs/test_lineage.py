@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "lineage.md").read_text()
+PAGE = (ROOT / "docs" / "appendix" / "lineage.md").read_text()
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 NAME = re.compile(r"`(hookrun(?:\.\w+)+)`")

@@ -11,7 +11,7 @@ from hookrun.config.load import load_config
 from hookrun.recipes import RECIPES
 from tests.conftest import ROOT, Project
 
-PAGE = ROOT / "docs" / "recipes.md"
+PAGE = ROOT / "docs" / "reference" / "recipes.md"
 
 
 def test_the_page_about_recipes_is_what_they_say() -> None:

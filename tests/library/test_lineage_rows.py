@@ -1,4 +1,4 @@
-"""What the engines before this one could do, where docs/lineage.md needs a test that says it in their own terms."""
+"""Rows of docs/appendix/lineage.md that need a test in the terms of the engines that came before."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> Non
     kept = place.project / ".env"
     env = place.environment(PATH=f"{Path(sys.prefix) / 'bin'}:{path()}", TERM="dumb")
     commands = (f"hookrun init --lang {language} --yes", "hookrun test", "hookrun install claude")
-    screen = tour.at_terminal(" && ".join(commands), place.project, env)
+    _, screen = tour.at_terminal(" && ".join(commands), place.project, env)
     assert "approved protect-env" in screen, screen
     assert "5 cases: 5 passed" in screen
     ran = agent.run(*agent.driver.write(kept, "A=1"), agent.driver.shell("echo hi > made.txt"), DONE)

@@ -156,9 +156,9 @@ def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
 
 
 def test_the_declaration_of_the_page_is_the_recipes(tmp_path: Path) -> None:
-    """What docs/trust.md says is to be pasted is what the recipe is."""
+    """What docs/guides/security.md says is to be pasted is what the recipe is."""
     from tests.conftest import ROOT
 
-    text = (ROOT / "docs" / "trust.md").read_text()
+    text = (ROOT / "docs" / "guides" / "security.md").read_text()
     pasted = json.loads(text.partition("```json\n")[2].partition("```")[0])
     assert pasted == {"hooks": [DECLARATION]}

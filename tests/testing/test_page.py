@@ -1,4 +1,4 @@
-"""What docs/testing.md says is so: its example comes out as it shows, and every field has its line."""
+"""What docs/guides/testing.md says is so: its example comes out as it shows, and every field has its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-PAGE = (ROOT / "docs" / "testing.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "testing.md").read_text()
 
 
 def test_every_field_has_its_line() -> None:

@@ -1,0 +1,362 @@
+"""`hookrun try`: run the hooks for a command line, file or prompt that you make up, and show each hook's verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.agents.base import message_from_context
+from hookrun.agents.formats import reply_from_verdict
+from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    agents_named,
+    command,
+    config_options,
+    resolve_home,
+    unknown_hook,
+    working_directory,
+)
+from hookrun.cli.event_query import ConfigSources
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, print_table, warn
+from hookrun.events import resolve_event
+from hookrun.fire.explanation import runs_in_background, was_started
+from hookrun.fire.invocation import EventFire, FireInvocation
+from hookrun.fire.repeat import percentile
+from hookrun.text import truncate
+from hookrun.trust.approvals import Approvals
+from hookrun.trust.notices import unapproved_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
+    from hookrun.cli.printing import Line
+    from hookrun.model import HookResult, Verdict
+    from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.approvals import UserDecisions
+
+PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
+STYLES = {
+    **dict.fromkeys(("block", "stop", "skip"), ERROR),
+    **dict.fromkeys(("ask", "modify", "failed", "skipped"), WARNING),
+    **dict.fromkeys(("allow", "continue"), OK),
+}
+RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
+MAX_TEXT = 300
+"""Characters of a reason that are shown."""
+MAX_FILE = 1 << 20
+"""Bytes of an existing file that a hook is given as the content to write."""
+
+
+@command(
+    "try",
+    'try "rm -rf build"',
+    'try "git push --force" --agent claude',
+    "try --file .env --tool read",
+    'try --prompt "deploy to production" --json',
+    'try "npm install" --hook package-manager --repeat 20',
+    "try --event stop",
+    note="Exit status: 0 the hooks ran, whatever their verdict; 1 they could not be run.",
+)
+@click.argument("words", metavar="[COMMAND_LINE]", nargs=-1)
+@click.option("--file", metavar="PATH", help="Try writing this file instead of running a command.")
+@click.option("--prompt", metavar="TEXT", help="Try a prompt of the user.")
+@click.option("--tool", metavar="NAME", help="The tool; default bash, with --file write.")
+@click.option("--event", metavar="EVENT", help="The event; default pre_tool_use, with --prompt user_prompt_submit.")
+@click.option("--agent", metavar="NAME", help="Try it as this agent would send it, and show what the agent gets.")
+@click.option("--hook", "names", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
+@click.option("--repeat", type=click.IntRange(1, 1000), metavar="N", help="Run N times; show the median and p95 times.")
+@config_options
+@click.pass_context
+def try_command(
+    ctx: click.Context,
+    *,
+    words: tuple[str, ...],
+    file: str | None,
+    prompt: str | None,
+    tool: str | None,
+    event: str | None,
+    agent: str | None,
+    names: tuple[str, ...],
+    repeat: int | None,
+    config: str | None,
+    home: str | None,
+    as_json: bool,
+) -> None:
+    """Show what each hook says to a command line, a file or a prompt.
+
+    The matching hooks really run, the command does not. As for an agent, hooks that you have not approved are skipped.
+    Nothing is logged.
+    """
+    if len(words) > 1:
+        quoted = shlex.quote(" ".join(words))
+        raise click.UsageError(f"more than one command line\nhint: quote it: `hookrun try {quoted}`")
+    command_line = words[0] if words else None
+    if sum(each is not None for each in (command_line, file, prompt)) > 1:
+        raise click.UsageError("a command line, --file and --prompt cannot be combined")
+    if command_line is file is prompt is event is None:
+        raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
+    by = agents_named([agent])[0] if agent is not None else None
+    sources = ConfigSources(working_directory(), resolve_home(home), config)
+    named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
+    event = resolve_event(named, sources.declarations.events, by.EVENTS if by is not None else None)
+    fields = _fields(command_line, file, prompt, tool, event)
+    trial = Trial(sources, event, fields, by, names)
+    for _ in range(repeat or 1):
+        trial.run()
+        if trial.interrupted:
+            break
+    if as_json:
+        print_json(trial.json(repeated=repeat is not None))
+    else:
+        trial.show(repeated=repeat is not None)
+    ctx.exit(INTERRUPTED if trial.interrupted else FAILED if trial.problems else 0)
+
+
+def _fields(
+    command_line: str | None, file: str | None, prompt: str | None, tool: str | None, event: str
+) -> dict[str, object]:
+    """Return the fields of the context, under hookrun's names."""
+    if prompt is not None or event == PROMPT_EVENT:
+        return {"user_prompt": prompt if prompt is not None else command_line}
+    if file is not None:
+        path = os.path.abspath(file)
+        args: dict[str, object] = {"file_path": path}
+        if tool in (None, "write"):
+            args["content"] = _content(path)
+        return {"tool_name": tool or "write", "tool_args": args, "file_path": path}
+    if command_line is not None:
+        return {"tool_name": tool or "bash", "tool_args": {"command": command_line}}
+    return {"tool_name": tool} if tool is not None else {}
+
+
+def _content(path: str) -> str:
+    """Return what the file holds now, as the text to write; empty where it is new or no text."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_FILE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+class UnloggedInvocation(FireInvocation):
+    """A run that leaves nothing in the log."""
+
+    def write_audit(self, records: list[dict[str, object]]) -> None:
+        """Write nothing."""
+
+
+class TrialFire(EventFire):
+    """A run under an agent's rules of trust, outside of any session."""
+
+    def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
+        invocation = self.invocation
+        trust = Approvals(invocation.home, invocation.project_root(), around, invocation.settings)
+        trust.is_interrupted = is_interrupted
+        return trust
+
+    def _first_time(self, cause: str) -> bool:  # noqa: ARG002  # as in a new session
+        return True
+
+
+class Trial:
+    """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
+
+    def __init__(
+        self, sources: ConfigSources, event: str, fields: dict[str, object], agent: Agent | None, names: Sequence[str]
+    ) -> None:
+        """Raises click.ClickException for a name that no hook has."""
+        self._sources = sources
+        self._agent = agent
+        self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
+        self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
+        self._home = sources.home
+        hooks = sources.declarations.hooks
+        for name in names:
+            if name not in [hook.name for hook in hooks]:
+                raise unknown_hook(name, hooks)
+        self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
+        self._times: dict[str, list[float]] = {}
+        self.event = event
+        self.fires: list[tuple[TrialFire, Verdict]] = []
+        self.problems: list[str] = []
+        self.interrupted = 0
+
+    def run(self) -> None:
+        """Run the hooks once."""
+        invocation = UnloggedInvocation(self._home, agent=self._agent.NAME if self._agent is not None else None)
+        invocation.skip = self._skip
+        invocation.load(self._sources.cwd, self._sources.config)
+        self.fires = []
+        for fields in self._contexts:
+            fire = TrialFire(invocation, self.event)
+            self.fires.append((fire, fire.run(dict(fields))))
+            for run in fire.chain.runs if fire.chain is not None else ():
+                if was_started(run):
+                    self._times.setdefault(run.name, []).append(run.ms)
+            if invocation.interrupted:
+                break
+        self.problems, self.interrupted = invocation.problems, invocation.interrupted
+
+    def _runs(self) -> list[HookResult]:
+        return [run for fire, _ in self.fires for run in (fire.chain.runs if fire.chain is not None else ())]
+
+    def _not_run(self) -> list[tuple[str, str]]:
+        """Return the matching hooks that did not run and why, without those that `--hook` left out."""
+        found = []
+        for fire, _ in self.fires:
+            if fire.chain is not None and fire.candidates is not None:
+                steps = [(fire.candidates.hook(index).name, step) for index, step in sorted(fire.chain.became.items())]
+                found += [(name, step.removeprefix("not run: ")) for name, step in steps if step.startswith("not run")]
+        left_out = set(self._skip.split(","))
+        return [(name, why) for name, why in found if name not in left_out]
+
+    def _unapproved(self) -> list[str]:
+        found = [run.name for run in self._runs() if _is_unapproved(run)]
+        for fire, _ in self.fires:
+            if fire.chain is not None and fire.candidates is not None and fire.trust is not None:
+                found += [hook.name for hook, _ in unapproved_behind(fire.chain, fire.candidates, fire.trust)]
+        return list(dict.fromkeys(found))
+
+    # --- as text
+
+    def show(self, *, repeated: bool) -> None:
+        """Print a table of the hooks, and the result."""
+        for problem in self.problems:
+            warn(problem)
+        if self.interrupted:
+            warn(f"interrupted by signal {self.interrupted}")
+        columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")
+        rows = [self._row(run, repeated=repeated) for run in self._runs()]
+        empty = [""] * (2 if repeated else 1)
+        rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
+        if rows:
+            print_table(columns, rows, styles=STYLES, wrap=True)
+            print_lines([("", "")])
+        print_lines(self._result_lines(has_rows=bool(rows), repeated=repeated))
+        unapproved = self._unapproved()
+        if unapproved:
+            hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
+            warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
+
+    def _row(self, run: HookResult, *, repeated: bool) -> list[str]:
+        word = run.action
+        if run.failure is not None and run.action == "continue":
+            word = "skipped" if _is_unapproved(run) else "failed"
+        elif runs_in_background(run):
+            word = "background"
+        times = self._times.get(run.name, [])
+        shown = [percentile(times, 0.5), percentile(times, 0.95)] if repeated else [run.ms if times else None]
+        cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
+        return [run.name, word, *cells, "; ".join(_reasons(run))]
+
+    def _result_lines(self, *, has_rows: bool, repeated: bool) -> Iterator[Line]:
+        for number, (fire, verdict) in enumerate(self.fires, 1):
+            which = f" of call {number}" if len(self.fires) > 1 else ""
+            if not has_rows:
+                yield f"result{which}: continue: {self._why_nothing_runs(fire)}", BOLD
+                continue
+            by = fire.chain.ended_by if fire.chain is not None else None
+            word = RESULTS.get(verdict.action, verdict.action)
+            yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", BOLD
+        if repeated:
+            yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", DIM
+        if self._agent is not None:
+            told, degraded = self._answer(self._agent)
+            yield f"{self._agent.DISPLAY_NAME} gets: {told or 'nothing, and continues'}", ""
+            for name in degraded:
+                yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
+
+    def _why_nothing_runs(self, fire: TrialFire) -> str:
+        if not self._sources.declarations.hooks:
+            return "no hooks are configured here; `hookrun init` adds some"
+        if not fire.candidates:
+            return f"no hook is configured for {self.event}"
+        number = count(len(fire.candidates), "hook")
+        return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
+
+    def _answer(self, agent: Agent) -> tuple[str, list[str]]:
+        """Return the agent's answer, and the names of what it does not support."""
+        if self._message is None:
+            return "", []
+        replies = [
+            reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+            for fire, verdict in self.fires
+        ]
+        answer = build_response(agent, self._message, replies)
+        return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
+
+    # --- as JSON
+
+    def json(self, *, repeated: bool) -> dict[str, object]:
+        """Return the results as a JSON object."""
+        told, degraded = self._answer(self._agent) if self._agent is not None else (None, [])
+        return {
+            "event": self.event,
+            "agent": self._agent.NAME if self._agent is not None else None,
+            "calls": [
+                {
+                    "context": fire.context,
+                    "hooks": [
+                        self._run_to_json(run, repeated=repeated)
+                        for run in (fire.chain.runs if fire.chain is not None else ())
+                    ],
+                    "verdict": verdict.to_dict(),
+                    "ended_by": fire.chain.ended_by if fire.chain is not None else None,
+                }
+                for fire, verdict in self.fires
+            ],
+            "not_run": [{"name": name, "why": why} for name, why in self._not_run()],
+            "not_approved": self._unapproved(),
+            "told": told,
+            "degraded": degraded,
+            "problems": self.problems,
+        }
+
+    def _run_to_json(self, run: HookResult, *, repeated: bool) -> dict[str, object]:
+        data = {
+            **run.summary(),
+            "detail": run.failure.detail if run.failure is not None else None,
+            "verdict": run.verdict.to_dict(),
+            "changed": run.changed,
+        }
+        times = self._times.get(run.name, [])
+        if repeated:
+            figures = {"median_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
+            data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}
+            data["runs"] = len(times)
+        return data
+
+
+def _reasons(run: HookResult) -> Iterator[str]:
+    """Yield what the hook says, as one-line texts."""
+    if _is_unapproved(run):
+        yield "not approved, which blocks the call" if run.action == "block" else "not approved"
+        return
+    if run.failure is not None:
+        yield _shown(f"{run.failure.kind}: {run.failure.detail}")
+        return
+    verdict = run.verdict
+    if verdict.message:
+        yield _shown(verdict.message)
+    for path in run.changed:
+        value = run.args.get(path) if isinstance(run.args, dict) else None
+        yield _shown(f"{path}: {json.dumps(value, ensure_ascii=False)}" if value is not None else f"changes {path}")
+    for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
+        if text:
+            yield _shown(f"{name}: {text}")
+
+
+def _is_unapproved(run: HookResult) -> bool:
+    return run.failure is not None and run.failure.kind == "untrusted"
+
+
+def _shown(text: str) -> str:
+    return truncate(" ".join(text.split()), MAX_TEXT)
