@@ -123,7 +123,7 @@ def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire
     unknown = isinstance(value, bytes) or type(value) is object
     assert (result.action, kinds(result)["d"]) == (("block", "spawn") if unknown else ("continue", None))
     if unknown:
-        assert "the context cannot be given to it" in str(result.message)
+        assert "the context cannot be passed to it" in str(result.message)
 
 
 def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> None:

@@ -198,7 +198,7 @@ def test_what_is_cancelled_at_the_end_is_logged(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING, "hookrun"):
         engine.fire_sync("stop", assistant_response="All done.")
         within(lambda: engine.close_sync(wait=0.1) if sync else asyncio.run(engine.close(wait=0.1)), 5)
-    assert caplog.messages == ["hook notify: Slow was cancelled before it was done"]
+    assert caplog.messages == ["hook notify: Slow was cancelled before it finished"]
 
 
 def test_an_engine_that_its_own_background_work_closes_does_not_wait_for_it(engine: Engine) -> None:

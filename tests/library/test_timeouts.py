@@ -88,7 +88,7 @@ def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fir
     engine.register("stop", answers(None), name="o", always=True)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, order(result)) == ("block", ["stubborn", "o"])
-    assert "it did not end when it was cancelled, and was closed" in failure(result).detail
+    assert "it did not end when cancelled, and was closed" in failure(result).detail
 
 
 @pytest.mark.parametrize("ours", [0.3, None])
@@ -200,7 +200,7 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     result = within(lambda: fire(engine, "stop"))
     go.set()
     assert (order(result), kinds(result)) == (["blocks", "o"], {"blocks": "timeout", "o": None})
-    assert failure(result).detail == "no answer after 0.5 s; its thread was left alone"
+    assert failure(result).detail == "no answer after 0.5 s; its thread was abandoned"
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -222,7 +222,7 @@ def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_asy
         "continue",
         "other",
     )
-    advice = "it blocks the event loop" if is_async else "it blocks whoever fires, give it thread=True"
+    advice = "it blocks the event loop" if is_async else "it blocks the calling thread, register it with thread=True"
     assert failure(result).detail.endswith(advice)
 
 
@@ -257,7 +257,7 @@ def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fir
 def test_a_deadline_that_is_none_is_refused(engine: Engine, fire: Fire, deadline: float) -> None:
     """Seconds, more than none of them."""
     engine.register("stop", answers(None), name="h")
-    with pytest.raises(ValueError, match="deadline is"):
+    with pytest.raises(ValueError, match="deadline must be"):
         fire(engine, "stop", deadline=deadline)
 
 
