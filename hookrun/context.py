@@ -92,7 +92,7 @@ def from_file(path: str, deadline: float) -> dict[str, object]:
 def from_stdin(deadline: float) -> dict[str, object]:
     """Return the context on stdin. Raises ContextError."""
     if os.isatty(0):
-        os.write(2, b"hookrun: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
+        os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
         return _from_stream(0, "stdin", deadline)
     except OSError as error:

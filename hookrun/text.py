@@ -123,9 +123,20 @@ def one_line(message: str) -> str:
     return "; ".join(text for name, text in message_lines(message, "error") if name)
 
 
-def print_error(text: str) -> None:
-    """Print `hookrun: TEXT` on stderr, control characters escaped."""
-    write_stderr(f"hookrun: {text}")
+def print_message(message: str, label: str = "error") -> None:
+    """Print `error: MESSAGE` and its hints on stderr, control characters escaped."""
+    if os.environ.get("FORCE_COLOR") or os.isatty(2):
+        from hookrun.terminal import render_for
+
+        shown = render_for(2, message_lines(message, label))
+    else:
+        shown = "\n".join(f"{name}: {text}" if name else text for name, text in message_lines(message, label))
+    write_all(2, shown.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def print_for_agent(message: str) -> None:
+    """Print `hookrun: MESSAGE` on stderr for an agent's user, who does not know otherwise who speaks."""
+    write_stderr(f"hookrun: {message}")
 
 
 def write_stderr(text: str) -> None:

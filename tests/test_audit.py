@@ -352,7 +352,7 @@ def assert_unharmed(project: Project, *, wrap: tuple[str, ...] = (), told: str) 
         project.hooks({"command": command})
         fired = project.fire(wrap=wrap)
         assert (fired.status, fired.action) == (status, action), fired.stderr
-        assert "hookrun: the audit could not be written: " in fired.stderr
+        assert "warning: the audit could not be written: " in fired.stderr
         assert told in fired.stderr
 
 
@@ -384,7 +384,7 @@ def test_a_directory_where_the_file_should_be_changes_no_verdict(project: Projec
     project.hooks({"command": BLOCK})
     done = fire_unread(project)
     assert done.returncode == 2
-    assert b"hookrun: the audit could not be written: " in done.stderr
+    assert b"warning: the audit could not be written: " in done.stderr
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -398,7 +398,7 @@ def test_a_symlink_in_its_place_is_not_written_through(project: Project, *, ther
     project.hooks({"command": BLOCK})
     done = fire_unread(project)
     assert done.returncode == 2
-    assert f"hookrun: the audit could not be written: {project.audit_path}".encode() in done.stderr
+    assert f"warning: the audit could not be written: {project.audit_path}".encode() in done.stderr
     assert project.audit_path.is_symlink()
     assert target.exists() == there
     assert not there or target.read_text() == ""

@@ -127,7 +127,7 @@ def test_every_command_prints_the_traceback_for_debugging(project: Project, monk
 
     monkeypatch.setattr(log, "resolve_home", fail)
     plain = hookrun(project, "log")
-    line = "hookrun: internal error, please report it: ZeroDivisionError: an error of ours"
+    line = "error: internal error, please report it: ZeroDivisionError: an error of ours"
     assert (plain.status, plain.stdout) == (1, "")
     assert plain.stderr == f"{line} (see {crash_log(project.home)})\n"
     assert "Traceback" in crash_log(project.home).read_text()

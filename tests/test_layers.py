@@ -36,11 +36,11 @@ LAYERS = (
     ("verdicts", "context"),
     ("refusals",),
     ("model", "files", "session"),
-    ("events", "globs", "fastjson", "state", "credentials", "text"),
+    ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
-SIDEWAYS = frozenset({("conditions", "globs"), ("model", "events")})
+SIDEWAYS = frozenset({("conditions", "globs"), ("model", "events"), ("text", "terminal")})
 """Imports within one row that are meant."""
 
 PUBLIC_BELOW_RECIPES = frozenset(

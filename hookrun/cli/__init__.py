@@ -13,6 +13,7 @@ import click
 
 from hookrun import __version__
 from hookrun.cli.common import FAILED, INTERRUPTED
+from hookrun.cli.printing import print_message
 from hookrun.text import closest, escape
 
 if TYPE_CHECKING:
@@ -127,8 +128,10 @@ class Commands(click.Group):
         """Find the command that is meant; the error for an unknown one suggests the closest."""
         if args[0] not in COMMANDS and args[0] not in OLD_NAMES and not ctx.resilient_parsing:
             near = closest(args[0], COMMANDS)
-            hint = REMOVED.get(args[0]) or (f"Did you mean {near}?" if near else "")
-            ctx.fail(f"There is no command {escape(args[0])}. {hint}".rstrip())
+            hint = REMOVED.get(args[0]) or (
+                f"did you mean `{near}`?" if near else "`hookrun --help` lists all commands"
+            )
+            ctx.fail(f'unknown command "{escape(args[0])}"\nhint: {hint}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
@@ -176,7 +179,7 @@ def run(argv: Sequence[str]) -> int:
 def _error_message(error: Exception) -> str:
     if isinstance(error, OSError):
         _discard_buffered(sys.stdout)
-        return f"{error.filename or 'the output'}: {error.strerror or error}"
+        return escape(f"{error.filename or 'the output'}: {error.strerror or error}")
     if any(f"{kind.__module__}.{kind.__name__}" in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
     from hookrun.crash import report
@@ -192,8 +195,9 @@ def _run(argv: list[str]) -> int:
     try:
         status = cli.main(argv, prog_name="hookrun", standalone_mode=False)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx is not None else "hookrun"
-        return _print_error(f"{error.format_message()} Try: {path} --help")
+        from hookrun.cli.usage import usage_message
+
+        return _print_error(usage_message(error))
     except click.ClickException as error:
         return _print_error(error.format_message())
     except click.Abort as abort:
@@ -206,8 +210,8 @@ def _run(argv: list[str]) -> int:
 
 
 def _print_error(message: str) -> int:
-    """Print one line on stderr; return the exit status for it."""
-    click.echo(f"hookrun: {escape(' '.join(message.split()))}", err=True)
+    """Print an error on stderr; return the exit status for it."""
+    print_message(message)
     return FAILED
 
 

@@ -10,6 +10,7 @@ import click
 
 from hookrun import context as contexts
 from hookrun.agents.base import message_from_context, native_event
+from hookrun.cli.printing import count, relative_path
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.config.load import load_config
@@ -142,11 +143,11 @@ class ConfigSources:
                     others.setdefault(each, []).append(hook.name)
         return others
 
-    def why_no_hooks(self, event: str) -> str:
-        """Return why no hook is declared for an event here."""
+    def why_no_hooks(self) -> str:
+        """Return why an event has no hook here."""
         problems = self.declarations.problems
         if problems:
-            return problems[0]
+            return count(len(problems), "config error")
         effective = {path for _, path in self.files}
         ignored = next((str(each) for each in self._examined.problems if each.path not in effective), None)
         if ignored is not None and not effective:
@@ -154,11 +155,8 @@ class ConfigSources:
         also = f"; {ignored}" if ignored is not None else self._overlooked()
         if not effective:
             root = self._examined.found.repository
-            searched = f" or above it up to {root}" if root else " (no git repository: no directory above it counts)"
-            return f"there is no declaration file in {self.cwd}{searched}{also}"
-        others = ", ".join(f"{each} ({', '.join(names)})" for each, names in self.other_hooks(event).items())
-        there = f"hooks are declared for {others}" if others else "no hook is declared at all"
-        return f"none is declared for it in {', '.join(path for _, path in self.files)}; {there}{also}"
+            return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"
+        return f"no hook for it in {', '.join(relative_path(path) for _, path in self.files)}{also}"
 
     def _overlooked(self) -> str:
         """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
@@ -168,13 +166,13 @@ class ConfigSources:
         for layer, path, _ in found.files:
             own = layer in ("project", "local") and path not in self.declarations.files
             if own and load_file(path, layer).has_hooks:
-                return f"; {path} has hooks, but the file in {self.declarations.root} is nearer and counts alone"
+                return f"; {relative_path(path)} is hidden by the nearer config file in {self.declarations.root}"
         top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
                 if os.path.isfile(path) and load_file(path, "project").has_hooks:
-                    within = f"the repository {found.repository}" if found.repository else "a repository"
-                    return f"; {path} has hooks, but it lies outside of {within}, where nothing is looked for"
+                    outside = f"outside the repository {found.repository}" if found.repository else "but no .git"
+                    return f"; {relative_path(path)} has hooks, {outside}, so it is ignored"
         return ""

@@ -10,7 +10,7 @@ import click
 from hookrun import context as contexts
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
-from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
+from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
 from hookrun.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -22,15 +22,25 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_json, print_lines
+from hookrun.cli.predictions import MAX_ANSWER, STATE_STYLES, answer, phrase, state, why_not
+from hookrun.cli.printing import (
+    BOLD,
+    DIM,
+    count,
+    print_json,
+    print_line,
+    print_lines,
+    print_table,
+    warn,
+)
 from hookrun.config.discovery import claude_directory
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, DryRun
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
-from hookrun.fire.explanation import attributes
-from hookrun.model import HookResult, Outcome
+from hookrun.model import HookResult, Outcome, file_path
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.text import truncate
+from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import plan
@@ -39,7 +49,7 @@ from hookrun.wiring.targets import SCOPES, InstallLocation
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from hookrun.agents.types import Agent
     from hookrun.cli.printing import Line
@@ -47,18 +57,7 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.wiring.targets import WiredEvent
 
-STATES = {
-    RUNS: ("would run", OK),
-    DEPENDS: ("may run", WARNING),
-    FAILS: ("would fail", ERROR),
-    OFF: ("is switched off", WARNING),
-    ENDED: ("would not be reached", WARNING),
-    NOT: ("does not apply", DIM),
-}
-"""State of a prediction -> how it is worded, and its style."""
-
-MAX_NAMED = 3
-"""Hooks of one state that the first line names with their cause."""
+COLUMNS = ("#", "HOOK", "STATE", "WHY")
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
@@ -75,7 +74,7 @@ ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 @click.option("--tool", metavar="NAME", help="The tool that is called.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
-@click.option("--hook", "name", metavar="NAME", help="Make the first line about this hook.")
+@click.option("--hook", "name", metavar="NAME", help="Explain only this hook.")
 @click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
 @click.pass_context
@@ -110,19 +109,22 @@ def explain_command(
         query.build_context(tool, args)
     explanation = Explanation(query, own_home, config, name, running=running)
     report = explanation.json()
-    lines = explanation.lines()
-    status = FAILED if explanation.sources.declarations.problems else 0
+    problems = explanation.sources.declarations.problems
+    status = FAILED if problems else 0
+    shown = explanation.show
     if running:
         from hookrun.cli.explain_run import run  # only where hooks are run
 
         result = run(explanation)
         report["answer"], report["run"] = result.summary_line() or report["answer"], result.json()
-        lines = result.insert_into(lines)
         status = INTERRUPTED if result.interrupted else status
+        shown = result.show
     if as_json:
         print_json(report)
     else:
-        print_lines(lines)
+        shown()
+        for problem in problems:
+            warn(problem)
     ctx.exit(status)
 
 
@@ -163,76 +165,104 @@ class Explanation:
     def _skipped(self, hook: Hook) -> str | None:
         names = os.environ.get("HOOKRUN_SKIP", "") if self.query.agent is None else ""
         if hook.name in {each.strip() for each in names.split(",")}:
-            return "HOOKRUN_SKIP names it (which counts for `hookrun fire`, not for an agent)"
+            return "HOOKRUN_SKIP names it (for `hookrun fire`, not for agents)"
         return None
 
     # --- as text
 
-    def lines(self) -> list[Line]:
-        """Return the explanation for a reader, the answer first."""
-        lines = [(self.summary_line(), BOLD)]
-        lines += [(f"  note: {note}", WARNING) for note in (*self.query.notes, *self._notes())]
-        lines += [(f"  {layer} declarations: {path}", DIM) for layer, path in self.sources.files]
+    def show(self) -> None:
+        """Print the explanation, the answer first."""
+        line = self._answer()
+        print_lines([(truncate(line, MAX_ANSWER), BOLD)])
+        if len(line) > MAX_ANSWER and not self.hooks:
+            print_lines([(f"note: {self.localize(self.sources.why_no_hooks())}", "")])
         for number, predictions in enumerate(self.predictions):
-            if len(self.predictions) > 1:
-                fields = self.query.contexts[number]
-                about = fields.get("file_path") or fields.get("tool_name")
-                lines.append((f"  call {number + 1} of {len(self.predictions)}, {about}:", BOLD))
-            lines += _hook_lines(predictions)
-        return [*lines, *self._other_lines()]
+            rows = self._rows(predictions)
+            if rows:
+                print_line("")
+                print_table(COLUMNS, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
+        self.show_notes()
 
-    def _notes(self) -> Iterator[str]:
-        yield from (f"trouble: {each}" for each in self.sources.declarations.problems)
-        if self.hooks and "session_id" not in self.query.known:
-            yield "no whole context was given (--ctx): what depends on the rest of it is named"
+    def call_title(self, number: int) -> str | None:
+        """Return the title of one call of a message that has several."""
+        if len(self.predictions) == 1:
+            return None
+        fields = self.query.contexts[number]
+        about = file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
+        return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
+
+    def show_notes(self) -> None:
+        """Print what else there is to know, below the tables."""
+        lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
         if self.for_user:
-            yield "this is your own run: an agent's runs a project's hooks only if they are approved"
+            lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
+        lines += self._other_lines()
+        print_lines([("", ""), *lines] if lines else [])
+
+    def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+        """Return the rows of the hooks that are asked about, in running order."""
+        rows: list[tuple[str, ...]] = []
+        blocking = False
+        for number, each in enumerate(predictions, 1):
+            if self.hook in (None, each.hook.name):
+                cause = why_not(each) or ("unless an earlier hook blocks" if blocking and not each.hook.always else "")
+                rows.append((str(number), each.hook.name, state(each), self.localize(cause)))
+            blocking = blocking or (each.hook.enforcing and each.state in (RUNS, DEPENDS))
+        return rows
 
     def summary_line(self) -> str:
         """Return the answer in one line: which hooks would run, or why none would."""
-        before = "".join(f"{each}; " for each in self._obstacles())
+        return truncate(self._answer(), MAX_ANSWER)
+
+    def _answer(self) -> str:
+        obstacle = next(self._obstacles(), None)
         answers = [self._call_answer(predictions) for predictions in self.predictions]
-        problems = self.sources.declarations.problems
-        problem = f"; {problems[0]}" if problems and all(problems[0] not in each for each in answers) else ""
         if len(answers) > 1:
             answers = [f"call {number} of {len(answers)}: {each}" for number, each in enumerate(answers, 1)]
-        more = f"; {len(answers) - MAX_NAMED} more calls" if len(answers) > MAX_NAMED else ""
-        return f"{self.query.event}: {before}{'; '.join(answers[:MAX_NAMED])}{more}{problem}"
+        answers = [obstacle, *answers] if obstacle else answers
+        errors = len(self.sources.declarations.problems)
+        if errors and self.hooks:
+            answers.insert(0, count(errors, "config error"))
+        return self.localize(f"{self.query.event}: {'; '.join(answers)}")
+
+    def localize(self, text: str) -> str:
+        """Return a text with paths relative to the working directory, and commands that are for this project anyway."""
+        return text.replace(f"trust {quoted(self.sources.project)}`", "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
         if self.hook is None:
             if not predictions:
-                return f"no hook would run: {self.sources.why_no_hooks(self.query.event)}"
-            return _answer_for_all(predictions)
+                return f"no hook would run: {self.sources.why_no_hooks()}"
+            return answer(predictions)
         mine = [each for each in predictions if each.hook.name == self.hook]
         if not mine:
             events = next(each.events for each in self.sources.declarations.hooks if each.name == self.hook)
-            return f"{self.hook} is not declared for it, but for {', '.join(events)}"
-        return "; ".join(text for each in mine for text, _ in _by_cause([each]))
+            return f"{self.hook} runs for other events: {', '.join(events)}"
+        return "; ".join(map(phrase, mine))
 
     def _obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running, independent of the declarations."""
         agent = self.query.agent
         if agent is None:
             if os.environ.get("HOOKRUN") == "0":
-                yield "HOOKRUN=0 is set, with which `hookrun fire` runs no hook (agents ignore it)"
+                yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
             return
         if plan.unsupported_events(agent, [self.query.event]):
-            yield f"{agent.DISPLAY_NAME} has no such event: hooks of it never run there"
+            yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
             return
         if plan.unsent_events(agent, [self.query.event]):
             version = plan.newest_measured(agent)
-            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): hooks of it do not run there"
+            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
             return
         wanted = plan.events_for(agent, [self.query.event])
         wired = self._installed(agent, wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
-            yield f"{agent.DISPLAY_NAME} fires no hook: hookrun is not wired for {', '.join(wanted)}: {remedy}"
+            yield f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
         elif wired and all(each.only for each in wired):
             only = wired[0]
             where = f"{only.path}:{only.line}"
-            yield f"{agent.DISPLAY_NAME} fires hooks of {only.event} only where {only.only} fits ({where}): {remedy}"
+            yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
 
     def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
         found: list[WiredEvent] = []
@@ -245,19 +275,19 @@ class Explanation:
         return [each for each in found if each.event in wanted]
 
     def _other_lines(self) -> Iterator[Line]:
-        """Yield the hooks of other events, and what the agent does not support at this one."""
-        others = self.sources.other_hooks(self.query.event)
-        if others:
-            listed = "; ".join(f"{event}: {', '.join(names)}" for event, names in others.items())
-            yield f"  declared for other events: {listed}", DIM
+        """Yield what the agent would get and does not support at this event, and the hooks of other events."""
         agent = self.query.agent
-        if agent is None or self.running or plan.unsupported_events(agent, [self.query.event]):
-            return
-        known = self._known_answer(agent)
-        if known is not None:
-            yield f"  {agent.DISPLAY_NAME} would be told, with exit status 0: {known or 'nothing'}", BOLD
-        for action, name in self._unsupported(agent):
-            yield f"  {agent.DISPLAY_NAME} cannot be told {action}: {name}: {DEGRADATIONS[name]}", DIM
+        if agent is not None and not self.running and not plan.unsupported_events(agent, [self.query.event]):
+            known = self._known_answer(agent)
+            if known is not None:
+                yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
+            fallbacks = ", ".join(dict.fromkeys(name for _, name in self._unsupported(agent)))
+            if fallbacks:
+                yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", DIM
+        others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
+        if others:
+            listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
+            yield f"hooks of other events: {listed}", DIM
 
     # --- what an agent would get
 
@@ -309,7 +339,10 @@ class Explanation:
             "answer": self.summary_line(),
             "files": [path for _, path in self.sources.files],
             "problems": self.sources.declarations.problems,
-            "calls": [[_to_json(n, each) for n, each in enumerate(call, 1)] for call in self.predictions],
+            "calls": [
+                [_to_json(n, each) for n, each in enumerate(call, 1) if self.hook in (None, each.hook.name)]
+                for call in self.predictions
+            ],
             "others": self.sources.other_hooks(self.query.event),
         }
         if agent is not None:
@@ -333,58 +366,3 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
         "source": hook.source,
         "line": hook.line,
     }
-
-
-def _by_cause(predictions: Iterable[Prediction]) -> list[tuple[str, int]]:
-    """Return a phrase for the hooks of each cause, and their number; all are of one state."""
-    names_by_cause: dict[str, list[str]] = {}
-    state = ""
-    for each in predictions:
-        state = STATES[each.state][0]
-        depends = f"depends on {', '.join(each.depends)}" if each.depends and not each.why else ""
-        names_by_cause.setdefault(each.why or depends, []).append(each.hook.name)
-    return [
-        (f"{', '.join(names)} {state}{f': {cause}' if cause else ''}", len(names))
-        for cause, names in names_by_cause.items()
-    ]
-
-
-def _answer_for_all(predictions: Sequence[Prediction]) -> str:
-    by_state = {state: [each for each in predictions if each.state == state] for state in STATES}
-    running = by_state[RUNS]
-    parts = []
-    if running:
-        names = ", ".join(each.hook.name for each in running)
-        parts.append(f"{len(running)} of {len(predictions)} hook{'s' * (len(predictions) > 1)} would run: {names}")
-    elif not by_state[DEPENDS]:
-        parts.append("no hook would run")
-    for state in (DEPENDS, FAILS, OFF, ENDED, *(() if running else (NOT,))):
-        causes = _by_cause(by_state[state])
-        parts += [text for text, _ in causes[:MAX_NAMED]]
-        if len(causes) > MAX_NAMED:
-            parts.append(f"{sum(count for _, count in causes[MAX_NAMED:])} more {STATES[state][0]}")
-    if running or by_state[DEPENDS]:
-        return "; ".join(parts)
-    return f"{parts[0]}: {'; '.join(parts[1:])}"
-
-
-def _hook_lines(predictions: Sequence[Prediction]) -> Iterator[Line]:
-    """Yield each hook in running order, with its state and why."""
-    enforcing: list[str] = []
-    for number, each in enumerate(predictions, 1):
-        word, style = STATES[each.state]
-        trust = f", {each.trust}" if each.trust else ""
-        yield f"  {number}. {each.hook.name} {word} ({attributes(each.hook)}{trust}; {each.hook.location()})", style
-        if each.why:
-            yield f"      {each.why}", ""
-        if each.depends:
-            yield f"      {'if it applies, which ' if each.state != DEPENDS else ''}depends on:", ""
-            yield from ((f"        {one}", "") for one in each.depends)
-        if each.failure is not None and each.state == FAILS:
-            blocks = each.hook.on_failure == "block" and each.hook.enforcing
-            yield f"      its failure {'blocks the call' if blocks else 'is a warning; the call continues'}", ""
-        if each.state in (RUNS, DEPENDS):
-            if enforcing and not each.hook.always:
-                yield f"      unless {' or '.join(enforcing)} before it ends the chain", DIM
-            if each.hook.enforcing:
-                enforcing.append(each.hook.name)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from json import dumps, loads
 from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.cli.printing import BOLD, ERROR, WARNING
+from hookrun.cli.predictions import MAX_ANSWER, UNAPPROVED
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table
+from hookrun.dry_run import explain_mismatch
+from hookrun.fastjson import format_value
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
-from hookrun.fire.explanation import arguments, explain, runs_in_background, shown_lines, was_started
+from hookrun.fire.explanation import arguments, runs_in_background, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.text import diff, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +23,17 @@ if TYPE_CHECKING:
     from hookrun.cli.explain import Explanation
     from hookrun.cli.printing import Line
     from hookrun.model import Hook, HookResult, Outcome, Verdict
+
+
+COLUMNS = ("#", "HOOK", "RESULT", "TIME", "DETAILS")
+MAX_VALUE = 60
+"""Characters of a value in the table."""
+RESULT_STYLES = {
+    **dict.fromkeys(("continue", "allow", "modify", "started"), OK),
+    **dict.fromkeys(("block", "stop", "failed"), ERROR),
+    **dict.fromkeys(("ask", "skip", UNAPPROVED), WARNING),
+    **dict.fromkeys(("not run", "no match"), DIM),
+}
 
 
 class ExplainRun:
@@ -53,26 +69,81 @@ class ExplainRun:
         """Return the results in one line; None where no hook ran."""
         if not any(fire.chain is not None and fire.chain.runs for fire, _ in self.fires):
             return None
-        return "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
+        text = "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
+        return truncate(self.explanation.localize(text), MAX_ANSWER)
 
-    def insert_into(self, lines: list[Line]) -> list[Line]:
-        """Return the lines of the explanation with the results before them, or after them where no hook ran."""
+    def show(self) -> None:
+        """Print the results, or the explanation where no hook ran."""
         first = self.summary_line()
-        problems: list[Line] = [(f"  trouble: {each}", ERROR) for each in self.problems]
         if first is None:
-            return [*lines, *problems, *self._answer_lines()]
-        results = [line for fire, verdict in self.fires for line in explain(fire, verdict, self.inputs)]
-        return [(first, BOLD), *problems, *results, *self._answer_lines(), ("  expected:", BOLD), *lines[1:]]
+            self.explanation.show()
+        else:
+            print_lines([(first, BOLD)])
+            last_input: object = None
+            for number, (fire, verdict) in enumerate(self.fires):
+                print_line("")
+                print_table(
+                    COLUMNS,
+                    list(self._rows(fire)),
+                    title=self.explanation.call_title(number),
+                    styles=RESULT_STYLES,
+                    wrap=True,
+                )
+                lines, last_input = self._transcript(fire, last_input)
+                print_lines([*lines, *_changed_arguments(fire, verdict)])
+            self.explanation.show_notes()
+        print_lines([*((f"note: {each}", WARNING) for each in self.problems), *self._answer_lines()])
+
+    def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of the hooks that are asked about: what each answered, or why it did not run."""
+        chain, candidates = fire.chain, fire.candidates
+        if chain is None or candidates is None:
+            return
+        for index in range(len(candidates)):
+            hook = candidates.hook(index)
+            if self.explanation.hook not in (None, hook.name):
+                continue
+            runs = [run for run in chain.runs if run.hook is hook]
+            for run in runs:
+                *result, details = _result(run)
+                yield str(index + 1), hook.name, *result, self.explanation.localize(details)
+            if not runs:
+                step = chain.became.get(index)
+                cause = explain_mismatch(hook, chain.context) or "it did not match before a later hook made changes"
+                yield str(index + 1), hook.name, *_skipped(step, cause)
+
+    def _transcript(self, fire: EventFire, last_input: object) -> tuple[list[Line], object]:
+        """Return what the hooks read and wrote, each input once, and the last input."""
+        lines: list[Line] = []
+        for run in fire.chain.runs if fire.chain is not None else ():
+            if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
+                continue
+            stdin = self.inputs.get(id(run.outcome), b"")
+            given = _without_name(stdin)
+            same, last_input = given == last_input, given
+            lines += [("", ""), (run.name, BOLD)]
+            for title, data in (("input", stdin), ("output", run.outcome.stdout), ("stderr", run.outcome.stderr)):
+                if title == "input" and same:
+                    lines.append(("  input   as above", DIM))
+                    continue
+                texts = shown_lines(data)
+                lines += [(f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts)]
+            if run.outcome.exit_code:
+                lines.append((f"  exit status {run.outcome.exit_code}", ""))
+            if runs_in_background(run):
+                lines.append((f"  `hookrun why {fire.request_id}` shows how it ends", DIM))
+        return lines, last_input
 
     def _answer_lines(self) -> Iterator[Line]:
         agent = self.explanation.query.agent
         if agent is None:
             return
-        for name in self.degraded:
-            yield f"  degraded: {name}: {DEGRADATIONS[name]}", WARNING
-        yield f"  told to {agent.DISPLAY_NAME}, with exit status {self.status}:", BOLD
+        yield "", ""
+        yield f"{agent.DISPLAY_NAME} gets, with exit status {self.status}:", BOLD
         for line in shown_lines(self.stdout) or ["nothing"]:
-            yield f"    {line}", ""
+            yield f"  {line}", ""
+        for name in self.degraded:
+            yield f"{name}: {DEGRADATIONS[name]}", WARNING
 
     def json(self) -> dict[str, object]:
         """Return the results as a JSON object."""
@@ -198,3 +269,42 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
         skipped = [(index, step) for index, step in sorted(chain.became.items()) if step.startswith("not run")]
         parts += [f"{fire.candidates.hook(index).name} {step}" for index, step in skipped]
     return f"{fire.event}: {'; '.join(parts)}"
+
+
+def _skipped(step: str | None, cause: str) -> tuple[str, str, str]:
+    return ("not run", "-", step.removeprefix("not run: ")) if step else ("no match", "-", cause)
+
+
+def _result(run: HookResult) -> tuple[str, str, str]:
+    """Return a hook's action, its time, and the rest of its answer; of one that failed, its failure."""
+    took = f"{run.outcome.ms:.0f} ms" if was_started(run) else "-"
+    notes = ["again, on the changed arguments"] if run.recheck else []
+    notes += [f"changed {', '.join(run.changed)}"] if run.changed else []
+    if run.failure is not None:
+        unapproved = run.failure.kind == "untrusted"
+        detail = run.failure.detail.removeprefix(f"{UNAPPROVED}: ")
+        action = UNAPPROVED if unapproved else "failed"
+        return action, took, "; ".join([detail if unapproved else f"{run.failure.kind}: {detail}", *notes, *run.notes])
+    fields = {name: value for name, value in run.verdict.to_dict().items() if name not in ("action", "message")}
+    answer = [run.verdict.message] if run.verdict.message else []
+    answer += [f"{name} {format_value(value, MAX_VALUE)}" for name, value in fields.items()]
+    return "started" if runs_in_background(run) else run.verdict.action, took, "; ".join([*answer, *notes, *run.notes])
+
+
+def _without_name(stdin: bytes) -> object:
+    """Return a hook's input without the name of the hook, to be compared with that of another."""
+    try:
+        data = loads(stdin)
+    except ValueError:
+        return stdin
+    return {name: value for name, value in data.items() if name != "hook"} if isinstance(data, dict) else data
+
+
+def _changed_arguments(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
+    if verdict.modified_args is None:
+        return
+    styles = {"+": OK, "-": ERROR, "@": DIM}
+    yield "", ""
+    yield "arguments (- before, + after)", BOLD
+    for line in diff(*(dumps(each, indent=2, ensure_ascii=False) for each in arguments(fire))):
+        yield f"  {line}", styles.get(line[:1], "")

@@ -107,8 +107,7 @@ def _errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        report.warn(f"{agent.NAME}: {error}")
-        report.ok = False
+        report.fail(f"{agent.NAME}: {error}")
 
 
 def _review_hooks(report: CommandReport) -> None:

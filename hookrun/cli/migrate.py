@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
-from hookrun.cli.printing import is_interactive, print_json, warn
+from hookrun.cli.printing import is_interactive, print_json, print_message, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
@@ -216,7 +216,7 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
     if there and not yes:
         question = f"Change {' and '.join(there)}?"
         if not is_interactive():
-            warn(f"{quote(there[0])} exists; add --yes to change it")
+            print_message(f"{quote(there[0])} exists\nhint: add `--yes` to change it")
             return False
         if not click.confirm(escape(question)):
             return False

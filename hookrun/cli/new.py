@@ -81,7 +81,7 @@ def init_command(
     if steps:
         program = LANGUAGES[request.language].program
         if shutil.which(program) is None:
-            report.warn(f"warning: there is no {program} on PATH: the hook needs it")
+            report.warn(f"there is no {program} on PATH: the hook needs it")
         steps.append(
             (report.with_home("hookrun install claude"), "connects Claude Code; `hookrun agents` lists the others")
         )

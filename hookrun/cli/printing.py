@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.text import escape
+from hookrun.terminal import render_for
+from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,9 +39,14 @@ def print_line(text: str) -> None:
     click.echo(escape(text))
 
 
-def warn(text: str) -> None:
-    """Print `hookrun: ...` on stderr, control characters escaped."""
-    click.echo(f"hookrun: {escape(text)}", err=True)
+def print_message(message: str, label: str = "error") -> None:
+    """Print `error: MESSAGE` and its hints on stderr; `label` may be `warning` or `note`."""
+    click.echo(render_for(2, message_lines(message, label)), err=True, color=True)
+
+
+def warn(message: str) -> None:
+    """Print `warning: MESSAGE` and its hints on stderr."""
+    print_message(message, "warning")
 
 
 def print_json(data: object) -> None:
@@ -100,7 +106,7 @@ def print_table(
     console = Console(highlight=False)
     for number, row in enumerate(cells):
         *first, last = row
-        parts = textwrap.wrap(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
         line = Text(style=DIM if not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
@@ -177,11 +183,18 @@ class CommandReport:
         if not self.as_json:
             print_line(text)
 
-    def warn(self, text: str) -> None:
+    def warn(self, message: str) -> None:
         """Report a possible mistake on stderr."""
-        self._lists["notes"].append(text)
+        self._lists["notes"].append(one_line(message))
         if not self.as_json:
-            warn(text)
+            warn(message)
+
+    def fail(self, message: str) -> None:
+        """Report an error on stderr; the command goes on and exits with 1."""
+        self.ok = False
+        self._lists["notes"].append(one_line(message))
+        if not self.as_json:
+            print_message(message)
 
     def add_files(self, changes: Iterable[FileChange]) -> None:
         """Add the files that are written and removed to the JSON object."""

@@ -163,7 +163,7 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
         others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
         if others:
             twice = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
-            report.warn(f"warning: {twice}")
+            report.warn(f"{twice}")
     _finish(recipes, report)
 
 
@@ -232,7 +232,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
         report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
-        report.warn(f"warning: {problem}")
+        report.warn(f"{problem}")
     if report.dry_run:
         report.show_diff(recipes.changes)
     elif recipes.changes:

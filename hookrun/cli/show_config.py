@@ -31,9 +31,9 @@ from hookrun.cli.printing import (
     print_json,
     print_line,
     print_lines,
+    print_message,
     print_table,
     relative_path,
-    warn,
 )
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
@@ -141,7 +141,7 @@ def list_command(
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     for problem in [*problems, *(each.error for each in hooks if each.error is not None)]:
-        warn(problem)
+        print_message(problem)
     ctx.exit(FAILED if problems else 0)
 
 
@@ -266,7 +266,7 @@ def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     for problem in [*examined.declarations.problems, *errors]:
-        warn(problem)
+        print_message(problem)
     ctx.exit(FAILED if examined.declarations.problems else 0)
 
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from hookrun.cli.common import FAILED, command, json_option, resolve_home, working_directory
-from hookrun.cli.printing import print_json, warn
+from hookrun.cli.printing import print_json, print_message
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
@@ -122,7 +122,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
         updated = update(tested.results)
         good = not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
     if options.fail_under is not None and coverage.percent < options.fail_under:
-        warn(f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %")
+        print_message(f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %")
         good = False
     shown = coverage if options.coverage else None
     if options.as_json:
@@ -198,7 +198,7 @@ def _watch(options: TestOptions) -> None:
             tested, _ = _once(options)
             files = watch.files_of(tested.results)
         except (click.ClickException, NoCaseFileError) as error:
-            warn(str(error))
+            print_message(str(error))
         click.echo("watching; Ctrl-C ends it", err=True)
         watch.until_changed(options.paths, files, begun)
 

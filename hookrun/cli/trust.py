@@ -17,7 +17,7 @@ from hookrun.cli.approval_texts import (
     whole,
 )
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
-from hookrun.cli.printing import count, is_interactive, print_json, print_line, warn
+from hookrun.cli.printing import count, is_interactive, print_json, print_line, print_message, warn
 from hookrun.config.config_file import load_file
 from hookrun.process.prepare import resolve
 from hookrun.text import escape, quote
@@ -106,7 +106,7 @@ def trust_command(
     else:
         hooks = review(project, hooks)
     for problem in project.declarations.problems:
-        warn(problem)
+        print_message(problem)
     undecided = [found for found in hooks if found.state not in DECIDED]
     ctx.exit(FAILED if undecided or project.declarations.problems else 0)
 

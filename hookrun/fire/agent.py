@@ -19,7 +19,7 @@ from hookrun.agents.formats import REFUSED_BY_STATUS, STOP_EVENTS
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import NoHomeError, account_home, kept_texts_dir
-from hookrun.text import print_error, write_all
+from hookrun.text import one_line, print_for_agent, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
         agent = agents.load(name)
     except Exception as error:
         contexts.drain_stdin()
-        unknown = isinstance(error, agents.UnknownAgentError)
-        print_error(trouble or (str(error) if unknown else internal_error(error, options.home, for_agent=True)))
+        unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
+        print_for_agent(one_line(trouble or unknown or internal_error(error, options.home, for_agent=True)))
         return GO_ON if _caller_needs_zero() else TROUBLE
     if agent.EXIT_ZERO_ONLY:
         _end_with_zero()
@@ -58,7 +58,7 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except KeyboardInterrupt:
         return GO_ON if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
-        print_error(internal_error(error, options.home, for_agent=True))
+        print_for_agent(internal_error(error, options.home, for_agent=True))
         return fire.status_without_answer()
 
 
@@ -87,7 +87,7 @@ class AgentFire:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
-        self.trouble = [trouble] if trouble else []
+        self.trouble = [one_line(trouble)] if trouble else []
         self.invocation: FireInvocation | None = None
         self.event = native_event(agent, options.event)
         self.message = placeholder_message(agent, self.event)
@@ -105,7 +105,7 @@ class AgentFire:
             else:
                 self._fire()
         except (FireError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
-            self.trouble.append(str(error))
+            self.trouble.append(one_line(str(error)))
         except RecursionError:
             self.trouble.append("the message is nested too deeply")
         except Exception as error:
@@ -254,10 +254,10 @@ class AgentFire:
         refused = answer is not None and not answer.reply.allows
         status = GO_ON
         if error is not None:
-            print_error(f"the answer could not be written to stdout: {error}")
+            print_for_agent(f"the answer could not be written to stdout: {error}")
         by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in REFUSED_BY_STATUS
         if answer is not None and refused and (by_status or error is not None):
-            print_error(answer.reply.reason or "refused")
+            print_for_agent(answer.reply.reason or "refused")
             status = REFUSED
         elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
             status = 128 + interrupted
@@ -350,7 +350,7 @@ class AgentFire:
         from hookrun.agents.formats import Reply
 
         command = self.invocation
-        texts = [*self.trouble, *(command.problems if command is not None else ())]
+        texts = [*self.trouble, *map(one_line, command.problems if command is not None else ())]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
@@ -363,7 +363,7 @@ class AgentFire:
         """Return the exit status if it is the only answer: 0 would allow the call silently."""
         refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
         for verdict in refusals:
-            print_error(verdict.message or verdict.action)
+            print_for_agent(verdict.message or verdict.action)
         blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
         return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
 
@@ -397,7 +397,6 @@ class AgentFire:
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
         from hookrun.fire.explanation import explain_answer
-        from hookrun.text import write_stderr
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.invocation.problems if self.invocation is not None else []

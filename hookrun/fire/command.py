@@ -13,7 +13,15 @@ from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
 from hookrun.state import NoHomeError, home_directory
-from hookrun.text import closest, ensure_standard_streams, print_error, quote, write_all, write_stderr
+from hookrun.text import (
+    closest,
+    ensure_standard_streams,
+    one_line,
+    print_message,
+    quote,
+    write_all,
+    write_stderr,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,7 +190,7 @@ class ProgramFire:
         refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
         status = REFUSED if refused else TROUBLE if command.problems else GO_ON
         if command.interrupted:
-            print_error(f"interrupted by signal {command.interrupted}: every hook was ended")
+            print_message(f"interrupted by signal {command.interrupted}: every hook was ended")
             # A refusal outlives the signal: the verdict is printed and the status stays 2.
             status = status if refused else 128 + command.interrupted
         if status in (GO_ON, REFUSED):
@@ -198,14 +206,14 @@ class ProgramFire:
     def _verdict(self) -> Verdict:
         if self.invocation.disabled:
             contexts.drain_stdin()
-            print_error("HOOKRUN=0: every hook is switched off")
+            print_message("HOOKRUN=0: every hook is switched off", "warning")
             return Verdict()
         self.invocation.load(_working_directory(), self.options.config)
         self.fire.event = self.invocation.resolve_event(self.options.event)
         data = self.invocation.read_context(self.options.ctx)
         contexts.check(data, "stdin" if self.options.ctx == "-" else self.options.ctx)
         for doubt in contexts.suspicious_fields(data, self.fire.event):
-            print_error(doubt)
+            print_message(doubt, "warning")
         return self.fire.run(data)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
@@ -217,20 +225,20 @@ class ProgramFire:
         error = write_all(1, dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
-        print_error(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
+        print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
         return TROUBLE if status == GO_ON and verdict.action != "continue" else status
 
     def _tell(self) -> None:
         """Report config errors and failed hooks."""
         for problem in self.invocation.problems:
-            print_error(problem)
+            print_message(problem)
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
-            print_error(f"hook {each}")
+            print_message(f"hook {each}", "warning")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():
             if run.failure is not None:
-                print_error(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}")
+                print_message(f"hook {run.hook.name} failed ({run.failure.kind}): {run.failure.detail}", "warning")
             for note in run.notes:
-                print_error(f"hook {run.hook.name}: {note}")
+                print_message(f"hook {run.hook.name}: {note}", "warning")
 
     def _explain(self, verdict: Verdict) -> None:
         from hookrun.fire.explanation import explain
@@ -241,8 +249,8 @@ class ProgramFire:
         if self.options.ctx == "-":
             contexts.drain_stdin()
         self._tell()
-        print_error(message)
-        self._audit(TROUBLE, None, error=audit.redacted(message))
+        print_message(message)
+        self._audit(TROUBLE, None, error=audit.redacted(one_line(message)))
         return TROUBLE
 
     def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
@@ -251,9 +259,9 @@ class ProgramFire:
             self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
             self.invocation.close()
         except Exception as error:
-            print_error(f"the audit could not be written: {self.invocation.internal_error(error)}")
+            print_message(f"the audit could not be written: {self.invocation.internal_error(error)}")
         for warning in self.invocation.warnings:
-            print_error(warning)
+            print_message(warning, "warning")
 
 
 def _working_directory() -> str | None:
@@ -288,5 +296,5 @@ def main(argv: list[str]) -> int:
 
         return run(agent, options or FireOptions(), trouble)
     contexts.drain_stdin()
-    print_error(trouble)
+    print_message(trouble)
     return TROUBLE

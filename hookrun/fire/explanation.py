@@ -5,11 +5,10 @@ from __future__ import annotations
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.dry_run import explain_mismatch
 from hookrun.fastjson import format_value
-from hookrun.text import diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
@@ -24,11 +23,8 @@ MAX_SHOWN = 2000
 """Characters shown of a hook's input or output."""
 
 
-def explain(fire: EventFire, verdict: Verdict, inputs: Mapping[int, bytes] | None = None) -> Iterator[Line]:
-    """Yield the explanation of a finished run.
-
-    With `inputs`, by the id of a hook's outcome, also what each hook read and wrote, and the changed arguments.
-    """
+def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
+    """Yield the explanation of a finished run."""
     yield f"{fire.event}: request {fire.request_id}", "bold"
     yield from _config_files(fire)
     chain, candidates = fire.chain, fire.candidates
@@ -48,12 +44,7 @@ def explain(fire: EventFire, verdict: Verdict, inputs: Mapping[int, bytes] | Non
                 yield f"      {step or f'does not apply: {cause}'}", "dim"
             for run in runs:
                 yield from _result(run)
-                if inputs is not None:
-                    yield from _transcript(run, inputs.get(id(run.outcome), b""), fire.request_id)
     yield f"  verdict: {summary(verdict)}", "bold"
-    if inputs is not None and verdict.modified_args is not None:
-        yield "  the arguments before (-) and after (+):", ""
-        yield from _difference(*arguments(fire))
 
 
 def explain_answer(
@@ -129,28 +120,9 @@ def _result(run: HookResult) -> Iterator[Line]:
     yield from ((f"      note: {note}", "yellow") for note in run.notes)
 
 
-def _transcript(run: HookResult, stdin: bytes, request_id: str) -> Iterator[Line]:
-    outcome = run.outcome
-    if was_started(run) or runs_in_background(run):
-        for title, data in (("input", stdin), ("output", outcome.stdout), ("stderr", outcome.stderr)):
-            yield from ((f"      {title}: {line}", "dim") for line in shown_lines(data))
-    if outcome.exit_code is not None:
-        yield f"      exit status: {outcome.exit_code}", "dim"
-    if runs_in_background(run):
-        yield f"      how it ends: hookrun why {request_id}", "dim"
-
-
 def shown_lines(data: bytes) -> list[str]:
     """Return the lines of a text, limited to MAX_SHOWN characters."""
     text = data.decode("utf-8", "replace").rstrip("\n")
     if len(text) > MAX_SHOWN:
         text = f"{text[:MAX_SHOWN]}... ({len(text)} characters)"
     return text.split("\n") if text else []
-
-
-def _difference(before: object, after: object) -> Iterator[Line]:
-    import json  # only for changed arguments
-
-    styles = {"+": "green", "-": "red", "@": "dim"}
-    for line in diff(*(json.dumps(each, indent=2, ensure_ascii=False) for each in (before, after))):
-        yield f"    {line}", styles.get(line[:1], "")

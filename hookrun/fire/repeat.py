@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import hookrun
 from hookrun.fire.invocation import FireInvocation
 from hookrun.state import home_directory
-from hookrun.text import print_error
+from hookrun.text import print_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,11 +63,11 @@ def repeat(argv: list[str], options: FireOptions) -> int:
     sys.stdout.buffer.flush()
     sys.stderr.buffer.write(done.stderr)
     sys.stderr.buffer.flush()
-    print_error(f"{len(times)} runs: {_figures(times)}")
+    print_message(f"{len(times)} runs: {_figures(times)}", "note")
     for name, each in hooks.items():
-        print_error(f"hook {name}: {_figures(each.times)}")
+        print_message(f"hook {name}: {_figures(each.times)}", "note")
     for line in _advice(hooks, options) if hooks else ():
-        print_error(line)
+        print_message(line, "hint")
     return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 

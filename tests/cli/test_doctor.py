@@ -166,7 +166,7 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     assert "ok      proof" not in done.stdout
     assert done.status == 1
     explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
-    assert 'only where matcher "nosuch" fits' in explained.partition("\n")[0]
+    assert 'only where matcher "nosuch" matches' in explained.partition("\n")[0]
     assert f'{event} (matcher "nosuch")' in hookrun(project, "agents").stdout
     installed = hookrun(project, "install", agent, "--trust")
     assert "nothing changed" not in installed.stdout

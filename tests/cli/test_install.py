@@ -326,10 +326,10 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
     ("arguments", "message"),
     [
         (("install", "claud"), 'unknown agent "claud": did you mean claude?'),
-        (("install",), "Missing argument 'AGENT...'"),
+        (("install",), "missing argument `AGENT...`"),
         (("uninstall", "xyz"), 'unknown agent "xyz": expected one of claude, codex'),
         (("install", "claude", "--home", "/nowhere/at/all"), "--home /nowhere/at/all is no directory"),
-        (("install", "claude", "--scope", "world"), "'world' is not one of 'user', 'project'"),
+        (("install", "claude", "--scope", "world"), '"world" is not one of user, project'),
     ],
 )
 def test_wrong_usage_is_told(project: Project, arguments: tuple[str, ...], message: str) -> None:

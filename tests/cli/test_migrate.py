@@ -200,7 +200,7 @@ def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
     )
     refused = hookrun(project, "migrate", "--write")
     assert refused.status == 1
-    assert "add --yes to change it" in refused.stderr
+    assert "add `--yes` to change it" in refused.stderr
     assert hookrun(project, "migrate", "--write", "--yes").status == 0
     text = path.read_text()
     assert text.startswith(

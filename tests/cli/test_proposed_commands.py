@@ -51,7 +51,8 @@ VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
-    "request_id": "9db9ad05a220fadd", "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
+    "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
+    "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
 }  # fmt: skip

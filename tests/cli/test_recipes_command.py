@@ -267,8 +267,8 @@ def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Rec
         (("add", "say-no", "protect-hooks", "--option", "word=x"), "add them one by one"),
         (("recipes", "update", "say-no"), "say-no is not declared in"),
         (("recipes", "remove", "say-no"), 'found no recipe "say-no" declared'),
-        (("recipes", "sho"), "No such command"),
-        (("add",), "Missing argument"),
+        (("recipes", "sho"), "did you mean `show`?"),
+        (("add",), "missing argument"),
     ],
 )
 def test_what_cannot_be_is_told(recipes: Recipes, arguments: tuple[str, ...], said: str) -> None:
@@ -276,7 +276,7 @@ def test_what_cannot_be_is_told(recipes: Recipes, arguments: tuple[str, ...], sa
     done = recipes.hookrun(*arguments)
     assert (done.status, done.stdout) == (1, "")
     assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.stderr.count("\n") <= 2
     assert not (recipes.project.root / "coder.json").exists()
 
 

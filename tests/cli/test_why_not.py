@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("way", [pytest.param(way, id=name) for name, way in WAYS.items()])
 def test_the_first_line_names_the_true_cause(project: Project, way: Way) -> None:
-    """Whoever asks need not read further."""
+    """The answer is one line; where that is too short for the cause, the cause follows."""
     way.setup(project)
     done = hookrun(project, *way.command, cwd=project.root / way.below, **way.env)
-    assert way.says in done.stdout.partition("\n")[0], (done.stdout, done.stderr)
+    first = done.stdout.partition("\n")[0]
+    assert way.says in (done.stdout if first.endswith("...") else first), (done.stdout, done.stderr)
+    assert way.command[0] != "explain" or len(first) <= 120
     assert done.status in (0, 1)
 
 

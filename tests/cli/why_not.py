@@ -204,7 +204,7 @@ WAYS: dict[str, Way] = {
         "The hook is declared for another event than the one that happens",
         declared(event="post_tool_use"),
         (*BASH, "--hook", "guard"),
-        "guard is not declared for it, but for post_tool_use",
+        "guard runs for other events: post_tool_use",
         "Declare it for the event that you mean; `event` may be a list.",
     ),
     "wrong case of the tool": Way(
@@ -267,7 +267,7 @@ WAYS: dict[str, Way] = {
         "The exception holds",
         declared(unless={"tool_args.command": "git *"}),
         BASH,
-        'guard does not apply: unless: tool_args.command is "git push"',
+        'guard: unless: tool_args.command is "git push"',
         "Make `unless` narrower.",
     ),
     "wrong agent": Way(
@@ -281,7 +281,7 @@ WAYS: dict[str, Way] = {
         "Nobody has approved the project's hook",
         _not_approved,
         BASH,
-        "guard would fail: untrusted: not approved",
+        "guard is not approved: review with `hookrun trust`",
         "`hookrun trust`",
     ),
     "changed since approved": Way(
@@ -295,21 +295,17 @@ WAYS: dict[str, Way] = {
         "You have disabled it",
         _decided("disabled"),
         BASH,
-        "guard is switched off: disabled",
+        "guard is disabled",
         "`hookrun enable guard`",
     ),
-    "denied": Way(
-        "You have denied it", _decided("denied"), BASH, "guard is switched off: denied", "`hookrun enable guard`"
-    ),
-    "mode off": Way(
-        "Its mode is off", declared(mode="off"), BASH, "guard is switched off: mode is off", "Take `mode` out."
-    ),
-    "paused": Way("Hooks are paused", _paused, BASH, "guard is switched off: paused until ", "`hookrun resume`"),
+    "denied": Way("You have denied it", _decided("denied"), BASH, "guard is denied", "`hookrun enable guard`"),
+    "mode off": Way("Its mode is off", declared(mode="off"), BASH, "guard is off: mode is off", "Take `mode` out."),
+    "paused": Way("Hooks are paused", _paused, BASH, "guard is paused until ", "`hookrun resume`"),
     "HOOKRUN=0": Way(
         "HOOKRUN=0 is in the environment",
         declared(),
         BASH,
-        "HOOKRUN=0 is set, with which `hookrun fire` runs no hook",
+        "HOOKRUN=0 is set: `hookrun fire` runs no hooks",
         "Unset it. An agent's fire pays no heed to it.",
         env={"HOOKRUN": "0"},
     ),
@@ -317,7 +313,7 @@ WAYS: dict[str, Way] = {
         "HOOKRUN_SKIP in the environment names it",
         declared(),
         BASH,
-        "guard is switched off: HOOKRUN_SKIP names it",
+        "guard is off: HOOKRUN_SKIP names it",
         "Unset it. An agent's fire pays no heed to it.",
         env={"HOOKRUN_SKIP": "other,guard"},
     ),
@@ -396,7 +392,7 @@ WAYS: dict[str, Way] = {
         "The declarations are further up, and there is no repository",
         _no_repository,
         BASH,
-        "coder.json has hooks, but it lies outside of a repository, where nothing is looked for",
+        "coder.json has hooks, but no .git, so it is ignored",
         "`git init`, or work where the file is.",
         below="web",
     ),
@@ -404,7 +400,7 @@ WAYS: dict[str, Way] = {
         "A declaration file that is nearer hides the one that has the hook",
         _nearer,
         BASH,
-        "is nearer and counts alone",
+        "../coder.json is hidden by the nearer config file",
         "Put the hooks into the nearer file, or `include` the other one there.",
         below="web",
     ),
@@ -461,7 +457,7 @@ WAYS: dict[str, Way] = {
         "Your own declarations cannot be read, so that nobody knows what they hold",
         _user_unreadable,
         BASH,
-        "would run: other; ",
+        "1 config error; 1 of 1 hook would run: other",
         "`hookrun validate`",
     ),
     "not wired": Way(
@@ -482,7 +478,7 @@ WAYS: dict[str, Way] = {
         "The agent has no such event",
         declared(event="notification"),
         ("explain", "notification", "--agent", "cline"),
-        "Cline CLI has no such event: hooks of it never run there",
+        "Cline CLI has no such event: its hooks never run there",
         "Declare the hook for an event that the agent has: docs/reference/agents.md.",
     ),
     "matcher in the agent's settings": Way(

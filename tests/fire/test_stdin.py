@@ -58,7 +58,7 @@ def test_stdin_on_which_nothing_comes_is_given_up_at_the_deadline(project: Proje
     process = open_fire(project, "--deadline", "0.3")
     assert process.wait(60) == 1
     assert process.stderr is not None
-    assert b"hookrun: stdin: nothing came" in process.stderr.read()
+    assert b"error: stdin: nothing came" in process.stderr.read()
     process.communicate()
 
 

@@ -511,7 +511,7 @@ def test_a_signal_ends_the_fire_and_every_hook(
         status, stdout, stderr = fire.end()
     assert status == 128 + number
     assert stdout == b""
-    assert stderr == f"hookrun: interrupted by signal {int(number)}: every hook was ended\n"
+    assert stderr == f"error: interrupted by signal {int(number)}: every hook was ended\n"
     assert [pid for pid in processes if alive(pid)] == []
     assert not (project.root / "after").exists()
     last = project.audit()[-1]
@@ -759,7 +759,7 @@ def test_a_stdout_on_a_full_disk_loses_no_verdict_in_silence(project: Project, a
     project.hooks({"command": ANSWERS[action]})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" > /dev/full', "sh"))
     assert fired.status == UNSAYABLE[action]
-    assert f"hookrun: the verdict ({action}) could not be written to stdout" in fired.stderr
+    assert f"error: the verdict ({action}) could not be written to stdout" in fired.stderr
 
 
 @pytest.mark.parametrize("action", ANSWERS)

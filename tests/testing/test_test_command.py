@@ -129,7 +129,7 @@ def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> N
     assert done.status == 1
     assert "  other (" in done.stdout
     assert "no case in which it runs" in done.stdout
-    assert done.stderr == "hookrun: coverage is 37.5 %, expected at least 60 %\n"
+    assert done.stderr == "error: coverage is 37.5 %, expected at least 60 %\n"
     assert hookrun(project, "test", "--fail-under", "37").status == 0
 
 
