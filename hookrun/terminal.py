@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Literal
+
+    from rich.console import Console
 
 CHOICES = ("auto", "always", "never")
 """What `--color` takes."""
@@ -41,6 +44,24 @@ def is_terminal(fd: int) -> bool:
         return os.isatty(fd)
     except OSError:
         return False
+
+
+def rich_console(fd: int) -> Console:
+    """Return rich's console for stdout (1) or stderr (2), with color or without."""
+    from rich.console import Console  # only for what is styled
+
+    colors: Literal["auto", "standard"] | None = None
+    if wants_color(fd):
+        colors = "auto" if is_terminal(fd) and ColorChoice.value == "auto" else "standard"
+    return Console(
+        stderr=fd != 1,
+        highlight=False,
+        markup=False,
+        color_system=colors,
+        force_terminal=is_terminal(fd) or None,
+        no_color=colors is None,
+        soft_wrap=True,
+    )
 
 
 def render_for(fd: int, message: Iterable[tuple[str, str]]) -> str:

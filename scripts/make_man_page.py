@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.cli import COMMANDS, cli, load_command  # noqa: E402
+from hookrun.cli import cli  # noqa: E402
+from hookrun.cli.commands import COMMANDS  # noqa: E402
+from hookrun.cli.dispatch import load_command  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:
@@ -25,26 +27,24 @@ PAGE = ROOT / "man" / "hookrun.1"
 
 NAME = "hookrun \\- write a hook once, in any language; every coding agent obeys it"
 DESCRIPTION = """\
-A hook is a command that runs when a coding agent is about to do something, or has done it. hookrun reads declarations
-of hooks, gives each that applies one JSON context on stdin, and makes one verdict of their JSON answers: go on, do not,
-or do it differently.
+A hook is a command that runs before or after a coding agent does something. hookrun reads the config, runs the hooks
+that match with one JSON context on stdin, and combines their answers into one verdict: continue, block or modify.
 .PP
-Every command has \\-\\-help with examples. What a person reads is in colour only on a terminal, and never where
-NO_COLOR is set; what a program reads is given by \\-\\-json."""
+Every command has \\-\\-help with examples, and \\-\\-color; \\-\\-json is for programs."""
 FILES = (
-    ("coder.json, hookrun.yaml, coder.local.json", "Declarations of a project, at its root."),
-    ("~/.config/hookrun/hooks.json, hooks.yaml", "Your own declarations, which come before any project's."),
-    ("/etc/hookrun/hooks.json, hooks.yaml", "Managed declarations, which come before all."),
-    ("~/.local/state/hookrun/audit.jsonl", "One line for each run of a hook and for each fire."),
+    ("coder.json, hookrun.yaml, coder.local.json", "Config of a project, at its root."),
+    ("~/.config/hookrun/hooks.json, hooks.yaml", "Your own config, which comes before any project's."),
+    ("/etc/hookrun/hooks.json, hooks.yaml", "Managed config, which comes first."),
+    ("~/.local/state/hookrun/audit.jsonl", "The audit log: one line for each hook that ran, and for each event."),
 )
 ENVIRONMENT = (
-    ("HOOKRUN", "0 switches every hook off, in what a person or a program fires."),
-    ("HOOKRUN_SKIP", "Names of hooks that are switched off there, with commas between them."),
-    ("NO_COLOR", "If set, nothing is in colour."),
+    ("HOOKRUN", "0 disables all hooks, except for agents."),
+    ("HOOKRUN_SKIP", "Names of hooks to skip, separated by commas, except for agents."),
+    ("NO_COLOR", "If set, output is not colored."),
+    ("FORCE_COLOR", "If set, output is colored also where it is no terminal."),
 )
 STATUS = (
-    "0: it is done, or all is well. 1: it could not be done, or something is wrong. Only \\fBfire\\fR ends with 2, for "
-    "\\(lqdo not\\(rq. 130: it was interrupted."
+    "0: success. 1: failure, or a problem was found. Only \\fBfire\\fR exits with 2, for a refusal. 130: interrupted."
 )
 
 
@@ -76,9 +76,13 @@ def _command(name: str) -> Iterator[str]:
         return
     command = load_command(name)
     yield from _help(name, command)
-    for within in sorted(command.commands) if isinstance(command, click.Group) else ():
-        yield f".SS hookrun {_text(f'{name} {within}')}"
-        yield from _help(f"{name} {within}", command.commands[within])
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for within in command.list_commands(ctx):
+            inner = command.get_command(ctx, within)
+            if inner is not None:
+                yield f".SS hookrun {_text(f'{name} {within}')}"
+                yield from _help(f"{name} {within}", inner)
 
 
 def _help(name: str, command: click.Command) -> Iterator[str]:

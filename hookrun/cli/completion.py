@@ -33,9 +33,9 @@ HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 @command(
     "completion",
-    "completion bash > ~/.local/share/bash-completion/completions/hookrun",
-    'completion zsh > "${fpath[1]}/_hookrun"',
-    "completion fish > ~/.config/fish/completions/hookrun.fish",
+    "config completion bash > ~/.local/share/bash-completion/completions/hookrun",
+    'config completion zsh > "${fpath[1]}/_hookrun"',
+    "config completion fish > ~/.config/fish/completions/hookrun.fish",
 )
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context

@@ -292,7 +292,16 @@ def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], c
 @json_option
 @home_option
 def agents_command(home: str | None, *, as_json: bool) -> None:
-    """Show the coding agents that hookrun supports: version, installed or not, and for which events."""
+    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
+    cases = inspect_agents(home)
+    if as_json:
+        print_json({"agents": [_to_json(each) for each in cases]})
+    else:
+        click.echo("\n".join(aligned([COLUMNS, *map(_row, cases)])))
+
+
+def inspect_agents(home: str | None) -> list[AgentState]:
+    """Return the state of every supported agent."""
     location = install_location(home)
     declarations = declarations_at(location)
 
@@ -300,11 +309,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
         return inspect_agent(agent, location, this_program(), declared_events(agent, declarations), [])
 
     with ThreadPoolExecutor() as threads:  # some agents are run for their version
-        cases = list(threads.map(inspect, agents_named(AGENTS)))
-    if as_json:
-        print_json({"agents": [_to_json(each) for each in cases]})
-    else:
-        click.echo("\n".join(aligned([COLUMNS, *map(_row, cases)])))
+        return list(threads.map(inspect, agents_named(AGENTS)))
 
 
 def _to_json(case: AgentState) -> dict[str, object]:
@@ -318,11 +323,11 @@ def _to_json(case: AgentState) -> dict[str, object]:
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,
-        "not_wired": _missing_events(case),
+        "not_wired": missing_events(case),
     }
 
 
-def _missing_events(case: AgentState) -> list[str]:
+def missing_events(case: AgentState) -> list[str]:
     """Return the agent's events that have a hook, but no entry of hookrun."""
     have = {each.event for each in case.all_wired}
     return [event for event in plan.events_for(case.agent, case.declared) if event not in have]
@@ -337,4 +342,4 @@ def _row(case: AgentState) -> list[str]:
     ]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
     events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
-    return [case.agent.NAME, version, wired, events or "-", ", ".join(_missing_events(case)) or "-"]
+    return [case.agent.NAME, version, wired, events or "-", ", ".join(missing_events(case)) or "-"]

@@ -34,9 +34,9 @@ OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 @command(
     "migrate",
-    "migrate",
-    "migrate ~/.claude/settings.json --write",
-    "migrate .claude/settings.json --json",
+    "config migrate",
+    "config migrate ~/.claude/settings.json --write",
+    "config migrate .claude/settings.json --json",
     note="Exit status: 0 shown or written, 1 it cannot be.",
 )
 @click.argument("file", required=False, metavar="[FILE]")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.terminal import render_for
+from hookrun.terminal import render_for, rich_console, terminal_width, wants_color
 from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
+
+    from rich.progress import Progress
 
     from hookrun.edit.file_change import FileChange
 
@@ -57,17 +60,16 @@ def print_json(data: object) -> None:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines, in colour on a terminal. rich leaves colours out where NO_COLOR is set or the terminal has none."""
-    if not sys.stdout.isatty():
+    """Print lines, in color where that is wanted."""
+    if not wants_color(1):
         for text, _ in lines:
             print_line(text)
         return
-    from rich.console import Console  # only for a terminal
-    from rich.text import Text  # only for a terminal
+    from rich.text import Text  # only for color
 
-    console = Console(highlight=False)
+    console = rich_console(1)
     for text, style in lines:
-        console.print(Text(escape(text), style=style), soft_wrap=True)
+        console.print(Text(escape(text), style=style))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -92,18 +94,18 @@ def print_table(
     """
     if title is not None:
         print_lines([(title, BOLD)])
-    if not sys.stdout.isatty():
+    screen = terminal_width(1)
+    if screen is None and not wants_color(1):
         click.echo("\n".join(aligned([columns, *rows])))
         return
     import textwrap  # only for a terminal
 
     from rich.cells import cell_len, set_cell_size
-    from rich.console import Console  # only for a terminal
     from rich.text import Text  # only for a terminal
 
     cells = [[escape(cell) for cell in row] for row in (columns, *rows)]
-    widths = _column_widths(cells, shutil.get_terminal_size().columns, wrap=wrap)
-    console = Console(highlight=False)
+    widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
+    console = rich_console(1)
     for number, row in enumerate(cells):
         *first, last = row
         parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
@@ -113,9 +115,11 @@ def print_table(
         indent = " " * cell_len(line.plain)
         line.append(f"\n{indent}".join(parts), (styles or {}).get(last, ""))
         line.rstrip()
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
+UNLIMITED = 1 << 20
+"""Width of what is no terminal."""
 MIN_COLUMN, MIN_WRAPPED = 13, 30
 """Width below which a column shrinks last; width that a wrapped column needs."""
 
@@ -147,6 +151,49 @@ def _shortened(cell: str, width: int) -> str:
         end = cell[len(cell) - width + 1 :]
         return f"…{end[max(end.find('/'), 0) :]}"
     return f"{set_cell_size(cell, width - 1).rstrip(' ,|')}…"
+
+
+class ProgressBar:
+    """A progress bar on stderr for long work; nothing where stderr is no terminal. `begin` it, and `step` often."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._progress: Progress | None = None
+        self._refreshed = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self, total: int) -> None:
+        """Show the bar, unless there is little to do."""
+        if total < MIN_STEPS or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            return
+        from rich.console import Console  # only for a terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        # auto_refresh would start a thread, and a process with threads must not fork
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._progress.add_task(self._title, total=total)
+        self._progress.start()
+
+    def step(self, title: str | None = None) -> None:
+        """Count one more as done, from now on under another title if one is given."""
+        if self._progress is not None:
+            self._progress.update(self._progress.task_ids[0], advance=1, description=title)
+            if monotonic() - self._refreshed > REFRESH_INTERVAL:
+                self._refreshed = monotonic()
+                self._progress.refresh()
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+MIN_STEPS = 3
+"""Steps from which a progress bar is worth its place."""
+REFRESH_INTERVAL = 0.1
+"""Seconds between two updates of a progress bar."""
 
 
 def relative_path(path: str) -> str:

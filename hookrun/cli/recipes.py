@@ -169,9 +169,10 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
 
 @command(
     "update",
-    "recipes update",
-    "recipes update no-force-push --dry-run",
-    "recipes update protect-hooks --user --replace",
+    "update",
+    "update no-force-push --dry-run",
+    "update protect-hooks --user --replace",
+    "recipes update      (the same command)",
     note="Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.",
     short_help="Update declared recipes.",
 )

@@ -1,4 +1,4 @@
-"""Show the configuration in force: `hookrun list`, `hookrun dump` with the origin of each value, `hookrun schema`."""
+"""Show the configuration in force: `hookrun list`, `hookrun config show` and `hookrun config schema`."""
 
 from __future__ import annotations
 
@@ -151,22 +151,29 @@ def _decisions(hook: Hook, project: Project) -> dict[str, str]:
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
 
 
-def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
-    """Return a cell for each of COLUMNS."""
+def hook_state(hook: Hook, project: Project) -> str:
+    """Return the state of a hook in one or two words. Raises StoreError."""
+    return _state(hook, _decisions(hook, project))
+
+
+def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
     trust = decisions.get("trust", "")
     if hook.error is not None:
-        state = "error"
-    elif hook.mode == "off":
-        state = "off"
-    elif trust not in ("", "approved"):
-        state = "not approved" if trust == "new" else trust
-    else:
-        state = decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+        return "error"
+    if hook.mode == "off":
+        return "off"
+    if trust not in ("", "approved"):
+        return "not approved" if trust == "new" else trust
+    return decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+
+
+def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
+    """Return a cell for each of COLUMNS."""
     return [
         hook.name,
         ", ".join(hook.events),
         _matcher(hook),
-        state,
+        _state(hook, decisions),
         relative_path(hook.source) if hook.source else "-",
     ]
 
@@ -237,20 +244,20 @@ def without_credentials(value: object) -> object:
     return value
 
 
-# --- hookrun dump
+# --- hookrun config show
 
 
 @command(
-    "dump",
-    "dump",
-    "dump --yaml > all.yaml",
-    "dump --config ci/hooks.yaml --json",
+    "show",
+    "config show",
+    "config show --yaml > all.yaml",
+    "config show --config ci/hooks.yaml --json",
     note="Exit status: 0 every file could be read, 1 one could not.",
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
 @click.pass_context
-def dump_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+def show_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -352,11 +359,13 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# --- hookrun schema
+# --- hookrun config schema
 
 
 @command(
-    "schema", "schema > hookrun.schema.json", note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"'
+    "schema",
+    "config schema > hookrun.schema.json",
+    note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"',
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
 def schema_command(*, as_json: bool) -> None:

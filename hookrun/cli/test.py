@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import gc
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.common import FAILED, command, json_option, resolve_home, working_directory
-from hookrun.cli.printing import print_json, print_message
+from hookrun.cli.common import (
+    FAILED,
+    agent_option,
+    agents_named,
+    command,
+    event_option,
+    hook_option,
+    json_option,
+    resolve_home,
+    working_directory,
+)
+from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, relative_path
+from hookrun.conditions import ConditionEvaluator
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
 from hookrun.testing.results import Coverage, TestRun
+from hookrun.text import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hookrun.testing.cases import Case, CaseFile
+    from hookrun.testing.results import CaseRun
     from hookrun.testing.sandbox import CaseConfig
 
 FEW_COLLECTIONS = 50_000
 """Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""
+
+MAX_NAMED = 3
+"""Changed files that `--watch` names."""
 
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
 """The parameters that are valid with `--from-log`."""
@@ -42,6 +62,36 @@ class TestOptions:
     update: bool
     junit: str | None
     as_json: bool
+    verbose: bool
+    missing: bool
+    hook: str | None
+    event: str | None
+    agent: str | None
+
+    @property
+    def filters(self) -> str:
+        """The options that leave only some of the tests."""
+        given = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
+        return " ".join(f"{option} {quote(value)}" for option, value in given.items() if value is not None)
+
+    def keep(self, run: CaseRun) -> bool:
+        """Return whether the filters leave a run of a test: by its event, its agent, and the hooks that may run."""
+        if run.config is None:
+            return True
+        event = run.case.event
+        with suppress(UnknownEventError):  # reported when it is run
+            event = resolve_event(event, run.config.events)
+        if self.event is not None and resolve_event(self.event, run.config.events) != event:
+            return False
+        if self.agent is not None and self.agent != run.agent:
+            return False
+        context = ConditionEvaluator({**run.case.context, "event": event})
+        return self.hook is None or any(
+            hook.name == self.hook
+            and event in hook.events
+            and (hook.matcher is None or context.tool_matches(hook.matcher))
+            for hook in run.config.hooks
+        )
 
 
 @command(
@@ -63,9 +113,13 @@ class TestOptions:
     type=click.IntRange(1, 256),
     help="Hooks to run in parallel. Default: 4 per core, at most 32.",
 )
+@hook_option
+@event_option
+@agent_option
+@click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
 @click.option("--update", "accept", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
-@click.option("--coverage/--no-coverage", default=None, help="Report what no test covers. Default: without -k.")
+@click.option("--coverage/--no-coverage", default=None, help="List what no test covers. Default: only the percentage.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage.")
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
 @json_option
@@ -86,6 +140,10 @@ def test_command(
     recorded: str | None,
     into: str | None,
     home: str | None,
+    hook: str | None,
+    event: str | None,
+    agent: str | None,
+    verbose: bool,
     accept: bool,
     watch: bool,
     coverage: bool | None,
@@ -102,9 +160,15 @@ def test_command(
         raise click.UsageError("--into and --home go with --from-log.")
     if watch and as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
+    missing = verbose or coverage is True or fail_under is not None
     if coverage is None:
-        coverage = pattern is None or fail_under is not None
-    options = TestOptions(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit, as_json)
+        coverage = fail_under is not None or (pattern, hook, event, agent) == (None,) * 4
+    if agent is not None:
+        agent = agents_named([agent])[0].NAME
+    options = TestOptions(
+        *(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit),
+        *(as_json, verbose, missing, hook, event, agent),
+    )
     if watch:
         _watch(options)
     ctx.exit(0 if _once(options)[1] else FAILED)
@@ -112,8 +176,7 @@ def test_command(
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run all tests once and report; return the results, and whether all is well."""
-    report = TestReporter()
-    tested = _run(options, report)
+    tested = _run(options)
     coverage = Coverage(tested.results)
     good, updated = tested.ok, None
     if options.update:
@@ -122,85 +185,96 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
         updated = update(tested.results)
         good = not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
     if options.fail_under is not None and coverage.percent < options.fail_under:
-        print_message(f"coverage is {coverage.percent:.1f} %, expected at least {options.fail_under:g} %")
+        print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
     shown = coverage if options.coverage else None
     if options.as_json:
         data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         print_json(data)
     else:
-        report.all(tested, shown, updated)
+        TestReporter(verbose=options.verbose, missing=options.missing).all(tested, shown, updated)
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(tested))
     return tested, good
 
 
-def _run(options: TestOptions, report: TestReporter) -> TestRun:
+def _run(options: TestOptions) -> TestRun:
     """Read and run the tests. Raises click.ClickException where there are none."""
     files = load_all(options.paths)
     cases = select_cases(files, options.pattern)
-    tested = _run_shown(report, files, cases, at_once=options.at_once)
-    _nothing_is_no_success(tested, files, options.pattern)
+    tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
+    _nothing_is_no_success(tested, files, options.filters)
     return tested
 
 
 def _run_shown(
-    report: TestReporter,
     files: list[CaseFile],
     cases: list[Case],
     *,
     at_once: int | None = None,
     given: CaseConfig | None = None,
+    keep: Callable[[CaseRun], bool] = lambda _: True,
 ) -> TestRun:
-    """Run these cases, with their progress shown."""
+    """Run these cases with a progress bar."""
     gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
     gc.set_threshold(FEW_COLLECTIONS)
-    report.begin(len(cases))
-    try:
+    failed = 0
+
+    def ran(run: CaseRun) -> None:
+        nonlocal failed
+        failed += not run.passed
+        bar.step(f"tests, {failed} failed" if failed else "tests")
+
+    with ProgressBar("tests") as bar:
         where = working_directory()
-        return run_cases(files, cases, at_once=at_once, given=given, directory=where, on_ran=report.ran)
-    finally:
-        report.end()
+        return run_cases(
+            files, cases, at_once=at_once, given=given, directory=where, keep=keep, on_begin=bar.begin, on_ran=ran
+        )
 
 
 def report_run(files: list[CaseFile], given: CaseConfig, *, as_json: bool) -> bool:
     """Run every case of these files with a configuration, report, and return whether all passed."""
-    report = TestReporter()
-    tested = _run_shown(report, files, select_cases(files, None), given=given)
+    tested = _run_shown(files, select_cases(files, None), given=given)
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
     else:
-        report.all(tested, None, None)
+        TestReporter().all(tested, None, None)
     return tested.ok
 
 
-def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:
+def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], filters: str) -> None:
     """Raise click.ClickException where no test was run and nothing else explains it."""
     if tested.results or tested.problems:
         return
     if not files:
-        expected = "expected files that end in .hooktest.yaml, .hooktest.yml or .hooktest.json"
-        raise click.ClickException(f"found no cases here, {expected}; write one, or name a path")
-    if pattern is not None:
-        raise click.ClickException(f"found no case that fits {pattern!r}; `hookrun test` without -k runs them all")
-    raise click.ClickException(f"found no cases in {', '.join(file.shown for file in files)}; write some")
+        endings = "*.hooktest.yaml, *.hooktest.yml or *.hooktest.json"
+        raise click.ClickException(f"no tests here\nhint: `hookrun new` writes some; tests are files named {endings}")
+    if filters:
+        raise click.ClickException(f"no tests match {filters}\nhint: `hookrun test` runs all tests")
+    raise click.ClickException(f"no tests in {', '.join(file.shown for file in files)}")
 
 
 def _watch(options: TestOptions) -> None:
-    """Run all again whenever a file that matters has changed."""
+    """Run all tests again whenever a file that matters has changed."""
     from hookrun.testing import watch
 
+    changed: list[str] = []
     while True:
         begun = time.time_ns()
         files: set[str] = set()
+        click.clear()
+        if changed:
+            more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
+            names = ", ".join(map(relative_path, changed[:MAX_NAMED]))
+            print_line(f"{time.strftime('%H:%M:%S')} changed: {names}{more}")
         try:
             tested, _ = _once(options)
             files = watch.files_of(tested.results)
         except (click.ClickException, NoCaseFileError) as error:
             print_message(str(error))
-        click.echo("watching; Ctrl-C ends it", err=True)
-        watch.until_changed(options.paths, files, begun)
+        click.echo("watching for changes; Ctrl-C stops", err=True)
+        changed = watch.until_changed(options.paths, files, begun)
 
 
 def _nothing_to_run(ctx: click.Context) -> None:
@@ -223,4 +297,4 @@ def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: boo
         click.echo(writing.case_as_text(case), nl=False)
     else:
         writing.append_case(into, case)
-        click.echo(f"put the case {case['name']!r} into {into}")
+        print_line(f"added the test {quote(case['name'])} to {into}")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
 
+from hookrun.cli.commands import OPTION_OF, OPTION_SYNONYMS, SYNONYMS
 from hookrun.text import closest, escape, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def usage_message(error: click.UsageError) -> str:
@@ -18,11 +23,36 @@ def usage_message(error: click.UsageError) -> str:
     return f"{text}\nhint: `{path} --help`"
 
 
+def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
+    """Return the message for an unknown command of a group."""
+    group = ctx.command_path
+    if given == "bench":
+        measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
+        return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
+    meant = SYNONYMS.get(given.lower()) if ctx.parent is None else None
+    near = closest(given, commands)
+    if near is None or (meant is not None and near.lower() != given.lower()):
+        near = meant
+    hint = f"did you mean `{group} {near}`?" if near else f"`{group} --help` lists the commands"
+    return f'unknown command "{escape(given)}"\nhint: {hint}'
+
+
+def _option_meant(given: str, options: list[str]) -> str | None:
+    """Return the option that is meant: by another name for it, or the most similar one."""
+    for option, others in OPTION_SYNONYMS.items():
+        if given in others and option in options:
+            return option
+    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
+    return f"--{near}" if near else None
+
+
 def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
-        near = closest(error.option_name, options)
-        return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: did you mean `{near}`?" if near else "")
+        near = _option_meant(error.option_name, options)
+        other = OPTION_OF.get(error.option_name)
+        hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
+        return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):
         return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
     name = _parameter_name(error) if isinstance(error, click.BadParameter) else ""
@@ -35,12 +65,13 @@ def _text(error: click.UsageError) -> str:
             near = closest(value, map(str, error.param.type.choices))
             message = f"{quote(value)} is not one of {', '.join(map(str, error.param.type.choices))}"
             message += f"\nhint: did you mean `{near}`?" if near else ""
-        return f"invalid value for `{name}`: {_plain(message)}" if name else _plain(message)
+        message = _plain(message.replace("a valid float", "a number").replace("a valid integer", "a whole number"))
+        message = re.sub(r"'([^'`]*)' is", r'"\1" is', message)
+        return f"invalid value for `{name}`: {message}" if name else message
     message = error.format_message()
     if message.startswith("No such command") and error.ctx is not None and isinstance(error.ctx.command, click.Group):
         given = message.partition("'")[2].partition("'")[0]
-        near = closest(given, error.ctx.command.commands)
-        return f"unknown command {quote(given)}" + (f"\nhint: did you mean `{near}`?" if near else "")
+        return unknown_command(error.ctx, given, error.ctx.command.commands)
     return _plain(message)
 
 
@@ -57,6 +88,5 @@ def _parameter_name(error: click.BadParameter) -> str:
 
 def _plain(message: str) -> str:
     """Return a message in lower case without its full stop: click's own begin like a sentence."""
-    message = message.replace("a valid float", "a number").replace("a valid integer", "a whole number")
-    message = re.sub(r"'([^'`]*)'", r'"\1"', message.removesuffix("."))
+    message = message.removesuffix(".")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message

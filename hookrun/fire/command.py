@@ -196,7 +196,12 @@ class ProgramFire:
         if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)
         self._tell()
-        if refused and verdict.message:
+        if os.isatty(1) and os.isatty(2):
+            from hookrun.fire.explanation import sentence  # only for a terminal
+            from hookrun.terminal import terminal_width, wrap
+
+            write_stderr("\n".join(wrap(sentence(self.fire, verdict), terminal_width(2) or 80, "  ")))
+        elif refused and verdict.message:
             write_stderr(verdict.message)
         if self.options.explain:
             self._explain(verdict)

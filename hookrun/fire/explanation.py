@@ -63,6 +63,17 @@ def explain_answer(
     yield f"  answer to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'none'}"
 
 
+def sentence(fire: EventFire, verdict: Verdict) -> str:
+    """Return the result of a run in one sentence, for a terminal."""
+    runs = fire.chain.runs if fire.chain is not None else []
+    ran = list(dict.fromkeys(run.name for run in runs if was_started(run) or runs_in_background(run)))
+    if not ran:
+        return f"{fire.event}: {verdict.action}: no hook ran; `hookrun explain {fire.event}` shows why"
+    by = fire.chain.ended_by if fire.chain is not None else None
+    message = f": {verdict.message}" if verdict.message else ""
+    return f"{fire.event}: {verdict.action}{f' by {by}' if by is not None else ''}{message} (ran: {', '.join(ran)})"
+
+
 def attributes(hook: Hook) -> str:
     """Return a hook's layer, priority and non-default settings."""
     found = [hook.layer, f"priority {hook.priority}"]

@@ -126,7 +126,7 @@ def _refuse_broken(file: ConfigFile) -> None:
     if file.handlers is not None:
         raise ScaffoldError(
             f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as "
-            f"`hookrun migrate {shlex.quote(file.path)} --json` shows them: nothing was written"
+            f"`hookrun config migrate {shlex.quote(file.path)} --json` shows them: nothing was written"
         )
 
 

@@ -61,20 +61,25 @@ def run_cases(
     at_once: int | None = None,
     given: CaseConfig | None = None,
     directory: str | None = None,
+    keep: Callable[[CaseRun], bool] = lambda _: True,
+    on_begin: Callable[[int], object] = lambda _: None,
     on_ran: Callable[[CaseRun], object] = lambda _: None,
 ) -> TestRun:
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
     At most `at_once` hooks run at a time, many cases in several processes. `given` is a configuration from
     `config_from_data` or `config_from_files` to use instead of the files around the cases; `directory` is where to look
-    for one where a file of cases has none around it. `on_ran` is called with each case that has run.
+    for one where a file of cases has none around it. Only those runs are started that `keep` returns True for;
+    `on_begin` is called with their number, `on_ran` with each that is finished.
     """
     files = list(files)
     started = monotonic()
     to_run = cases if cases is not None else [case for file in files for case in file.cases]
     width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
     with CaseRunner(width, given, directory) as runner:
-        runs = [runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,))]
+        prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
+        runs = [run for run in prepared if keep(run)]
+        on_begin(len(runs))
         if (count := parallel.process_count(len(runs), width)) > 1:
             parallel.run_in_processes(runner, runs, count, width, on_ran)
         else:

@@ -8,26 +8,27 @@ import os
 import re
 import sys
 from shlex import quote
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.testing.results import as_lines
-from hookrun.text import escape
+from hookrun.text import escape, one_line
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Iterator
 
     from rich.console import Console
-    from rich.progress import Progress
 
     from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun
     from hookrun.testing.update import Updated
 
-STYLES = {"FAIL": "bold red", "BROKEN": "bold red", "NOT": "bold red", "-": "red", "+": "green"}
+STYLES = {
+    **dict.fromkeys(("FAIL", "ERROR"), "bold red"),
+    **dict.fromkeys(("PASS", "ALL"), "green"),
+    "-": "red",
+    "+": "green",
+}
 """First word of a line, or first character of an indented one -> its style on a terminal."""
-REFRESH_INTERVAL = 0.1
-"""Seconds between two updates of the progress bar."""
 MAX_CONTEXT = 4000
 """Characters of a context that are written into the command that reproduces a case."""
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,61 +36,36 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 class TestReporter:
-    """Prints a test run to stdout, and its progress to a terminal on stderr."""
+    """Prints a test run to stdout; `verbose` adds the tests that passed, `missing` what no test covers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, verbose: bool = False, missing: bool = False) -> None:
+        self.verbose = verbose
+        self.missing = missing
         self._out: Console | None = None
         if sys.stdout.isatty():
             from rich.console import Console  # only for a terminal
 
             self._out = Console(highlight=False, markup=False, soft_wrap=True)
-        self._progress: Progress | None = None
-        self._refreshed = 0.0
-        self._failed = 0
-
-    def begin(self, total: int) -> None:
-        """Show a progress bar if stderr is a terminal."""
-        if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-            return
-        from rich.console import Console  # only for a terminal
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # the same
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        # auto_refresh would start a thread, and a process with threads must not fork
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-        self._progress.add_task("cases", total=total)
-        self._progress.start()
-
-    def ran(self, run: CaseRun) -> None:
-        """Show that one more case has run."""
-        self._failed += not run.passed
-        if self._progress is not None:
-            failed = f", {self._failed} failed" if self._failed else ""
-            self._progress.update(self._progress.task_ids[0], advance=1, description=f"cases{failed}")
-            if monotonic() - self._refreshed > REFRESH_INTERVAL:
-                self._refreshed = monotonic()
-                self._progress.refresh()
-
-    def end(self) -> None:
-        """Remove the progress bar."""
-        if self._progress is not None:
-            self._progress.stop()
 
     def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
         """Print the results; after an update, only the failures that could not be updated."""
         for problem in done.problems:
-            self._line(f"BROKEN {problem}")
+            self._line(f"ERROR {one_line(str(problem))}")
         for run in done.results:
             if run.problems or (updated is None and not run.passed):
                 for line in failure_lines(run):
                     self._line(line)
+            elif self.verbose and run.passed:
+                took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
+                self._line(f"PASS {run.case.where}: {run.name}{took}")
         if coverage is not None:
-            self._line(f"coverage: {coverage.reached} of {coverage.total} ({coverage.percent:.0f} %)")
-            for each in coverage.hooks:
+            more = "" if self.missing or coverage.reached == coverage.total else "; --coverage lists the rest"
+            self._line(f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})")
+            for each in coverage.hooks if self.missing else ():
                 if each.missing:
-                    self._line(f"  {each.hook.name} ({each.hook.location()}): {'; '.join(each.summary)}")
+                    self._line(f"  {each.hook.name}: {'; '.join(each.summary)}")
         for line in updated.problems if updated is not None else ():
-            self._line(f"NOT UPDATED {line}")
+            self._line(f"ERROR not updated: {line}")
         self._line(_summary(done, updated.results if updated is not None else 0))
 
     def _line(self, text: str) -> None:
@@ -108,39 +84,48 @@ def _summary(done: TestRun, updated: int) -> str:
     parts = [f"{count - done.failed} passed"]
     parts += [f"{updated} updated"] if updated else []
     parts += [f"{failed} failed"] if failed else []
-    parts += [f"{broken} {'problem' if broken == 1 else 'problems'} with files of cases"] if broken else []
-    return f"{count} {'case' if count == 1 else 'cases'}: {', '.join(parts)} in {done.seconds:.1f} s"
+    parts += [f"{broken} invalid {'file' if broken == 1 else 'files'}"] if broken else []
+    return f"{count} {'test' if count == 1 else 'tests'}: {', '.join(parts)} in {done.seconds:.1f} s"
 
 
 def failure_lines(run: CaseRun) -> Iterator[str]:
-    """Yield the report of a case that did not pass: differences, hooks, their stderr, and how to reproduce it."""
+    """Yield the report of a test that did not pass: differences, hooks, their stderr, and how to reproduce it."""
     if run.problems:
-        yield from (f"BROKEN {problem}" for problem in run.problems)
+        yield from (f"ERROR {one_line(problem)}" for problem in run.problems)
         return
     yield f"FAIL {run.case.where}: {run.name}"
-    for each in run.differences:
-        yield from (f"  {line}" for line in difference_lines(each))
+    yield "  - expected  + actual"
+    shown = "\n".join(line for each in run.differences for line in difference_lines(each))
+    yield from (f"  {line}" for line in shown.split("\n"))
     if run.result is None:
         return
     yield f"  ran: {_hooks_that_ran(run.result)}"
     for name, text in run.result.stderr():
-        yield f"  stderr of {name}:"
-        yield from (f"    | {line}" for line in text.splitlines())
-    gone = " (its own directory is gone)" if run.directory is not None else ""
-    yield f"  try it{gone}: {reproduce_command(run)}"
+        if text.replace("\n", "\n+   ") not in shown:
+            yield f"  stderr of {name}:"
+            yield from (f"    {line}" for line in text.splitlines())
+    gone = " (its temporary directory was removed)" if run.directory is not None else ""
+    yield f"  reproduce{gone}: {reproduce_command(run)}"
 
 
 def difference_lines(found: Difference) -> Iterator[str]:
     """Yield the lines of a difference: the expected value with `-`, the actual one with `+`."""
     expected, actual = as_lines(found.expected), as_lines(found.actual)
-    if len(expected) == len(actual) == 1:
-        yield f"- {found.key}: {expected[0]}"
-        yield f"+ {found.key}: {actual[0]}"
+    if max(len(expected), len(actual)) > 1 and all(
+        isinstance(each, dict | list) for each in (found.expected, found.actual)
+    ):
+        yield f"  {found.key}:"
+        yield from (f"{line[0]}   {line[2:]}" for line in difflib.ndiff(expected, actual) if line[0] != "?")
     else:
-        yield f"{found.key}:"
-        yield from (f"{line[0]} {line[2:]}" for line in difflib.ndiff(expected, actual) if line[0] != "?")
+        yield from (f"- {line}" for line in _as_field(found.key, expected))
+        yield from (f"+ {line}" for line in _as_field(found.key, actual))
     if found.why:
-        yield f"({found.why})"
+        yield f"  ({found.why.partition('; stderr: ')[0]})"
+
+
+def _as_field(key: str, lines: list[str]) -> Iterator[str]:
+    yield f"{key}: {lines[0]}"
+    yield from (f"  {line}" for line in lines[1:])
 
 
 def _hooks_that_ran(result: CaseResult) -> str:
@@ -148,7 +133,7 @@ def _hooks_that_ran(result: CaseResult) -> str:
     for run in result.runs:
         failed = f", failed: {run.failure.kind}" if run.failure is not None else ""
         parts.append(f"{run.name} ({run.action}{failed}, {run.ms:.0f} ms)")
-    return ", ".join(parts) or "no hook"
+    return ", ".join(parts) or "no hooks"
 
 
 def reproduce_command(run: CaseRun) -> str:

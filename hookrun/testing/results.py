@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
 
+MAX_LINE = 100
+"""Characters of a list that a difference shows on one line."""
 MAX_STDERR_LINES = 10
 """Lines of a hook's stderr that are shown: the last ones."""
 
@@ -133,7 +135,7 @@ class Difference:
 def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference]:
     """Return the expectations that do not hold; an unexpected failure of a hook and no expectations at all count."""
     if not expect:
-        why = "the case expects nothing: `hookrun test --update` writes this"
+        why = "no expected results: `hookrun test --update` writes these"
         return [Difference(NO_EXPECTATION, {}, default_expectation(result), why)]
     found = [each for key, value in expect.items() if (each := _difference(key, value, result)) is not None]
     if "failure" not in expect and (failed := _difference("failure", None, result)) is not None:
@@ -176,7 +178,7 @@ def _difference(key: str, expected: object, result: CaseResult) -> Difference | 
         allowed = expected if isinstance(expected, list) else [expected]
         holds = actual in allowed
         expected = allowed[0] if len(allowed) == 1 else allowed
-        why = f"said to the agent as: {', '.join(result.degraded)}" if result.degraded else ""
+        why = f"as this agent sees it: {', '.join(result.degraded)}" if result.degraded else ""
     elif key == "args":
         holds = json_equal(expected, actual)
     elif key == "failure":
@@ -208,6 +210,8 @@ def as_lines(value: object) -> list[str]:
     """Return a JSON value as lines for a diff."""
     if isinstance(value, str):
         return value.splitlines() or [""]
+    if isinstance(value, list) and len(line := json.dumps(value, ensure_ascii=False, default=str)) <= MAX_LINE:
+        return [line]
     if isinstance(value, dict | list):
         return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str).splitlines()
     return [json.dumps(value)]
@@ -259,9 +263,9 @@ class TestRun:
         return bool(self.results) and not self.failed and not self.problems
 
 
-RAN = "no case in which it runs"
-ALLOWS = "no case in which it has nothing to say"
-ACTS = "no case in which it says or changes something"
+RAN = "no test runs it"
+ALLOWS = "no test where it allows"
+ACTS = "no test where it blocks or modifies"
 
 Key = tuple[str, int, str]
 
@@ -366,4 +370,4 @@ def _wanted(hook: Hook) -> Iterable[str]:
 
 
 def _matcher(pattern: str) -> str:
-    return f"no case with a tool that {pattern} matches"
+    return f"no test with {pattern}"

@@ -36,13 +36,18 @@ def files_of(results: Iterable[CaseRun]) -> set[str]:
     return found
 
 
-def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> None:
-    """Wait until a file has changed since a time (nanoseconds), or a file of cases at these paths is new or gone."""
+def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> list[str]:
+    """Wait until a file has changed since a time (nanoseconds), or a test file at these paths is new or gone.
+
+    Returns the paths that changed.
+    """
     before = _state(paths, files)
-    if any(each is not None and each[-1] > since - TIMESTAMP_LAG for each in before.values()):
-        return
-    while _state(paths, files) == before:
+    changed = [path for path, each in before.items() if each is not None and each[-1] > since - TIMESTAMP_LAG]
+    while not changed:
         time.sleep(POLL_INTERVAL)
+        now = _state(paths, files)
+        changed = [path for path in {**before, **now} if before.get(path) != now.get(path)]
+    return changed
 
 
 def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | None]:

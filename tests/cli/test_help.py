@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun.cli import COMMANDS, USER_ERRORS, cli
+from hookrun.cli import USER_ERRORS, cli
+from hookrun.cli.commands import COMMANDS
 from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed

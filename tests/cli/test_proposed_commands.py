@@ -20,7 +20,8 @@ import click
 import pytest
 
 from hookrun.agents import load
-from hookrun.cli import COMMANDS, OLD_NAMES, cli
+from hookrun.cli import cli
+from hookrun.cli.commands import COMMANDS, OLD_NAMES
 from hookrun.cli.common import agents_named
 from hookrun.fire.command import parse_arguments
 from hookrun.wiring.plan import InstallRequest
@@ -51,6 +52,7 @@ VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
+    "near": "list", "case.agent.NAME": "claude",
     "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
@@ -387,7 +389,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "denied": (_denied("deny"), "hookrun enable 'my guard'"),
     "disabled": (_denied("disable"), "hookrun enable 'my guard'"),
     "paused": (_paused, "hookrun resume 'my guard'"),
-    "hooks in another form": (_claude_form, "hookrun migrate /"),
+    "hooks in another form": (_claude_form, "hookrun config migrate /"),
     "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_own_recipe, "hookrun test /"),
     "a new hook": (_new, "hookrun trust"),
@@ -405,6 +407,8 @@ ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
+    "hookrun try COMMAND --repeat N": "words in capitals",
+    "hookrun help ": "test_frame.py asks for what there is no help for",
 }
 """Commands with values that no situation here brings about, and where they are."""
 

@@ -267,7 +267,7 @@ def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Rec
         (("add", "say-no", "protect-hooks", "--option", "word=x"), "add them one by one"),
         (("recipes", "update", "say-no"), "say-no is not declared in"),
         (("recipes", "remove", "say-no"), 'found no recipe "say-no" declared'),
-        (("recipes", "sho"), "did you mean `show`?"),
+        (("recipes", "sho"), "did you mean `hookrun recipes show`?"),
         (("add",), "missing argument"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import __version__
-from hookrun.cli import COMMANDS
+from hookrun.cli.commands import COMMANDS
 from hookrun.config.json_schema import schema
 from tests.cli.command import hookrun, hookrun_process
 
@@ -39,8 +39,8 @@ def test_help_with_examples(project: Project, command: str, option: str) -> None
 
 
 def test_help_lists_every_command(project: Project) -> None:
-    """The help of hookrun names each command, `fire` too."""
-    listed = hookrun(project, "--help").stdout
+    """`hookrun help all` names each command, `fire` too."""
+    listed = hookrun(project, "help", "all").stdout
     assert all(f"\n  {name} " in listed for name in COMMANDS)
 
 
@@ -52,7 +52,7 @@ def test_version(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lst"], "did you mean `list`?"),
+        (["lst"], "did you mean `hookrun list`?"),
         (["schema", "--jsn"], "--jsn"),
         (["validate", "--config"], "--config"),
         (["validate", "coder.json", "extra"], "extra"),

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tomllib
 
-from hookrun.cli import COMMANDS
+from hookrun.cli.commands import COMMANDS
 from tests.conftest import ROOT
 
 PAGE = ROOT / "man" / "hookrun.1"

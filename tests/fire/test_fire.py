@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "git push"}}
@@ -268,3 +269,17 @@ def test_the_module_and_the_console_script_are_one_program(project: Project) -> 
         check=False,
     )
     assert (done.returncode, json.loads(done.stdout)["action"]) == (0, "continue")
+
+
+def test_at_a_terminal_a_sentence_follows_the_verdict(project: Project) -> None:
+    """On stderr, so that stdout stays one JSON object; nothing of it where either stream is piped."""
+    project.hooks({"name": "guard", "command": says(action="block", message="not today")})
+    (project.root / "c.json").write_text(json.dumps(CONTEXT))
+    fire = ("fire", "pre_tool_use", "--ctx", "c.json")
+    first, *rest = at_terminal(project, *fire).screen.splitlines()
+    assert json.loads(first)["message"] == "not today"
+    assert rest == ["pre_tool_use: block by guard: not today (ran: guard)"]
+    assert project.fire(CONTEXT).stderr == "not today\n"
+    (project.root / "coder.json").unlink()
+    screen = at_terminal(project, *fire).screen
+    assert screen.endswith("pre_tool_use: continue: no hook ran; `hookrun explain pre_tool_use` shows why\n")

@@ -25,7 +25,7 @@ def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> Non
     commands = (f"hookrun init --lang {language} --yes", "hookrun test", "hookrun install claude")
     _, screen = tour.at_terminal(" && ".join(commands), place.project, env)
     assert "approved protect-env" in screen, screen
-    assert "5 cases: 5 passed" in screen
+    assert "5 tests: 5 passed" in screen
     ran = agent.run(*agent.driver.write(kept, "A=1"), agent.driver.shell("echo hi > made.txt"), DONE)
     assert not kept.exists(), ran
     assert "holds secrets" in ran.heard, ran

@@ -98,7 +98,7 @@ def test_the_rest_is_run_by_a_command(project: Project) -> None:
     project.hooks({"name": "protect-files", "command": "exit 2"}, {"name": "mine", "command": "exit 2"})
     named = hookrun(project, "recipes", "test", "protect-files", "protect-hooks", "require-plan")
     count = sum(len(file(each).cases) for each in ("protect_files", "protect_hooks", "require_plan"))
-    assert (named.status, f"{count} cases: {count} passed" in named.stdout) == (0, True), named.stdout
+    assert (named.status, f"{count} tests: {count} passed" in named.stdout) == (0, True), named.stdout
     as_json = hookrun(project, "recipes", "test", "require-plan", "--json").json
     assert (as_json["ok"], as_json["passed"]) == (True, len(file("require_plan").cases))
     unknown = hookrun(project, "recipes", "test", "protect-file")

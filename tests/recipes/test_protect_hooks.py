@@ -133,10 +133,10 @@ def test_its_cases_hold_where_it_is_added(project: Project) -> None:
     assert hookrun(project, "add", "protect-hooks").status == 0
     done = hookrun(project, "test")
     assert done.status == 0, done.stdout
-    assert "3 cases: 3 passed" in done.stdout
+    assert "3 tests: 3 passed" in done.stdout
     done = hookrun(project, "recipes", "test", "protect-hooks")
     assert done.status == 0, done.stdout
-    assert "34 cases: 34 passed" in done.stdout
+    assert "34 tests: 34 passed" in done.stdout
 
 
 def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:

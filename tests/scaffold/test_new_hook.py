@@ -91,7 +91,7 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
     done = hookrun(project, "test")
     assert done.status == 0, done.stdout
     cases = sum(len(yaml.safe_load(file.read_text())["cases"]) for file in project.root.glob("hooks/*.hooktest.yaml"))
-    assert f"{cases} cases: {cases} passed" in done.stdout
+    assert f"{cases} tests: {cases} passed" in done.stdout
     assert cases > len(EVENTS) * 1.5
 
 
@@ -125,7 +125,7 @@ def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: 
     cases = script.with_name(f"{name}.hooktest.yaml")
     cases.write_text(cases.read_text().replace('command: "true"', 'command: "sudo ls"'))
     done = hookrun(project, "test")
-    assert "2 cases: 2 passed" in done.stdout, done.stdout
+    assert "2 tests: 2 passed" in done.stdout, done.stdout
 
 
 NOT_WRITTEN = {"sh": "echo", "python": "raise", "node": "throw", "ruby": "raise", "go": "return nil, errors"}

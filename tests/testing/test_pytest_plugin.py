@@ -83,7 +83,10 @@ def test_cases_are_tests(project: Project) -> None:
     assert "hooks/a.hooktest.json::is refused [claude] PASSED" in done.stdout
     assert "hooks/a.hooktest.json::is refused [codex] PASSED" in done.stdout
     assert "hooks/a.hooktest.json::is wrong FAILED" in done.stdout
-    assert "FAIL hooks/a.hooktest.json:19:5: is wrong\n  - action: block\n  + action: continue\n" in done.stdout
+    assert (
+        "FAIL hooks/a.hooktest.json:19:5: is wrong\n  - expected  + actual\n  - action: block\n  + action: continue\n"
+        in done.stdout
+    )
     assert "1 failed, 2 passed" in done.stdout
     assert run_pytest(project, "-k", "refused").returncode == 0
 
@@ -96,7 +99,7 @@ def test_a_broken_file_is_an_error_of_the_collection(project: Project) -> None:
     done = run_pytest(project, "--continue-on-collection-errors")
     assert done.returncode == 1
     assert "a.hooktest.yaml:2:1: found" in done.stdout
-    assert "BROKEN b.hooktest.yaml:2:26: cases[0].expct: found the unknown key" in done.stdout
+    assert "ERROR b.hooktest.yaml:2:26: cases[0].expct: found the unknown key" in done.stdout
     assert "1 failed, 1 error" in done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import xml.etree.ElementTree as ET
@@ -25,13 +26,16 @@ def test_all_passed_is_zero(project: Project) -> None:
     """The sum and the coverage are told; nothing is written into the home."""
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
-    done = hookrun(project, "test")
+    done = hookrun(project, "test", "--coverage")
     assert (done.status, done.stderr) == (0, "")
     coverage, missing, total = done.stdout.splitlines()
-    assert coverage == "coverage: 4 of 5 (80 %)"
-    assert missing == f"  no-force ({project.root}/coder.json:1): no case with a tool that shell matches"
-    assert total.startswith("2 cases: 2 passed in ")
+    assert coverage == "coverage: 80 % (4 of 5)"
+    assert missing == "  no-force: no test with shell"
+    assert total.startswith("2 tests: 2 passed in ")
     assert list(project.home.iterdir()) == []
+    shorter = hookrun(project, "test").stdout.splitlines()
+    assert shorter[0] == "coverage: 80 % (4 of 5; --coverage lists the rest)"
+    assert len(shorter) == 2
 
 
 def test_a_failure_is_told_as_a_difference(project: Project) -> None:
@@ -42,22 +46,23 @@ def test_a_failure_is_told_as_a_difference(project: Project) -> None:
     assert done.status == 1
     shown = done.stdout.splitlines()
     assert shown[0] == "FAIL hooks/a.hooktest.json:3:5: lets it pass"
-    assert shown[1:8] == [
+    assert shown[1:9] == [
+        "  - expected  + actual",
         "  - action: continue",
         "  + action: block",
-        "  args:",
-        "    {",
-        '  -   "command": "x"',
-        '  +   "command": "git push --force"',
-        "    }",
+        "    args:",
+        "      {",
+        '  -     "command": "x"',
+        '  +     "command": "git push --force"',
+        "      }",
     ]
-    assert shown[8].startswith("  ran: no-force (block, ")
-    assert shown[9:11] == ["  stderr of no-force:", "    | no force push here"]
-    assert shown[11] == (
-        """  try it: printf %s '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
+    assert shown[9].startswith("  ran: no-force (block, ")
+    assert shown[10:12] == ["  stderr of no-force:", "    no force push here"]
+    assert shown[12] == (
+        """  reproduce: printf %s '{"tool_name": "bash", "tool_args": {"command": "git push --force"}}' """
         "| hookrun fire pre_tool_use --explain"
     )
-    assert shown[12].startswith("1 case: 0 passed, 1 failed in ")
+    assert shown[13].startswith("1 test: 0 passed, 1 failed in ")
 
 
 def test_the_line_to_try_a_case_does_the_same(project: Project) -> None:
@@ -74,8 +79,8 @@ def test_the_line_to_try_a_case_does_the_same(project: Project) -> None:
         text=True,
         check=False,
     )
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  try it: "))
-    command = line.removeprefix("  try it: ").replace("hookrun fire", " ".join(project.command("fire")))
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  reproduce: "))
+    command = line.removeprefix("  reproduce: ").replace("hookrun fire", " ".join(project.command("fire")))
     tried = subprocess.run(["sh", "-c", command], cwd=path, env=project.environment(), capture_output=True, check=False)
     assert tried.returncode == 2, tried.stderr
     verdict = json.loads(tried.stdout)
@@ -90,8 +95,8 @@ def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
     (project.root / "b.hooktest.yaml").write_text("cases: [\n")
     done = hookrun(project, "test", "--no-coverage")
     assert done.status == 1
-    assert done.stdout.startswith("BROKEN b.hooktest.yaml:2:1: found ")
-    assert "1 case: 1 passed, 1 problem with files of cases in " in done.stdout
+    assert done.stdout.startswith("ERROR b.hooktest.yaml:2:1: ")
+    assert "1 test: 1 passed, 1 invalid file in " in done.stdout
 
 
 def test_some_of_the_cases(project: Project) -> None:
@@ -107,7 +112,7 @@ def test_some_of_the_cases(project: Project) -> None:
 def test_nothing_to_run_is_an_error(project: Project) -> None:
     """Whoever mistypes a path or a pattern is told, and no CI is green for it."""
     for arguments, said in (
-        ((), "found no cases here, expected files that end in .hooktest.yaml"),
+        ((), "no tests here\nhint: "),
         (("gone",), "gone: found nothing, expected a file of cases or a directory"),
         (("coder.json",), "coder.json: found another file"),
     ):
@@ -116,9 +121,9 @@ def test_nothing_to_run_is_an_error(project: Project) -> None:
         assert (done.status, done.stdout) == (1, "")
         assert said in done.stderr
     write(project, {**PUSH, "expect": BLOCKED})
-    assert "found no case that fits 'nope'" in hookrun(project, "test", "-k", "nope").stderr
+    assert 'no tests match -k "nope"' in hookrun(project, "test", "-k", "nope").stderr
     write(project)
-    assert "found no cases in hooks/a.hooktest.json" in hookrun(project, "test").stderr
+    assert "no tests in hooks/a.hooktest.json" in hookrun(project, "test").stderr
 
 
 def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> None:
@@ -127,9 +132,9 @@ def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> N
     write(project, {**PUSH, "expect": BLOCKED})
     done = hookrun(project, "test", "--fail-under", "60")
     assert done.status == 1
-    assert "  other (" in done.stdout
-    assert "no case in which it runs" in done.stdout
-    assert done.stderr == "error: coverage is 37.5 %, expected at least 60 %\n"
+    assert "  other: " in done.stdout
+    assert "no test runs it" in done.stdout
+    assert done.stderr == "error: coverage is 37.5 %, below 60 %\n"
     assert hookrun(project, "test", "--fail-under", "37").status == 0
 
 
@@ -185,7 +190,7 @@ def test_what_came_is_accepted_by_update(project: Project) -> None:
     before = path.read_text()
     done = hookrun(project, "test", "--update", "--no-coverage")
     assert done.status == 0
-    assert done.stdout.startswith("1 case: 0 passed, 1 updated in ")
+    assert done.stdout.startswith("1 test: 0 passed, 1 updated in ")
     assert path.read_text() == before.replace("{action: continue}", "{action: block}")
     assert hookrun(project, "test").status == 0
 
@@ -232,7 +237,7 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
         assert (again.status, again.stdout) == (1, "")
         assert "is there already" in again.stderr
     done = hookrun(project, "test", "--no-coverage")
-    assert done.stdout.startswith("4 cases: 4 passed in ")
+    assert done.stdout.startswith("4 tests: 4 passed in ")
 
 
 def test_what_goes_with_a_recorded_fire(project: Project) -> None:
@@ -280,17 +285,55 @@ def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
     try:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.readline().startswith("1 case: 1 passed")
-        assert process.stderr.readline() == "watching; Ctrl-C ends it\n"
+        assert process.stdout.readline().startswith("1 test: 1 passed")
+        assert process.stderr.readline() == "watching for changes; Ctrl-C stops\n"
         project.script("guard.sh", "#!/bin/sh\nexit 0\n")
         lines = iter(process.stdout.readline, "")
+        assert re.fullmatch(r"\d\d:\d\d:\d\d changed: guard\.sh\n", next(lines))
         assert next(line for line in lines if line.startswith("FAIL")) == "FAIL hooks/a.hooktest.json:3:5: case 1\n"
-        assert next(line for line in lines if line.startswith("1 case")).startswith("1 case: 0 passed, 1 failed")
+        assert next(line for line in lines if line.startswith("1 test")).startswith("1 test: 0 passed, 1 failed")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
     finally:
         process.kill()
         process.communicate()
+
+
+def test_filters_and_the_tests_that_pass(project: Project) -> None:
+    """`--hook`, `--event` and `--agent` leave some of the tests; `-v` lists those that pass."""
+    project.hooks(GUARD, {"name": "stopper", "event": "stop", "command": "exit 0"})
+    agents: dict[str, object] = {
+        **PUSH,
+        "name": "as agents",
+        "agents": ["claude", "codex"],
+        "expect": {"action": "block"},
+    }
+    stop: dict[str, object] = {"name": "stops", "event": "stop", "expect": {"action": "continue"}}
+    write(project, agents, {**LIST, "name": "lists", "expect": {"action": "continue"}}, stop)
+
+    def names(*options: str) -> list[str]:
+        lines = hookrun(project, "test", "-v", *options).stdout.splitlines()
+        return [line.partition(": ")[2].partition(" (")[0] for line in lines if line.startswith("PASS ")]
+
+    assert names() == ["as agents [claude]", "as agents [codex]", "lists", "stops"]
+    assert names("--event", "Stop") == names("--hook", "stopper") == ["stops"]
+    assert names("--hook", "no-force") == ["as agents [claude]", "as agents [codex]", "lists"]
+    assert names("--agent", "codex") == ["as agents [codex]"]
+    done = hookrun(project, "test", "--hook", "gone")
+    assert (done.status, done.stderr) == (
+        1,
+        'error: no tests match --hook "gone"\nhint: `hookrun test` runs all tests\n',
+    )
+
+
+def test_stderr_is_shown_once(project: Project) -> None:
+    """A failing hook's stderr is part of its failure's detail, and may be of the message."""
+    project.hooks({"name": "loud", "command": "echo beware >&2; exit 3"})
+    write(project, {**PUSH, "expect": {"action": "continue"}})
+    assert hookrun(project, "test").stdout.count("beware") == 1
+    project.hooks({"name": "loud", "command": "echo beware >&2; exit 2"})
+    write(project, {**PUSH, "expect": {"message": "calm"}})
+    assert hookrun(project, "test").stdout.count("beware") == 1
 
 
 def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:

@@ -1,0 +1,140 @@
+"""`hookrun status`: agents, hooks, approvals, pauses and the last run, on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun import __version__, audit_reader
+from hookrun.cli.common import agent_to_json, command, home_option, json_option, load_project, resolve_home
+from hookrun.cli.install import inspect_agents, missing_events
+from hookrun.cli.printing import ERROR, OK, WARNING, count, print_json, print_lines
+from hookrun.cli.show_config import hook_state
+from hookrun.credentials import redact
+from hookrun.trust.approvals import clock
+from hookrun.trust.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.cli.printing import Line
+    from hookrun.doctor.agent_state import AgentState
+    from hookrun.trust.project import Project
+
+GOOD = ("ready", "advise", "off", "disabled", "denied")
+"""States of a hook about which nothing is to be done."""
+
+
+@command("status", "status", "status --json", note="Exit status: 0 shown, 1 the config or the approvals have errors.")
+@json_option
+@home_option
+@click.pass_context
+def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
+    """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
+    project = load_project(None, home)
+    errors = list(project.declarations.problems)
+    agents = [case for case in inspect_agents(home) if case.is_here or any(case.wired.values())]
+    states: Counter[str] = Counter()
+    pauses: list[dict[str, object]] = []
+    try:
+        states.update(hook_state(hook, project) for hook in project.declarations.hooks)
+        now = time.time()
+        pauses = [
+            {"hook": each["hook"], "until": each["until"]} for each in project.store.paused if each["until"] > now
+        ]
+    except StoreError as error:
+        errors.append(str(error))
+    last = _last_run(resolve_home(home))
+    if as_json:
+        print_json(
+            {
+                "version": __version__,
+                "project": project.root,
+                "agents": [{**agent_to_json(each), **_connection(each)} for each in agents],
+                "hooks": dict(states),
+                "to_approve": _to_approve(states),
+                "paused": pauses,
+                "last_run": last,
+                "problems": errors,
+            }
+        )
+    else:
+        print_lines(_lines(project, agents, states, pauses, last))
+        print_lines((f"error      {each}", ERROR) for each in errors)
+    ctx.exit(1 if errors else 0)
+
+
+def _connection(case: AgentState) -> dict[str, object]:
+    """Return in which scopes hookrun is connected, and the events that have a hook but no connection."""
+    scopes = [scope for scope, found in case.wired.items() if found]
+    return {"connected": scopes, "missing": missing_events(case) if scopes else [], "unreadable": case.unreadable}
+
+
+def _to_approve(states: Counter[str]) -> int:
+    return states["not approved"] + states["changed"]
+
+
+def _last_run(home: str) -> dict[str, object] | None:
+    """Return when hooks ran last, and with which result."""
+    for fired in audit_reader.latest_fires(home, lambda each: each.fire is not None, 1):
+        header = fired.header
+        deciding = [each.get("hook") for each in fired.hooks if each.get("action") == header.get("action")]
+        fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
+        return {**fields, "hook": deciding[0] if deciding and header.get("action") != "continue" else None}
+    return None
+
+
+def _lines(
+    project: Project,
+    agents: list[AgentState],
+    states: Counter[str],
+    pauses: list[dict[str, object]],
+    last: dict[str, object] | None,
+) -> Iterator[Line]:
+    home = f"{resolve_home(None)}/"
+    where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
+    yield f"hookrun {__version__} in {where}", ""
+    for index, case in enumerate(agents):
+        yield (f"{'' if index else 'agents':<11}{_agent(case)}", OK if any(case.wired.values()) else WARNING)
+    if not agents:
+        yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
+    total = sum(states.values())
+    by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
+    yield f"hooks      {total}{f': {by_state}' if total else ': `hookrun init` or `hookrun add` adds the first'}", ""
+    if waiting := _to_approve(states):
+        yield f"approvals  {count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING
+    for pause in pauses:
+        what = pause["hook"] or "all hooks"
+        until = pause["until"]
+        yield f"paused     {what} until {clock(float(str(until)))}; `hookrun resume` ends the pause", WARNING
+    yield f"last run   {_run(last)}", ""
+
+
+def _agent(case: AgentState) -> str:
+    name = (
+        f"{case.agent.NAME} {case.installed.version or '' if case.installed is not None else '(not on PATH)'}".strip()
+    )
+    if case.unreadable:
+        return f"{name:<20} settings cannot be read: `hookrun doctor {case.agent.NAME}`"
+    scopes = [scope for scope, found in case.wired.items() if found]
+    if not scopes:
+        return f"{name:<20} not connected: run `hookrun install {case.agent.NAME}`"
+    missing = missing_events(case)
+    more = f", but not for {', '.join(missing)}: run `hookrun install {case.agent.NAME}`" if missing else ""
+    return f"{name:<20} connected ({' and '.join(scopes)}){more}"
+
+
+def _run(last: dict[str, object] | None) -> str:
+    if last is None:
+        return "none"
+    try:
+        when = datetime.fromisoformat(str(last["time"])).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        when = str(last["time"])
+    by = f" by {last['hook']}" if last["hook"] else ""
+    agent = f" in {last['agent']}" if last["agent"] else ""
+    return redact(f"{when}  {last['event']}{agent}: {last['action']}{by}") or ""

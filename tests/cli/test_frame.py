@@ -1,0 +1,269 @@
+"""The commands as a whole: their groups, help, topics, former names, and what an unknown word is answered."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from hookrun import __version__
+from hookrun.cli import cli
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, OLD_NAMES, OPTION_OF, OPTION_SYNONYMS, SYNONYMS
+from hookrun.cli.dispatch import load_command
+from hookrun.cli.help import TOPICS, topics
+from hookrun.fire.command import parse_arguments
+from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import at_terminal
+from tests.cli.test_help import EVERY
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+FIRST_PAGE = """
+Get started: init add install status doctor
+Write hooks: new try test
+Look: list explain why log stats
+Decide: trust deny disable enable
+Check and share: validate config recipes
+Plumbing: fire
+"""
+
+
+def test_the_first_page_has_the_groups_in_order(project: Project) -> None:
+    """At most 22 commands, each with its purpose; what is behind `help all` is not there."""
+    done = hookrun(project, "--help")
+    assert (done.status, done.stderr) == (0, "")
+    shown = re.findall(r"^(\w[\w ]+):\n((?:  .*\n)+)", done.stdout.partition("Options:")[0], re.MULTILINE)
+    pages = [f"{title}: {' '.join(re.findall(r'^  ([a-z]+) +[A-Z]', text, re.MULTILINE))}" for title, text in shown]
+    assert pages == FIRST_PAGE.strip().splitlines()
+    assert sum(map(len, GROUPS.values())) <= 22
+    assert hookrun(project, "help").stdout == done.stdout
+
+
+def test_help_all_lists_every_command(project: Project) -> None:
+    """Also those that the first page leaves out; former names are not listed."""
+    shown = hookrun(project, "help", "all").stdout
+    assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in COMMANDS)
+    assert not any(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in OLD_NAMES)
+    for name in ["remove", "uninstall", "update", "resume", "untrust", "agents", "pause", "version"]:
+        assert name in MORE
+
+
+@pytest.mark.parametrize("name", topics())
+def test_topics_are_short_and_true(project: Project, name: str) -> None:
+    """Each fits an 80-column screen, is named on the first page, and each command in it is one."""
+    with open(f"{TOPICS}/{name}.txt", encoding="utf-8") as file:
+        text = file.read()
+    assert max(map(len, text.splitlines())) <= 82
+    assert len(text.splitlines()) <= 40
+    assert name in hookrun(project, "--help").stdout.partition("Topics:")[2]
+    assert hookrun(project, "help", name).stdout.startswith(text)
+    found = [*re.findall(r"^  (hookrun .*?)(?:  .*)?$", text, re.MULTILINE), *re.findall(r"`(hookrun [^`]*)`", text)]
+    for line in found:
+        words = shlex.split(re.sub(r"\b(AGENT)\b", "claude", line))[1:]
+        if words[0] == "fire":
+            assert parse_arguments(words[1:])
+            continue
+        with cli.make_context("hookrun", list(words)) as ctx:
+            sub, command, rest = cli.resolve_command(ctx, words)
+            assert command is not None
+            command.make_context(sub, list(rest), parent=ctx)
+
+
+def test_help_of_commands(project: Project) -> None:
+    """As `--help` prints it, also of a subcommand and of `fire`; a topic with a command's name comes with both."""
+    assert hookrun(project, "help", "list").stdout == hookrun(project, "list", "--help").stdout
+    assert hookrun(project, "help", "recipes", "show").stdout.startswith("Usage: hookrun recipes show ")
+    assert "--ctx FILE" in hookrun(project, "help", "fire").stdout
+    both = hookrun(project, "help", "trust").stdout
+    assert both.startswith("The hooks of a project")
+    assert "\nUsage: hookrun trust " in both
+    wrong = hookrun(project, "help", "matcher")
+    assert (wrong.status, wrong.stderr) == (
+        1,
+        'error: no help for "matcher"\nhint: did you mean `hookrun help matchers`?\n',
+    )
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
+def test_former_names_work(project: Project, old: str, new: str) -> None:
+    """They are the same command."""
+    given = ("bash",) if old == "completion" else ()
+    first, second = (hookrun(project, *name.split(), *given) for name in (old, new))
+    assert (first.status, first.stdout) == (second.status, second.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("rm",), "hookrun remove"),
+        (("ls",), "hookrun list"),
+        (("events",), "hookrun help events"),
+        (("show",), "hookrun config show"),
+        (("check",), "hookrun validate"),
+        (("run",), "hookrun try"),
+        (("lst",), "hookrun list"),
+        (("remov",), "hookrun remove"),
+        (("config", "shw"), "hookrun config show"),
+        (("list", "--evnt", "stop"), "--event"),
+        (("list", "--name", "x"), "--hook"),
+        (("stats", "--since", "2"), "--days"),
+        (("list", "--failures"), "hookrun log"),
+        (("explain", "pretooluse"), "pre_tool_use"),
+        (("list", "--event", "pretooluse"), "pre_tool_use"),
+        (("list", "--agent", "claud"), "claude"),
+    ],
+)
+def test_did_you_mean(project: Project, words: tuple[str, ...], meant: str) -> None:
+    """In the hint, for commands, options, events and agents; the status is 1."""
+    done = hookrun(project, *words)
+    assert (done.status, done.stdout) == (1, "")
+    assert meant in done.stderr
+    assert done.stderr.count("\n") <= 2
+
+
+def test_what_is_proposed_exists() -> None:
+    """Every target of the tables is a command, a topic or an option of one."""
+    for name, meant in SYNONYMS.items():
+        first, *rest = meant.split()
+        assert first in COMMANDS
+        assert name not in COMMANDS
+        assert first != "help" or rest[0] in topics()
+    options = {option for command in EVERY.values() for param in command.params for option in param.opts}
+    for option, command in OPTION_OF.items():
+        assert option in options, option
+        assert any(option in param.opts for param in load_command(command).params), (option, command)
+    assert options | {"--help"} >= OPTION_SYNONYMS.keys()
+
+
+def test_version(project: Project) -> None:
+    """In one line, or as JSON."""
+    assert hookrun(project, "version").stdout.startswith(f"hookrun {__version__} (Python ")
+    assert hookrun(project, "version", "--json").json["version"] == __version__
+
+
+@pytest.mark.parametrize("name", ["", *sorted(EVERY)])
+@pytest.mark.parametrize("wrong", [("--no-such-option",), ("x",) * 9, ("--json", "--no-such"), ("--color", "pink")])
+def test_no_wrong_usage_exits_with_2(project: Project, name: str, wrong: tuple[str, ...]) -> None:
+    """An agent takes 2 for a veto. What a group or command is given wrongly is an error of at most three lines."""
+    run = hookrun_process if name == "fire" else hookrun
+    done = run(project, *name.split(), *wrong)
+    assert done.status == 1, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["", "config"])
+def test_a_group_alone_prints_its_help(project: Project, name: str) -> None:
+    """On stderr, and the status is 1."""
+    done = hookrun(project, *name.split())
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith("Usage: hookrun ")
+
+
+COLOR = "\x1b["
+
+
+def test_color_can_be_chosen(project: Project) -> None:
+    """`--color` stands before or behind the command, and is stronger than NO_COLOR and FORCE_COLOR."""
+    assert COLOR not in hookrun(project, "remove", "x").stderr
+    for words in ("--color", "always", "remove", "x"), ("remove", "x", "--color=always"):
+        assert hookrun(project, *words, NO_COLOR="1").stderr.startswith(COLOR)
+    assert hookrun(project, "remove", "x", FORCE_COLOR="1").stderr.startswith(COLOR)
+    assert COLOR not in hookrun(project, "remove", "x", "--color", "never", FORCE_COLOR="1").stderr
+    project.hooks({"name": "wrong", "command": "true", "timeout": 0})
+    assert COLOR in hookrun(project, "list", FORCE_COLOR="1").stdout
+    assert COLOR not in at_terminal(project, "list", "--color", "never", env={"TERM": "xterm-256color"}).screen
+
+
+# --- status and remove
+
+
+def test_status_of_a_new_account(project: Project) -> None:
+    """One screen that says what to do first."""
+    done = hookrun(project, "status", PATH="/nowhere")
+    assert (done.status, done.stderr) == (0, "")
+    assert "none found" in done.stdout
+    assert "hooks      0: `hookrun init`" in done.stdout
+    assert "last run   none" in done.stdout
+
+
+def test_status(project: Project) -> None:
+    """Agents, hooks by state, approvals, the last run."""
+    project.hooks({"name": "guard", "command": "exit 2"}, {"name": "later", "mode": "off", "command": "true"})
+    hookrun(project, "install", "claude")
+    fired = hookrun_process(project, "fire", "pre_tool_use", "--ctx", "/dev/null")
+    assert fired.status in (1, 2)
+    shown = hookrun(project, "status").stdout
+    assert "connected (user)" in shown
+    assert "hooks      2: 1 not approved, 1 off" in shown
+    assert "1 hook to approve: run `hookrun trust`" in shown
+    data = hookrun(project, "status", "--json").json
+    assert (data["to_approve"], data["hooks"]) == (1, {"not approved": 1, "off": 1})
+    assert len(shown.splitlines()) <= 12
+
+
+def test_remove_a_hook(project: Project) -> None:
+    """Only its entry; comments and other hooks keep their place; its files are named and stay."""
+    text = "# ours\nhooks:\n  - name: guard\n    event: stop\n    command: ./hooks/guard.sh\n"
+    text += "  # the other\n  - {name: b, event: stop, command: 'true'}\n"
+    project.script("hookrun.yaml", text)
+    project.script("hooks/guard.sh", "exit 0\n")
+    shown = hookrun(project, "remove", "guard", "--dry-run")
+    assert "-  - name: guard" in shown.stdout
+    assert (project.root / "hookrun.yaml").read_text() == text
+    done = hookrun(project, "remove", "guard")
+    assert (done.status, done.stderr) == (0, "")
+    assert "guard: removed from hookrun.yaml" in done.stdout
+    assert "not removed: hooks/guard.sh" in done.stdout
+    left = (project.root / "hookrun.yaml").read_text()
+    assert left.startswith("# ours\nhooks:\n")
+    assert "guard" not in left
+    assert "- {name: b, event: stop, command: 'true'}" in left
+    assert (project.root / "hooks" / "guard.sh").exists()
+    assert hookrun(project, "validate").status == 0
+
+
+def test_remove_a_recipe(project: Project) -> None:
+    """With its tests, as `hookrun recipes remove` does."""
+    hookrun(project, "add", "no-force-push")
+    done = hookrun(project, "remove", "no-force-push")
+    assert (done.status, done.stderr) == (0, "")
+    assert hookrun(project, "list", "--json").json["hooks"] == []
+
+
+def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
+    """At a terminal about each file; without one it is an error that names them."""
+    project.user_hooks({"name": "guard", "command": "true"})
+    project.hooks({"name": "guard", "command": "true"})
+    alone = hookrun(project, "remove", "guard")
+    assert (alone.status, alone.stdout) == (1, "")
+    assert "`--user` removes it from your own config" in alone.stderr
+    session = at_terminal(project, "remove", "guard", answers=("y", "n"), question="[y/N]: ")
+    assert session.status == 0, session.screen
+    assert [each["layer"] for each in hookrun(project, "list", "--json").json["hooks"]] == ["project"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook")]
+)
+def test_what_cannot_be_removed(project: Project, name: str, said: str) -> None:
+    """It is said why, and nothing is written."""
+    project.hooks({"name": "guard", "command": "true"}, include_claude=True)
+    (project.root / ".claude").mkdir()
+    handler = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}'
+    (project.root / ".claude" / "settings.json").write_text(handler)
+    before = (project.root / "coder.json").read_text()
+    done = hookrun(project, "remove", name)
+    assert (done.status, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert (project.root / "coder.json").read_text() == before
+
+
+def test_an_option_of_every_command_has_a_text() -> None:
+    """Every option of every command says what it does."""
+    for name, command in EVERY.items():
+        for param in command.params:
+            assert not isinstance(param, click.Option) or param.hidden or param.help, (name, param.name)
