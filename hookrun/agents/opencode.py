@@ -111,6 +111,7 @@ EARLIER_TEMPLATES = frozenset(
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
+        "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
     }
 )
 """SHA-256 of the templates of earlier versions of hookrun: such a plugin is hookrun's, too."""

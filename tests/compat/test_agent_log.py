@@ -328,6 +328,6 @@ def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, 
     """Somebody else's file of that name is left alone."""
     path = tmp_path / "summary.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="exists and "):
         log.write_summary(path)
     assert path.read_text() == content

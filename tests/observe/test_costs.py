@@ -198,7 +198,7 @@ def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
     said = [costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)]
     texts = [None if verdict is None else verdict.system_message for verdict in said]
     assert [text is not None for text in texts] == [True, False, False, True, False, True]
-    assert texts[0] == "no price is known for the model new: its tokens are counted, its cost is not"
+    assert texts[0] == "no price is known for model new: its tokens are counted, but not its cost"
 
 
 def test_nothing_used(costs: CostTracker) -> None:

@@ -101,7 +101,7 @@ def test_what_is_counted_is_in_the_metrics(account: Account) -> None:
     """The store is the account's, which `hookrun metrics` shows, by model."""
     account.options(prices="large-4=1/1/1/1")
     account.write("t.jsonl", said("a", 10, cache_read_input_tokens=90) + said("b", 5, model="small"))
-    assert "no price is known for the model small" in told(account)
+    assert "no price is known for model small" in told(account)
     models = {each.name: each.tokens for each in CostTracker({}).per_model(session_id="s1")}
     assert sorted(models) == ["large-4", "small"]
     assert models["large-4"].cache_read == 90

@@ -164,7 +164,7 @@ def test_a_set_up_that_fails_is_a_problem_of_its_case(project: Project) -> None:
     """What it printed is told; nothing is fired."""
     project.hooks(GUARD)
     ran = one(project, {**LIST, "setup": "echo not there >&2; exit 7", "expect": {"action": "continue"}})
-    assert ran.problems[0].endswith("setup: it exited with status 7: not there; correct the line")
+    assert ran.problems[0].endswith("setup failed: it exited with status 7: not there")
     assert ran.result is None
 
 

@@ -113,8 +113,8 @@ def test_nothing_to_run_is_an_error(project: Project) -> None:
     """Whoever mistypes a path or a pattern is told, and no CI is green for it."""
     for arguments, said in (
         ((), "no tests here\nhint: "),
-        (("gone",), "gone: found nothing, expected a file of cases or a directory"),
-        (("coder.json",), "coder.json: found another file"),
+        (("gone",), "gone: no such file or directory"),
+        (("coder.json",), "coder.json: not a test file"),
     ):
         project.hooks(GUARD)
         done = hookrun(project, "test", *arguments)
@@ -235,7 +235,7 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
         assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
         again = hookrun(project, "test", "--from-log", "last", "--into", name)
         assert (again.status, again.stdout) == (1, "")
-        assert "is there already" in again.stderr
+        assert "already exists" in again.stderr
     done = hookrun(project, "test", "--no-coverage")
     assert done.stdout.startswith("4 tests: 4 passed in ")
 
@@ -265,8 +265,8 @@ def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     assert done.status == 1
     assert "was recorded without its context" in done.stderr
     assert '"record_context": true' in done.stderr
-    assert "found no fire zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
-    assert "found no fire last" in hookrun(project, "test", "--from-log", "last").stderr
+    assert "no fire with the id zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
+    assert "no fire with the id last" in hookrun(project, "test", "--from-log", "last").stderr
 
 
 def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
@@ -345,7 +345,7 @@ def test_outside_of_a_repository_the_working_directory_counts(project: Project) 
     (project.root / "coder.json").unlink()
     done = hookrun(project, "test")
     assert done.status == 1
-    assert f"{project.root}/hooks: found no declaration file here, expected coder.json" in done.stdout
+    assert f"{project.root}/hooks: no config file here" in done.stdout
 
 
 def test_ctrl_c_ends_every_hook(project: Project) -> None:
