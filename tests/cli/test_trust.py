@@ -127,7 +127,7 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
 
 @pytest.mark.parametrize("arguments", [("--yes",), ("sha256:00",), ("a", "b"), ("nowhere",)])
 def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...]) -> None:
-    """No digest, a digest without --yes, two paths, a path that is not there: one line, status 1."""
+    """No digest, a digest without --yes, two paths, a missing path: one line, status 1."""
     done = hookrun(declared, "trust", *arguments)
     assert (done.status, done.stderr.startswith("error: ")) == (1, True)
     assert done.stderr.count("\n") <= 2

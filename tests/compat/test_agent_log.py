@@ -20,7 +20,7 @@ SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what
 
 @pytest.fixture
 def log(tmp_path: Path) -> AgentLog:
-    """Return a log in a directory that is not there yet."""
+    """Return a log in a directory that does not exist yet."""
     return AgentLog.for_document(tmp_path / "logs" / "extraction", "quickstart")
 
 
@@ -240,7 +240,7 @@ def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_written_raises_and_still_counts(tmp_path: Path) -> None:
-    """A directory in its place, a file in the place of its directory, a pipe without a reader: no hang."""
+    """A directory at its path, a file at its directory's path, a pipe without a reader: no hang."""
     (tmp_path / "directory").mkdir()
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")

@@ -56,7 +56,7 @@ def test_the_names_of_agents_are_the_same_everywhere() -> None:
 
 
 def toy(project: Project, message: object, event: str = "") -> dict[str, object]:
-    """Return what Toy is told, with the module that the page has and one line in the table."""
+    """Return what Toy gets, with the module that the page has and one line in the table."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
     place = project.root.parent / "toy"
     place.mkdir(exist_ok=True)

@@ -44,7 +44,7 @@ class Program:
 
 
 def programs() -> list[Program]:
-    """Return the programs of the guide: a block each, or several where one goes on with the one before."""
+    """Return the programs of the guide: a block each, or several where one continues the one before."""
     found: list[Program] = []
     text = GUIDE.read_text()
     for match in BLOCK.finditer(text):
@@ -65,7 +65,7 @@ def fits(shown: str, printed: str) -> bool:
 def test_a_program_of_the_guide_prints_what_stands_there(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a directory and a home of its own, with what the block before it has defined where it goes on."""
+    """In a directory and a home of its own, with what the block before it has defined where it continues that."""
     for package in program.needs:
         pytest.importorskip(package, reason=f"this block needs the package {package}")
     (tmp_path / "home").mkdir()

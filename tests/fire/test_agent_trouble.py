@@ -43,7 +43,7 @@ def pre(agent: Agent) -> str:
 
 
 def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
-    """Return what the person is told; Qwen Code shows it at the end of a turn only."""
+    """Return what the user sees; Qwen Code shows it at the end of a turn only."""
     if agent.name != "qwen":
         return told.person
     return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person
@@ -92,7 +92,7 @@ def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
 
 @pytest.mark.parametrize("sent", sampled([b"nonsense", b"", b"[1]", b"{}", b'{"a":', b"\xff\xfe"], 3))
 def test_a_message_that_cannot_be_read_refuses_nothing(agent: Agent, sent: bytes) -> None:
-    """And is told; with `on_error: block` it is answered as a tool call is, unless the wiring names another event."""
+    """And reported; with `on_error: block` it is answered as a tool call is, unless the wiring names another event."""
     told = agent.fire(sent, event=pre(agent))
     assert told.reason is None
     assert sent == b"{}" or "hookrun failed" in told.person
@@ -187,7 +187,7 @@ def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
     ids=lambda env: next(iter(env)),
 )
 def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]) -> None:
-    """A project can set an agent's environment: it has no say."""
+    """A project can set an agent's environment: it is ignored."""
     agent.project.user_hooks({"name": "guard", "command": "echo guarded >&2; exit 2"})
     assert agent.fire(agent.shell(), env=env, event=pre(agent)).reason == "guarded"
 
@@ -200,7 +200,7 @@ def test_a_made_up_nesting_switches_no_guard_off(agent: Agent) -> None:
 
 
 def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
-    """A hook that starts an agent which fires it again: the person is told, and nothing goes on for ever."""
+    """A hook that starts an agent which fires it again: the user is notified, and nothing runs for ever."""
     project = claude.project
     (project.root / "message.json").write_text(json.dumps(claude.shell()))
     fire = " ".join(project.command("fire", "--agent", "claude", "--home", str(project.home)))
@@ -351,7 +351,7 @@ def test_half_a_character_voids_no_answer(agent: Agent) -> None:
 
 
 def test_degradations_are_in_the_audit_in_explain_and_told_once(project: Project) -> None:
-    """What Codex cannot say is told in the session's first answer, and in every record."""
+    """What Codex does not support is shown in the session's first answer, and in every record."""
     agent = Agent("codex", project)
     project.hooks({"command": says(action="ask", message="sure?")})
     told = agent.fire(agent.shell(), "--explain")
@@ -363,7 +363,7 @@ def test_degradations_are_in_the_audit_in_explain_and_told_once(project: Project
 
 
 def test_the_project_is_where_the_agent_says(claude: Agent, tmp_path: Path) -> None:
-    """Its variable first, then its message, then where we are; never a directory that is not there."""
+    """Its variable first, then its message, then where we are; never a directory that does not exist."""
     claude.project.hooks({"command": "pwd > here"})
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".git").mkdir(parents=True)

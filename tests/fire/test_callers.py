@@ -122,7 +122,7 @@ def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) ->
 
 @CALLER
 def test_nothing_to_say_is_said_by_nothing(claude: Agent, caller: str) -> None:
-    """Nobody needs to be told of a caller that is known."""
+    """No notice is needed for a known caller."""
     claude.project.hooks({"matcher": "write", "command": "exit 2"})
     told = claude.fire(shell(claude, caller))
     assert told.status == 0

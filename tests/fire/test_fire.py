@@ -64,7 +64,7 @@ def test_declarations_are_found_from_a_directory_below(project: Project) -> None
 
 
 def test_the_search_ends_at_the_repository(project: Project) -> None:
-    """A declaration above the repository's root has no say; without a repository only the directory itself counts."""
+    """Config above the repository's root is ignored; without a repository only the directory itself counts."""
     (project.root.parent / "coder.json").write_text(
         json.dumps({"hooks": [{"event": "stop", "command": says(action="block")}]})
     )

@@ -11,7 +11,7 @@ from hookrun.integrations.answers import internal_failure, reply_of
 
 
 def result(verdict: Verdict) -> Result:
-    """Return what comes of a fire in which one hook says this."""
+    """Return the result of a fire in which one hook says this."""
     with Engine() as engine:
         engine.register("pre_tool_use", lambda _: verdict, name="guard")
         return engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})

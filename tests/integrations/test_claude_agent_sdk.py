@@ -413,7 +413,7 @@ class TestTrouble:
         assert timeout / 3 < deadlines[0] <= min(timeout * 0.9, timeout - len(deadlines) * CANCEL_GRACE)
 
     def test_two_fires_share_the_time(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A write is told of twice, within the one limit that Claude has."""
+        """A write is reported twice, within the one limit that Claude has."""
 
         async def slow(_: Context) -> None:
             await asyncio.sleep(30)
@@ -430,7 +430,7 @@ class TestTrouble:
     def test_hookrun_s_own_trouble(
         self, engine: Engine, on_error: str, decided: str | None, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The person is told, the log is, and Claude goes on unless that was asked for."""
+        """The user is notified, the log is written, and Claude continues unless that was asked for."""
         engine.register("pre_tool_use", lambda _: None, name="one")
         engine.close_sync()
         answer = ask(engine, payload("PreToolUse"), on_error=on_error)

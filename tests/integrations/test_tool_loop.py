@@ -37,7 +37,7 @@ def engine() -> Iterator[Engine]:
 
 
 class Tool:
-    """A tool that writes down how it was called and answers, or raises, what it is told, in order."""
+    """A tool that records its calls and returns, or raises, the given answers, in order."""
 
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers or ("fine",))
@@ -360,7 +360,7 @@ class TestRetry:
     """A hook may have the tool run again."""
 
     def test_it_runs_until_it_works(self, run: Runner, engine: Engine) -> None:
-        """Of the failures that were tried again the model hears nothing; every attempt is told to hooks."""
+        """Of the failures that were tried again the model hears nothing; every attempt is reported to hooks."""
         engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=0.001)]))
         heard, tool = listen(engine, *ALL), Tool(TimeoutError("timed out"), TimeoutError("timed out"), "page")
         outcome = run(engine, "web_fetch", {"url": "u"}, tool)
@@ -406,7 +406,7 @@ class TestRetry:
 
     @pytest.mark.parametrize("after", [float("inf"), float("nan"), 1e300, 10**400])
     def test_a_wait_without_an_end_is_no_wish(self, run: Runner, engine: Engine, after: float) -> None:
-        """The failure is told instead."""
+        """The failure is reported instead."""
         retry = {"attempt": 2, "of": 3, "after_s": after}
         answering(engine, "post_tool_failure", Verdict(modified_context={"retry": retry}))
         outcome = run(engine, "bash", {}, Tool(ToolFailed("no")))

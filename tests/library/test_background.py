@@ -72,7 +72,7 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
 
 @pytest.mark.parametrize("kind", ["coroutine", "function"])
 def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
-    """Work that fires what starts it again, such as a heartbeat, goes on as long as it likes."""
+    """Work that fires what starts it again, such as a heartbeat, continues as long as it likes."""
     beats: list[str] = []
 
     async def later() -> None:

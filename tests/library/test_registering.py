@@ -318,7 +318,7 @@ def test_a_decorator_without_its_event_is_refused(engine: Engine) -> None:
 def test_a_name_that_was_made_up_does_not_replace_another_function_in_silence(
     engine: Engine, caplog: pytest.LogCaptureFixture, make: Callable[[str], Any]
 ) -> None:
-    """Two guards that nobody has named: both are there, or somebody is told that one is not."""
+    """Two guards without names: both are there, or a message says that one is not."""
     told = ""
     with caplog.at_level(logging.WARNING, "hookrun"):
         engine.register("pre_tool_use", make("bash"), matcher="bash")

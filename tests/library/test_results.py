@@ -1,4 +1,4 @@
-"""What comes of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
+"""The result of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
 
 from __future__ import annotations
 

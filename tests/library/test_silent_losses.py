@@ -148,7 +148,7 @@ class Slow:
 
 @pytest.mark.parametrize("end", ["async with", "with", "close", "close in a later loop"])
 def test_the_last_message_is_told(end: str) -> None:
-    """The engine is closed right after the last stop: it waits for what is being told, in whatever way it is closed."""
+    """The engine is closed right after the last stop: it waits for what is being sent, in whatever way it is closed."""
     channel = Slow(0.2)
 
     async def main() -> None:

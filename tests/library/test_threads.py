@@ -1,4 +1,4 @@
-"""Handlers with `thread=True`: what becomes of their threads when they hang, are left alone, or close the engine."""
+"""Handlers with `thread=True`: their threads when they hang, are left alone, or close the engine."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fir
 
 @pytest.mark.parametrize("ours", [0.3, None])
 def test_a_timeout_of_its_own_is_its_own_business(engine: Engine, fire: Fire, ours: float | None) -> None:
-    """`asyncio.timeout` within a handler expires, the handler goes on and answers."""
+    """`asyncio.timeout` within a handler expires, the handler continues and answers."""
 
     async def careful(ctx: Context) -> Verdict:
         try:
@@ -146,7 +146,7 @@ def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fir
 
 
 def test_a_cancelled_fire_cannot_be_outstayed_by_polling(engine: Engine) -> None:
-    """A handler that swallows the cancellation and goes on with timeouts of its own is closed after the grace."""
+    """A handler that swallows the cancellation and continues with timeouts of its own is closed after the grace."""
     rounds: list[int] = []
 
     async def polls(ctx: Context) -> None:
@@ -189,7 +189,7 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
 
 
 def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None:
-    """The fire goes on without it; the failure says that the thread was left."""
+    """The fire continues without it; the failure says that the thread was left."""
     go = Event()
 
     def blocks(ctx: Context) -> None:

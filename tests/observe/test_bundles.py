@@ -133,7 +133,7 @@ def test_observers_see_what_was_refused(engine: Engine, store: ObserverDatabase)
 def test_trouble_with_the_store_is_seen_and_stops_nothing(
     engine: Engine, store: ObserverDatabase, tmp_path: Path
 ) -> None:
-    """With a corrupt database every handler that needs it fails by name, and all goes on."""
+    """With a corrupt database every handler that needs it fails by name, and all others continue."""
     use_all(engine, store, tmp_path / "hookrun.prom")
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "observe.db").write_bytes(b"no database " * 500)

@@ -208,7 +208,7 @@ def test_nothing_used(costs: CostTracker) -> None:
 
 
 def test_the_agents_own_total(costs: CostTracker) -> None:
-    """A total is the run so far: it counts in the place of the prices, and a smaller one begins a new run."""
+    """A total is the run so far: it counts instead of the prices, and a smaller one begins a new run."""
     for total, spent in ((0.5, 0.5), (0.75, 0.75), (0.75, 0.75), (0.2, 0.95), (0.3, 1.05)):
         costs.on_inference(used("new", total=total, input_tokens=5))
         assert costs.spent("s1") == pytest.approx(spent)
@@ -245,7 +245,7 @@ def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
 
 
 def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
-    """Below it all goes on; from it on tool calls and prompts of that session are refused, in every process."""
+    """Below it nothing changes; from it on tool calls and prompts of that session are refused, in every process."""
     other = CostTracker(PRICES, ObserverDatabase(store.path), budget=5.0)
     asked = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
     assert [costs.on_spending(each) for each in asked] == [None, None]

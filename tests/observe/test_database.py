@@ -121,7 +121,7 @@ def test_a_relative_path_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_reading_makes_nothing(store: ObserverDatabase, tmp_path: Path) -> None:
-    """A database that is not there reads as an empty one, and is still not there."""
+    """A missing database reads as an empty one, and is still missing."""
     assert count(store) == {}
     assert list(tmp_path.iterdir()) == []
 
@@ -285,12 +285,12 @@ DAMAGE: dict[str, tuple[tuple[bytes, bytes], ...]] = {
     ),
     "a text": ((b"/srv/app", b"/srv/\x98pp"),),
 }
-"""What is put in the place of what, in the bytes of a database."""
+"""A replacement in the bytes of a database."""
 
 
 @pytest.mark.parametrize("what", [*DAMAGE, "a value"])
 def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str) -> None:
-    """It is told as any other: by every bundle, with the file and what to do."""
+    """It is reported as any other: by every bundle, with the file and what to do."""
     workflow = WorkflowMetrics(store)
     workflow.on_start(SessionStart(session_id="s1", working_dir="/srv/app"))
     data = Path(store.path).read_bytes()

@@ -144,7 +144,7 @@ def test_a_hook_is_told_everything_about_the_fire_in_its_environment(project: Pr
 
 
 def test_the_config_directory_is_that_of_the_declaration(project: Project) -> None:
-    """A hook of the user layer is told the user's configuration directory, and the project's root all the same."""
+    """A hook of the user layer gets the user's configuration directory, and the project's root all the same."""
     project.user_hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT]})
     seen = json.loads(str(project.fire().verdict["message"]))
     assert seen["HOOKRUN_CONFIG_DIR"] == str(project.home / ".config" / "hookrun")

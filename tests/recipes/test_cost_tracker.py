@@ -1,4 +1,4 @@
-"""cost-tracker over a session: a transcript that grows, inferences that are told by events, a budget that runs out."""
+"""cost-tracker over a session: a transcript that grows, inferences reported by events, a budget that runs out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def said(name: str, output: int, model: str = "large-4", **more: int) -> str:
 
 
 def told(account: Account, event: str = "stop", **context: object) -> str:
-    """Return what the person is told at the end of a turn."""
+    """Return what the user sees at the end of a turn."""
     answer = account.call("cost_tracker", event=event, transcript_path=str(account.work / "t.jsonl"), **context)
     return "" if answer is None else str(answer["system_message"])
 

@@ -85,7 +85,7 @@ def test_a_check_that_fails_refuses(tmp_path: Path) -> None:
 
 
 def test_a_log_sees_refused_calls_and_its_trouble_stops_nobody(tmp_path: Path) -> None:
-    """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent goes on."""
+    """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent continues."""
     log = AgentLog.for_document(tmp_path, "a")
     broken = AgentLog("/dev/full", "/dev/full", name="broken-log")
     with Engine().use(log).use(broken) as engine:

@@ -23,7 +23,7 @@ BLOCKED: dict[str, object] = {"action": "block", "message": "no force push here"
 
 
 def test_all_passed_is_zero(project: Project) -> None:
-    """The sum and the coverage are told; nothing is written into the home."""
+    """The sum and the coverage are printed; nothing is written into the home."""
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
     done = hookrun(project, "test", "--coverage")
@@ -110,7 +110,7 @@ def test_some_of_the_cases(project: Project) -> None:
 
 
 def test_nothing_to_run_is_an_error(project: Project) -> None:
-    """Whoever mistypes a path or a pattern is told, and no CI is green for it."""
+    """A mistyped path or pattern is an error, and no CI is green for it."""
     for arguments, said in (
         ((), "no tests here\nhint: "),
         (("gone",), "gone: no such file or directory"),
@@ -208,7 +208,7 @@ def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None
 
 
 def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
-    """With what came of it as what is expected; it passes as it is."""
+    """The actual results become the expected ones; it passes as it is."""
     project.hooks(GUARD)
     project.user_hooks(record_context=True)
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
@@ -359,6 +359,6 @@ def test_ctrl_c_ends_every_hook(project: Project) -> None:
 
 
 def test_options_that_do_not_go_together(project: Project) -> None:
-    """They are told apart, not ignored."""
+    """They are distinguished, not ignored."""
     assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
     assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr

@@ -156,7 +156,7 @@ def test_a_hostile_declaration_does_not_keep_the_users_guard_from_refusing(proje
 
 
 def test_a_user_layer_that_leads_nowhere_is_trouble(project: Project) -> None:
-    """A dangling link in the place of the user's declarations, or a --home that is not there, is not silence."""
+    """A dangling link at the path of the user's config, or a missing --home, is not silence."""
     (project.home / ".config" / "hookrun").mkdir(parents=True)
     (project.home / ".config" / "hookrun" / "hooks.json").symlink_to("/no/such/file")
     fired = project.fire(FORCE)

@@ -293,7 +293,7 @@ def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger
         assert (answer.blocked, answer.failures) == (False, {})
         assert answer.fire["switched_off"] == [f"guard: {state}"]
     assert state in hookrun(project, "list").stdout
-    assert project.fire().status == 0  # a person's own fire as well
+    assert project.fire().status == 0  # the user's own fire as well
     project.script("guard.sh", "#!/bin/sh\ntouch ran\n")
     assert agent.fire().failures == {}
     assert not (project.root / "ran").exists()

@@ -1,4 +1,4 @@
-"""Who else has a say: other accounts, a project about its person's hooks and settings, and what follows of it all."""
+"""Who else could interfere: other accounts, and a project that changes its user's hooks and settings."""
 
 from __future__ import annotations
 

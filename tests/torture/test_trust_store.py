@@ -72,7 +72,7 @@ def test_two_writers_at_once_lose_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("moment", range(6))
 def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: int) -> None:
-    """KILL after the n-th change, wherever the next is: what was told as written is there, and the next can write."""
+    """KILL after the n-th change, wherever the next is: what was reported is there, the next can write."""
     process = writer(project.home, 0, 10_000)
     assert process.stdout is not None
     told = [int(process.stdout.readline()) for _ in range(moment * 3 + 1)]
@@ -151,7 +151,7 @@ def test_a_store_that_was_cut_short_fails_closed(agent: Stranger, cut: int) -> N
 
 
 def test_a_symlinked_store_is_not_followed(agent: Stranger) -> None:
-    """A link in the place of the file, or of its directory, leads to what somebody else may write."""
+    """A link at the path of the file, or of its directory, leads to what somebody else may write."""
     where = directory(agent.project)
     (where / "trust.json").rename(agent.project.root / "trust.json")
     (where / "trust.json").symlink_to(agent.project.root / "trust.json")
@@ -186,7 +186,7 @@ def test_a_store_of_another_account_counts_for_nothing(agent: Stranger, monkeypa
 
 
 def test_a_store_that_cannot_be_believed_keeps_a_persons_own_fire_from_a_projects_hooks(agent: Stranger) -> None:
-    """What was denied is not known: a person's fire runs no hook of the project either, and says why."""
+    """What was denied is not known: the user's fire runs no hook of the project either, and says why."""
     (directory(agent.project) / "trust.json").write_text("{")
     fired = agent.project.fire()
     assert fired.hook("guard")["failure"] == "untrusted"

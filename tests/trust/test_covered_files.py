@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=WAYS)
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
-    """A stranger's project, fired by an agent or by a Python program."""
+    """An untrusted project, fired by an agent or by a Python program."""
     return Stranger(project, request.param)
 
 
 @pytest.fixture
 def agent(project: Project) -> Stranger:
-    """A stranger's project, fired by an agent."""
+    """An untrusted project, fired by an agent."""
     return Stranger(project, "agent")
 
 
