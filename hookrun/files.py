@@ -20,6 +20,19 @@ def is_within(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
+def relative_path(path: str) -> str:
+    """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    ways = [path]
+    if home and path.startswith(f"{home}/"):
+        ways.append(f"~{path[len(home) :]}")
+    try:
+        ways.insert(0, os.path.relpath(path))
+    except OSError:  # the working directory is gone
+        pass
+    return min(ways, key=len)
+
+
 @contextmanager
 def locked(path: str) -> Iterator[int]:
     """Hold the exclusive lock of a file, created with mode 0600 if missing, or of a directory; yield its descriptor.

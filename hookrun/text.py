@@ -50,6 +50,12 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
+def one_of(words: Iterable[str], before_last: str = "or") -> str:
+    """Return the words as a choice: `a, b or c`."""
+    *most, last = words
+    return f"{', '.join(most)} {before_last} {last}" if most else last
+
+
 def diff(before: str, after: str, old: str = "", new: str = "", *, context: int = 3) -> list[str]:
     """Return the lines of a unified diff without line ends, headed by the names `old` and `new` if given."""
     from difflib import unified_diff

@@ -115,7 +115,7 @@ def _run(argv: list[str]) -> int:
     except click.UsageError as error:
         from hookrun.cli.usage import usage_message
 
-        return _print_error(usage_message(error))
+        return _print_error(usage_message(error, argv))
     except click.ClickException as error:
         return _print_error(error.format_message())
     except click.Abort as abort:

@@ -12,7 +12,7 @@ from hookrun.agents import AGENTS, load
 from hookrun.cli.printing import CommandReport
 from hookrun.config.discovery import claude_directory, find
 from hookrun.state import home_directory
-from hookrun.text import closest
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,16 +73,18 @@ def report_options(function: Callable[..., None]) -> Callable[..., None]:
     return with_report
 
 
-def parse_pairs(given: Iterable[str], expected: str, option: str) -> dict[str, str]:
+def parse_pairs(given: Iterable[str], form: str, option: str) -> dict[str, str]:
     """Return the values of a repeatable option that takes NAME=VALUE.
 
-    Raises click.BadParameter for a value of another form or a repeated name; `expected` describes the form.
+    Raises click.BadParameter for a value of another form or a repeated name; `form` describes it.
     """
     pairs: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
-        if not equals or name in pairs:
-            raise click.BadParameter(f"found {text!r}, expected {expected}", param_hint=option)
+        if not equals:
+            raise click.BadParameter(f"{quote(text)} is not {form}", param_hint=option)
+        if name in pairs:
+            raise click.BadParameter(f"{quote(name)} is given twice", param_hint=option)
         pairs[name] = value
     return pairs
 
@@ -95,7 +97,7 @@ def working_directory() -> str:
     try:
         return os.getcwd()
     except OSError:
-        raise click.ClickException("the working directory does not exist any more: change to another") from None
+        raise click.ClickException("the working directory was removed\nhint: `cd` to another directory") from None
 
 
 def resolve_home(home: str | None) -> str:
@@ -103,7 +105,9 @@ def resolve_home(home: str | None) -> str:
     if home is None:
         return home_directory()
     if not os.path.isdir(home):
-        raise click.ClickException(f"--home {home} is no directory; name the directory that holds .config/hookrun")
+        raise click.ClickException(
+            f"--home: no such directory: {quote(home)}\nhint: name the directory that contains .config/hookrun"
+        )
     return os.path.abspath(home)
 
 
@@ -112,7 +116,7 @@ def read_config(config: str | None, home: str | None, directory: str | None = No
     from hookrun.config.load import load_config  # `hookrun --help` is quick without
 
     if directory is not None and not os.path.isdir(directory):
-        raise click.ClickException(f"{directory}: no such directory; give the directory of a project")
+        raise click.ClickException(f"no such directory: {quote(directory)}\nhint: name the directory of a project")
     cwd = directory or working_directory()
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
@@ -131,8 +135,8 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     """Return the error for a name that none of the hooks has."""
     near = closest(name, [hook.name for hook in hooks])
-    hint = f'did you mean "{near}"?' if near else "`hookrun list` shows all hooks"
-    return click.ClickException(f'no hook is called "{name}" here; {hint}')
+    hint = f"did you mean {quote(near)}?" if near else "`hookrun list` lists the hooks"
+    return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
 def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
@@ -153,8 +157,8 @@ def agents_named(names: Iterable[str]) -> list[Agent]:
     for name in dict.fromkeys(names):
         if name not in AGENTS:
             near = closest(name, AGENTS)
-            hint = f"did you mean {near}?" if near else f"expected one of {', '.join(AGENTS)}"
-            raise click.ClickException(f'unknown agent "{name}": {hint}')
+            hint = f"did you mean {quote(near)}?" if near else f"supported agents are {', '.join(AGENTS)}"
+            raise click.ClickException(f"unknown agent {quote(name)}\nhint: {hint}")
         found.append(load(name))
     return found
 

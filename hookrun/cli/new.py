@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.printing import CommandReport, is_interactive, print_line, relative_path
+from hookrun.cli.printing import CommandReport, is_interactive, print_line
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import ScaffoldError, project_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,
@@ -154,7 +155,7 @@ def new_command(
     templates (protect-env, no-conflict-markers, house-rules, finish-the-job, read-the-rules, tell-me) give a finished
     hook. No file is overwritten. On a terminal the hook is approved too.
     """
-    conditions = parse_pairs(when, "PATH=GLOB, each path once", "--when")
+    conditions = parse_pairs(when, "PATH=GLOB", "--when")
     request = HookTemplateRequest(lang, event or EVENT, matcher, conditions, name, "yaml" if as_yaml else None)
     report.next_steps(_create(request, working_directory(), resolve_home(report.home), report))
 
@@ -173,7 +174,7 @@ def _create(request: HookTemplateRequest, directory: str, home: str, report: Com
         found = f"--matcher {quote(request.matcher)} never matches: {event} has no tool"
         raise click.ClickException(f"{found}; leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}")
     if made.warnings:
-        raise ScaffoldError(f"{made.warnings[0].what}; nothing was written")
+        raise ScaffoldError(f"{made.warnings[0].message}\nhint: {made.warnings[0].hint}; nothing was written")
     if report.dry_run:
         report.show_diff(made.changes)
         return []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import files
 from hookrun.terminal import render_for, rich_console, terminal_width, wants_color
 from hookrun.text import escape, message_lines, one_line
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     """A line of text and its style on a terminal, empty for none."""
 
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
+
+
+relative_path = files.relative_path
 
 
 def is_interactive() -> bool:
@@ -194,15 +198,6 @@ MIN_STEPS = 3
 """Steps from which a progress bar is worth its place."""
 REFRESH_INTERVAL = 0.1
 """Seconds between two updates of a progress bar."""
-
-
-def relative_path(path: str) -> str:
-    """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
-    home = os.environ.get("HOME", "").rstrip("/")
-    ways = [os.path.relpath(path), path]
-    if home and path.startswith(f"{home}/"):
-        ways.append(f"~{path[len(home) :]}")
-    return min(ways, key=len)
 
 
 # --- reports of commands that write

@@ -21,13 +21,14 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.new import report_changes
-from hookrun.cli.printing import CommandReport, print_json, print_line
+from hookrun.cli.printing import CommandReport, print_json, print_line, relative_path
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, REMOVED, UPDATED, ConfiguredRecipes, recipe_metadata
 from hookrun.scaffold.declaration_file import project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
+from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
 
 if TYPE_CHECKING:
@@ -147,23 +148,23 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     """
     wanted = [catalog.find(name) for name in dict.fromkeys(names)]
     if option and len(wanted) > 1:
-        raise click.ClickException("--option goes with one recipe: add them one by one")
+        raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
     given = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
     named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in given]
-    options = parse_pairs(named, "NAME=VALUE, each name once", "--option")
+    options = parse_pairs(named, "NAME=VALUE", "--option")
     for name, value in options.items():
         expected = wanted[0].wrong_value(name, value)
         if expected is not None:
-            found = f"found {value!r} for the option {name} of {wanted[0].name}"
-            raise click.ClickException(f"{found}, expected {expected}")
+            option_of = f"option {quote(name)} of recipe {quote(wanted[0].name)}"
+            raise click.ClickException(f"{option_of} cannot be {quote(value)}\nhint: it takes {expected}")
     recipes = _open(report, user=user)
     declared = layers_of_declared(report.home)
     for recipe in wanted:
         recipes.add(recipe, options)
         others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
         if others:
-            twice = f"{recipe.name} is declared in the layer {' and '.join(others)} as well: it runs twice"
-            report.warn(f"{twice}")
+            twice = f"{recipe.name} is in the config of the {' and '.join(others)} too: its hooks run twice"
+            report.warn(twice)
     _finish(recipes, report)
 
 
@@ -190,11 +191,13 @@ def update_command(name: str | None, report: CommandReport, *, replace: bool, us
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
-        raise click.ClickException(f"{name} is not declared in {recipes.declaring.path}: {recipes.adding(name)}")
+        raise click.ClickException(
+            f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {recipes.adding(name)} adds it"
+        )
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
     if not declared:
-        report.note(f"no recipe is declared in {recipes.declaring.path}")
+        report.note(f"no recipes in {relative_path(recipes.declaring.path)}")
     _finish(recipes, report)
 
 
@@ -233,7 +236,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
         report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
     for problem in recipes.warnings:
-        report.warn(f"{problem}")
+        report.warn(str(problem))
     if report.dry_run:
         report.show_diff(recipes.changes)
     elif recipes.changes:

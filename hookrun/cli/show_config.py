@@ -33,7 +33,6 @@ from hookrun.cli.printing import (
     print_lines,
     print_message,
     print_table,
-    relative_path,
 )
 from hookrun.config import origins
 from hookrun.config.json_schema import schema
@@ -41,6 +40,7 @@ from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
 from hookrun.credentials import HIDDEN, looks_like_credential, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
+from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.trust.store import StoreError
 

@@ -7,20 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import OPTION_OF, OPTION_SYNONYMS, SYNONYMS
+from hookrun.cli.commands import COMMANDS, OPTION_OF, OPTION_SYNONYMS, SYNONYMS
 from hookrun.text import closest, escape, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
-def usage_message(error: click.UsageError) -> str:
+RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
+
+
+def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     """Return the message for a usage error, with a hint: what was meant, or where the help is."""
     text = _text(error)
     if "\nhint: " in text:
         return text
-    path = error.ctx.command_path if error.ctx is not None else "hookrun"
-    return f"{text}\nhint: `{path} --help`"
+    called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
+    return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help`"
+
+
+def _range_text(text: str) -> str:
+    """Return a range of click's (`1<=x<=256`, `x>=1`) in words."""
+    low, high = re.match(r"([0-9.]+)<=x", text), re.search(r"x<=([0-9.]+)", text)
+    if low and high:
+        return f"from {low[1]} to {high[1]}"
+    return f"at least {text.partition('=')[2]}" if text.startswith("x>=") else text
 
 
 def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
@@ -65,7 +76,12 @@ def _text(error: click.UsageError) -> str:
             near = closest(value, map(str, error.param.type.choices))
             message = f"{quote(value)} is not one of {', '.join(map(str, error.param.type.choices))}"
             message += f"\nhint: did you mean `{near}`?" if near else ""
-        message = _plain(message.replace("a valid float", "a number").replace("a valid integer", "a whole number"))
+        message = _plain(
+            message.replace("a valid float", "a number")
+            .replace("a valid integer", "a whole number")
+            .replace("number range", "number")
+        )
+        message = RANGE.sub(lambda found: f"{found[1]} is not {_range_text(found[2])}", message)
         message = re.sub(r"'([^'`]*)' is", r'"\1" is', message)
         return f"invalid value for `{name}`: {message}" if name else message
     message = error.format_message()

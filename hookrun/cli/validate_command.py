@@ -1,8 +1,10 @@
-"""`hookrun validate`: report every error in every config file, and what cannot work as it is declared."""
+"""`hookrun validate`: report every error in every config file, and likely mistakes."""
 
 from __future__ import annotations
 
 import ast
+import os
+import shlex
 import sys
 from dataclasses import replace
 from importlib.machinery import PathFinder
@@ -12,16 +14,18 @@ import click
 
 from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.cli.problem_formats import to_github, to_sarif, to_text
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.lint import unread_files
-from hookrun.process.prepare import HookEnvironment, check_program_exists
+from hookrun.files import relative_path
+from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_metadata
-from hookrun.text import closest, quote
+from hookrun.text import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook
@@ -31,13 +35,21 @@ if TYPE_CHECKING:
     "validate",
     "validate",
     "validate ci/hooks.yaml --json",
-    "validate --strict",
+    "validate --strict --format github",
     "validate .claude/settings.json --probe",
     note="Exit status: 0 no errors (there may be warnings, but not with --strict), 1 errors.",
 )
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option("--probe", is_flag=True, help="Run each hook in Claude's form on a sample, and check its answer.")
-@click.option("--strict", is_flag=True, help="Take every warning for an error, as in CI.")
+@click.option("--probe", is_flag=True, help="Run each hook in Claude Code's form on a sample and check its answer.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    help="Output format: text (default), json, annotations for GitHub Actions, or SARIF 2.1.0.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Always show the line of the file.")
 @config_options
 @click.pass_context
 def validate_command(
@@ -49,18 +61,20 @@ def validate_command(
     as_json: bool,
     probe: bool,
     strict: bool,
+    form: str,
+    verbose: bool,
 ) -> None:
-    """Check every config file in force here, or FILE, and report each error with its line and what to do.
+    """Check the config files of this project, or FILE, and report errors and likely mistakes.
 
-    Runs nothing without --probe.
+    Runs no hooks without --probe.
     """
     if file is not None and config is not None:
-        raise click.UsageError(f"FILE {quote(file)} and --config {quote(config)} are two files; leave one out")
+        raise click.UsageError("FILE and --config cannot be used together")
     examined = read_config(file if file is not None else config, home)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),
-        *_missing_programs(examined.declarations),
+        *_missing_programs(examined),
         *_wrong_options(examined),
         *_claude_problems(examined, probe=probe),
     ]
@@ -69,7 +83,9 @@ def validate_command(
     files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
     errors = sum(problem.severity == "error" for problem in problems)
-    if as_json:
+    paths = [problem.path for problem in problems]
+    problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
+    if as_json or form == "json":
         report = {
             "ok": errors == 0,
             "hooks": hooks,
@@ -77,9 +93,11 @@ def validate_command(
             "problems": [problem.to_dict() for problem in problems],
         }
         print_json(report)
+    elif form == "sarif":
+        print_json(to_sarif(problems))
     else:
-        for problem in sorted(problems, key=lambda each: each.severity != "error"):
-            click.echo(f"{problem.where}: {problem.severity}: {problem.what}")
+        for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
+            click.echo(line, color=True)
         click.echo(_summary(hooks, files, errors, len(problems) - errors))
     ctx.exit(FAILED if errors else 0)
 
@@ -96,43 +114,60 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     if probe:
         from hookrun.doctor.sample_runs import run_samples  # rarely asked for
 
+        here = working_directory()
         found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"],
             root,
             examined.found.home,
             examined.declarations.settings,
         )
+        os.chdir(here)  # a hook's process starts from its own directory
     return found
 
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
     if not files:
-        return "no hooks are declared here: create coder.json, or name a file with --config"
+        return "no config file found: run `hookrun init`, or name a file with --config"
     found = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
     return f"checked {count(hooks, 'hook')} in {count(len(files), 'file')}: {found}"
 
 
-def _missing_programs(declarations: Declarations) -> list[Diagnostic]:
-    """Return a warning for each hook whose program or script does not exist."""
+def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
+    """Yield a warning for each hook whose program or script does not exist."""
+    declarations = examined.declarations
     around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
-    warnings: list[Diagnostic] = []
-    for hook in declarations.hooks:
+    for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
         environment = around.variables(hook, b"")
         directory = around.directory(hook, environment)
-        failure = check_program_exists(hook.look, environment, directory)
-        missing = failure.detail if failure is not None else None
         if hook.kind == "python" and hook.interpreter is None:
             missing = _missing_function(str(hook.target), directory)
-        if missing is not None:
-            advice = "create it, or correct the declaration"
-            warnings.append(_warning(hook, f"that {missing}", "what a hook runs to be there", advice))
-    return warnings
+        else:
+            missing = _missing_file(hook.look, environment, directory)
+        if missing is not None and file.document is not None:
+            yield file.document.problem((*path, hook.kind), *missing, severity="warning")
 
 
-def _missing_function(target: str, directory: str) -> str | None:
-    """Return what is missing of `package.module:function`, as seen without importing anything; None if nothing is."""
+def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> tuple[str, str] | None:
+    """Return the message and the hint for a program or script that cannot run; None if nothing is missing."""
+    if check_program_exists(look, environment, directory) is None:
+        return None
+    word = look[0] if resolve(look[0], environment, directory) is None else look[1]
+    if word == look[0] and "/" not in word:
+        return f"command not found: `{word}`", "install it, or correct the command"
+    path = relative_path(expand(word, environment, directory))
+    if os.path.isdir(path):
+        return f"`{path}` is a directory", "correct the command"
+    if os.path.exists(path):
+        mode = "x" if word == look[0] else "r"
+        what = "executable" if mode == "x" else "readable"
+        return f"`{path}` is not {what}", f"run `chmod +{mode} {shlex.quote(path)}`"
+    return f"`{path}` does not exist", "create it, or correct the command"
+
+
+def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
+    """Return the message and the hint for a missing `package.module:function`, None if it exists; import nothing."""
     name, _, function = target.partition(":")
     places: list[str] | None = [directory, *sys.path]
     origin, full = None, ""
@@ -145,7 +180,8 @@ def _missing_function(target: str, directory: str) -> str | None:
         if spec is None and full == part:
             spec = next((found for each in sys.meta_path if (found := each.find_spec(part, None)) is not None), None)
         if spec is None or places is None:
-            return f"there is no module {name} in {directory} or on Python's own path"
+            hint = f"create it in {relative_path(directory)}, or set `cwd` to its directory"
+            return f"module not found: `{name}`", hint
         origin = spec.origin
         inside = getattr(sys.modules.get(full), "__path__", spec.submodule_search_locations)
         places = list(inside) if inside is not None else None
@@ -155,10 +191,12 @@ def _missing_function(target: str, directory: str) -> str | None:
         with open(origin, "rb") as file:
             tree = ast.parse(file.read(LARGEST))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        return f"the module {name} cannot be read ({type(error).__name__}: {error})"
+        return f"cannot read the module `{name}`: {error}", "correct it"
     names = {name for node in ast.walk(tree) for name in _bound(node)}
     wanted = function.partition(".")[0]
-    return None if names & {wanted, "*", "__getattr__"} else f"the module {name} has no {wanted}"
+    if names & {wanted, "*", "__getattr__"}:
+        return None
+    return f"the module `{name}` has no `{wanted}`", did_you_mean(wanted, names) or "define it, or correct the name"
 
 
 LARGEST = 4 << 20
@@ -188,15 +226,10 @@ def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
         known = {each.variable: each.name for each in recipe.options}
         for name in names:
             if name not in known:
-                near = closest(name, known)
-                meant = f"did you mean {near}?" if near else "remove it"
-                yield _warning(hook, f"the option {name}", f"an option of {recipe.name}: {', '.join(known)}", meant)
+                hint = did_you_mean(name, known, f"use {one_of(known)}" if known else "remove it")
+                yield Diagnostic.of_hook(hook, f"the recipe `{recipe.name}` has no option `{name}`", hint)
             elif (expected := recipe.wrong_value(known[name], (hook.env or {})[name])) is not None:
-                yield _warning(hook, f"an unusable value of {name}", expected, "correct it in the hook's `env`")
-
-
-def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
-    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")
+                yield Diagnostic.of_hook(hook, f"invalid value of `{name}`", f"use {expected}")
 
 
 def _is_decidable(hook: Hook, declarations: Declarations) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.discovery import UNREAD
 from hookrun.config.validate_value import Location
-from hookrun.fastjson import type_name
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.text import quote
 
@@ -35,9 +34,8 @@ def by_layer(files: list[ConfigFile]) -> ByLayer:
     for file in files if shared and found.get("local") else ():
         if file.claudes and file.layer == "local" and file.document is not None:
             Location(file.document, ("env",), file.problems).warn(
-                "env in the local settings",
-                "variables for the hooks of this file alone (Claude Code gives them to the project's other hooks, too)",
-                "move what those need to the file that they are in",
+                "hookrun gives `env` of the local settings only to the hooks of this file; Claude Code gives it to all",
+                "set variables for other hooks in the file of those hooks",
             )
     return found
 
@@ -55,15 +53,13 @@ def variables(file: ConfigFile) -> Variables:
     for name, value in given.items():
         text = ("true" if value else "false") if isinstance(value, bool) else str(value)
         if not isinstance(value, (str, int, float)):
-            at.at(name).report(type_name(value), "a string", f"write {quote(name)}: a string")
+            at.at(name).type_error(value, "a string")
         elif not name or "=" in name or "\0" in name + text:
-            at.at(name).report(
-                f"the variable {quote(name)}", "a name without = and a value, both without NUL", "remove it"
-            )
+            at.at(name).report(f"invalid environment variable {quote(name)}", "remove it")
         elif not _is_kept_back(name):
             taken[name] = text
     if sum(len(name) + len(text) for name, text in taken.items()) > MAX_CHARACTERS:
-        at.report(f"more than {MAX_CHARACTERS >> 10} KiB", "fewer variables (none of them is used)", "remove some")
+        at.report(f"more than {MAX_CHARACTERS >> 10} KiB of variables: none of them is used", "remove some")
         return {}
     return taken
 

@@ -12,8 +12,9 @@ from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic
-from hookrun.text import closest, quote
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.files import relative_path
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +40,10 @@ WORDS = {
 
 MCP = "mcp__"
 
-VOID = "(Claude Code takes nothing from the whole file; here its other hooks run)"
-"""What Claude Code does with a file that it cannot read (measured with 2.1.329)."""
+VOID = " (Claude Code rejects the whole file)"
+"""What Claude Code does with a file that it cannot read (measured with 2.1.329); hookrun runs its other hooks."""
+
+NEVER = ": it never matches"
 
 RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
 """A permission rule in a matcher, where it has no meaning: `Bash(git *)`."""
@@ -51,7 +54,7 @@ def lint_matcher(matcher: str, event: str, at: Location) -> None:
     if matcher in MATCHES_ALL:
         return
     if event in WITHOUT_MATCHER:
-        at.warn(f"a matcher on {event}", "none (it is ignored: the hook always runs)", "remove it")
+        at.warn(f"Claude Code ignores the matcher of {event}: the hook always runs", "remove it")
         return
     listed = names_in(matcher, event)
     if listed is None:
@@ -61,25 +64,22 @@ def lint_matcher(matcher: str, event: str, at: Location) -> None:
         if event in TOOL_EVENTS:
             _doubt_tool(name, at)
         elif event in WORDS and name not in WORDS[event]:
-            expected = f"one of {', '.join(WORDS[event])} (this never matches)"
-            at.warn(quote(name), expected, "correct it", nearest=closest(name, WORDS[event]))
+            hint = did_you_mean(name, WORDS[event], f"use {one_of(WORDS[event])}")
+            at.warn(f"{event} has no {quote(name)}{NEVER}", hint)
 
 
 def _doubt_tool(name: str, at: Location) -> None:
     if name in BUILT_IN or name in LEGACY_TOOLS or name.count("__") > 1:
         return
     if name in GONE:
-        expected = f"a tool that there is (Claude Code has no {name} any more; {GONE[name]} does that)"
-        at.warn(quote(name), expected, f"write {GONE[name]}")
+        at.warn(f"Claude Code no longer has the tool {quote(name)}", f"write {quote(GONE[name])}")
     elif name.startswith(MCP):
-        at.warn(quote(name), "the whole name of a tool (a server's name matches nothing)", f'write "{name}__.*"')
+        at.warn(f"{quote(name)} names an MCP server and no tool{NEVER}", f'write "{name}__.*"')
     elif owner := next((each for each in OTHER_CALLERS.values() if name in each[1]), None):
         title, tools = owner
-        expected = f"Claude Code's name of the tool: this is {title}'s name only"
-        at.warn(quote(name), expected, f"write `{TOOLS[tools[name]]}`")
-    elif near := closest(name, BUILT_IN):
-        expected = "a tool's name as Claude Code has it, letter by letter (this never matches)"
-        at.warn(quote(name), expected, "correct it", nearest=near)
+        at.warn(f"{quote(name)} is {title}'s name of the tool, not Claude Code's", f"write `{TOOLS[tools[name]]}`")
+    elif hint := did_you_mean(name, BUILT_IN):
+        at.warn(f"Claude Code has no tool {quote(name)}{NEVER}", hint)
 
 
 def _doubt_expression(matcher: str, event: str, at: Location) -> None:
@@ -91,52 +91,47 @@ def _doubt_expression(matcher: str, event: str, at: Location) -> None:
     try:
         expression = Expression(matcher)
     except RegexError as error:
-        at.warn(quote(matcher), f"a regular expression that can be read ({error}: it matches nothing)", "correct it")
+        at.warn(f"invalid regular expression {quote(matcher)}{NEVER}", str(error))
         return
     if event not in TOOL_EVENTS:
         return
     for name, instead in GONE.items():
         if re.search(rf"\b{name}\b", matcher):
-            expected = f"a tool that there is (Claude Code has no {name} any more; {instead} does that)"
-            at.warn(quote(name), expected, f"write {instead}")
+            at.warn(f"Claude Code no longer has the tool {quote(name)}", f"write {quote(instead)}")
     known = {*BUILT_IN, *LEGACY_TOOLS}
     if "__" not in matcher and not any(expression.search(name) for name in known):
-        near = next((near for word in re.findall(r"\w{3,}", matcher) if (near := closest(word, BUILT_IN))), None)
-        expected = "an expression that fits a tool, letter by letter (this fits none that Claude Code is known to have)"
-        at.warn(quote(matcher), expected, "correct it", nearest=near)
+        hints = (hint for word in re.findall(r"\w{3,}", matcher) if (hint := did_you_mean(word, BUILT_IN)))
+        at.warn(f"{quote(matcher)} matches no known tool of Claude Code", next(hints, "names are case-sensitive"))
 
 
 def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
     """Warn about permission rules in a matcher and show where they belong."""
     tools = "|".join(dict.fromkeys(rule.partition("(")[0] for rule in rules))
-    advice = f'write "matcher": {quote(tools)}, and "if": {quote(rules[0])} in the hook'
+    hint = f'write "matcher": {quote(tools)}, and "if": {quote(rules[0])} in the hook'
     if len(rules) > 1:
         listed = ", ".join(quote(rule) for rule in rules)
-        advice = f'write "matcher": {quote(tools)}, and a hook for each of "if": {listed}'
-    at.warn(
-        f"the permission rule {quote(rules[0] if len(rules) == 1 and rules[0] != matcher else matcher)}",
-        "a tool's name (as an expression this never matches)",
-        advice,
-    )
+        hint = f'write "matcher": {quote(tools)}, and a hook for each of "if": {listed}'
+    shown = quote(rules[0] if len(rules) == 1 else matcher)
+    at.warn(f"a permission rule is not a matcher: {shown} never matches", hint)
 
 
 def lint_rule(rule: str, at: Location) -> None:
     """Warn about an `if` that is no rule, never matches, or is not supported."""
     tool, words = permissions.parse_rule(rule)
     if not tool or "(" in tool:
-        what = "the hook runs on every call" if not rule else "this never fits"
-        at.warn(quote(rule), f"one permission rule such as Bash(git *), and nothing else ({what})", "correct it")
+        what = "never matches" if rule else "is ignored: the hook runs on every call"
+        at.warn(f"invalid permission rule {quote(rule)} {what}", "write one rule such as Bash(git *)")
         return
     known = {*BUILT_IN, *LEGACY_TOOLS}
     if tool not in known and not tool.startswith(MCP):
-        expected = "a tool's name before the parenthesis (this never fits)"
-        at.warn(quote(tool), expected, "correct it", nearest=closest(tool, known))
+        hint = did_you_mean(tool, known, "write a tool's name before the parenthesis")
+        at.warn(f"Claude Code has no tool {quote(tool)}: the rule never matches", hint)
     elif words not in (None, *MATCHES_ALL) and tool in permissions.WITHOUT_WORDS:
-        expected = f"{tool} alone (Claude Code looks at no words in parentheses there: this never fits)"
-        at.warn(quote(rule), expected, "let the hook look itself")
+        message = f"Claude Code matches {tool} only without arguments: {quote(rule)} never matches"
+        at.warn(message, f'write "if": "{tool}", and check the arguments in the hook')
     elif words not in (None, *MATCHES_ALL) and tool not in permissions.COMMANDS | permissions.FILES:
-        expected = f"a rule of Bash, Edit, Write or Read (others are not read here: the hook runs on every {tool})"
-        at.warn(quote(rule), expected, "let the hook look itself")
+        message = f"hookrun ignores the arguments of {quote(rule)}: the hook runs on every {tool}"
+        at.warn(message, "check the arguments in the hook")
 
 
 LARGEST = 65_536
@@ -169,22 +164,21 @@ def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
         return
     for word in command_words.relative_words(hook.kind, hook.target):
         if "/" in word and not word.startswith("${CLAUDE_"):
-            expected = "a path from the project (the hook runs where the agent is, which changes)"
-            yield _warning(hook, f"the relative path {quote(word)}", expected, f'write "$CLAUDE_PROJECT_DIR"/{word}')
+            message = f"{quote(word)} is relative to the agent's working directory, which changes"
+            yield Diagnostic.of_hook(hook, message, f'write "$CLAUDE_PROJECT_DIR"/{word}')
     for name in sorted({match[1] for match in NOT_SET.finditer(hook.target if isinstance(hook.target, str) else "")}):
-        expected = "input on stdin, as JSON (Claude Code sets no such variable)"
-        yield _warning(hook, f"${name}", expected, "read stdin, as in: jq -r .tool_input.command")
+        message = f"Claude Code does not set `${name}`: the input is JSON on stdin"
+        yield Diagnostic.of_hook(hook, message, "read it with `jq -r .tool_input.command`")
     if claude.get("event") in REFUSES and hook.on_failure != "block" and not hook.background:
         for name, text in _texts(hook, root):
             if _ends_with_one(text):
-                found = f"{name}, which ends with 1 and never with 2"
-                expected = "exit status 2 to refuse (1 is an error that lets it pass; probably 2 was meant)"
-                yield _warning(hook, found, expected, "write exit 2, and the reason on stderr")
+                message = f"{name} exits with 1, which does not block the call"
+                yield Diagnostic.of_hook(hook, message, "exit with 2 and print the reason on stderr to block")
 
 
 def _texts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
     if isinstance(hook.target, str):
-        yield "its command", hook.target
+        yield "the command", hook.target
     for word in hook.look:
         path = os.path.join(root, word.replace("${CLAUDE_PROJECT_DIR}", root))
         try:
@@ -193,7 +187,7 @@ def _texts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
         except (OSError, ValueError):
             continue
         if b"\0" not in data:
-            yield path, data.decode("utf-8", "replace")
+            yield f"`{relative_path(path)}`", data.decode("utf-8", "replace")
 
 
 def _ends_with_one(text: str) -> bool:
@@ -201,7 +195,3 @@ def _ends_with_one(text: str) -> bool:
     codes = {match.group(1) or match.group(2) for match in ENDS.finditer(text)}
     with_one = "1" in codes or ENDS_WITH_TEXT.search(text) is not None
     return with_one and "2" not in codes and not ANSWERS.search(text)
-
-
-def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
-    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")

@@ -66,10 +66,9 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
         where = f"{file.path}:{file.document.position(entry.path)[0]}"
         if checked.hook is None:
             if checked.problems:
-                problem = checked.problems[0]
-                migrated.notes.append(f"{where}: left where it is: found {problem.found}, expected {problem.expected}")
+                migrated.notes.append(f"{where}: not migrated: {checked.problems[0].message}")
         elif checked.hook.error is not None:
-            migrated.notes.append(f"{where}: left where it is: {checked.hook.error}")
+            migrated.notes.append(f"{where}: not migrated: {checked.hook.error}")
         else:
             found.append((entry, checked.hook))
     often = Counter(_key(entry, hook) for entry, hook in found)

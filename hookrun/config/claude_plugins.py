@@ -67,9 +67,8 @@ class Plugins:
                 found.append(file)
             if not on and nearest.document is not None:
                 Location(nearest.document, (ENABLED, name), nearest.problems).warn(
-                    f"false for the plugin {quote(name)}",
-                    f"the plugin on, as {words[layer][0].path} has it (its hooks do not run, as in Claude Code)",
-                    "remove this if they are to run",
+                    f"this disables the hooks of the plugin {quote(name)}, which {words[layer][0].path} enables",
+                    "remove it to run them",
                 )
         return [*self._problems, *found]
 

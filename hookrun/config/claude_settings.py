@@ -9,10 +9,10 @@ from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
+from hookrun.config.diagnostics import did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.schema import (
     HOOK_FIELDS,
-    MILLISECONDS,
     TRUSTED_LAYERS,
     WORD,
     Bool,
@@ -118,9 +118,10 @@ def is_map(hooks: object) -> bool:
     if not isinstance(hooks, dict):
         return False
     return any(key in NATIVE_EVENTS for key in hooks) or any(
-        key in EVENTS or any(isinstance(group, dict) and "hooks" in group for group in groups)
+        isinstance(group, dict) and "hooks" in group
         for key, groups in hooks.items()
-        if isinstance(groups, list)
+        if isinstance(groups, list) and key != "hooks"
+        for group in groups
     )
 
 
@@ -157,11 +158,10 @@ def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterato
     for event, groups in hooks.items():
         here = at.at(event)
         if event not in NATIVE_EVENTS:
-            tell = here.report if strict else here.warn
-            expected = (
-                "an event of Claude Code, by its name" if strict else "an event of Claude Code (it ignores others)"
-            )
-            tell(f"the unknown event {quote(event)}", expected, "correct it", nearest=closest(event, NATIVE_EVENTS))
+            native = tables.EVENTS.get(EVENTS.get(event, ""))
+            hint = f"did you mean {quote(native)}?" if native else did_you_mean(event, NATIVE_EVENTS, "remove it")
+            report = here.report if strict else here.warn
+            report(f"Claude Code has no event {quote(event)}", hint)
         elif not isinstance(groups, list):
             here.type_error(groups, "a list of groups", 'write [{"hooks": [...]}]')
         else:
@@ -171,24 +171,21 @@ def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterato
 
 def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]:
     if not isinstance(group, dict):
-        at.type_error(group, f"a group: an object with hooks {VOID}", 'write {"matcher": "Bash", "hooks": [...]}')
+        at.type_error(group, "an object with `hooks`", 'write {"matcher": "Bash", "hooks": [...]}', note=VOID)
         return
     matcher = _matcher(group, at)
     if matcher is not None:
         lint_matcher(matcher, event, at.at("matcher"))
     for key in group:
         if key not in OF_A_GROUP and key not in OF_A_HANDLER and (near := closest(key, OF_A_GROUP)):
-            expected = (
-                "matcher or hooks (Claude Code passes others over: without a matcher the hooks run on everything)"
-            )
-            at.at(key).warn(f"the unknown key {quote(key)}", expected, "correct it", nearest=near)
+            message = f"Claude Code ignores the unknown key {quote(key)}"
+            at.at(key).warn(message, f"did you mean {quote(near)}?")
     for key in sorted(OF_A_HANDLER.intersection(group)):
-        at.at(key).warn(f"{key} beside hooks", f"{key} in each of the hooks (here it does nothing)", "move it there")
+        at.at(key).warn(f"`{key}` has no effect beside `hooks`", "move it into each of the hooks")
     handlers = group.get("hooks")
     if not isinstance(handlers, list):
-        at.at("hooks").type_error(
-            handlers, f"a list of handlers {VOID}", 'write [{"type": "command", "command": "..."}]'
-        )
+        hint = 'write [{"type": "command", "command": "..."}]'
+        at.at("hooks").type_error(handlers, "a list of handlers", hint, note=VOID)
         return
     for index, handler in enumerate(handlers):
         yield HandlerEntry((*at.path, "hooks", index), event, matcher, handler)
@@ -200,15 +197,15 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
     here = at.at("matcher")
     if matcher is None:
         if "matcher" in group:
-            expected = "a text, or no matcher at all (Claude Code rejects the whole file; here it is everything)"
-            here.warn("null", expected, "remove it")
+            message = "`matcher` is null: Claude Code rejects the whole file; hookrun matches everything"
+            here.warn(message, "remove it")
         return None
     if isinstance(matcher, str):
         return matcher
-    advice = "write the names in one text"
+    hint = "write all names in one string"
     if isinstance(matcher, list):
-        advice = f"write {quote('|'.join(str(each) for each in matcher))}"
-    here.type_error(matcher, "a text (Claude Code rejects the whole file: none of its hooks is run)", advice)
+        hint = f"write {quote('|'.join(str(each) for each in matcher))}"
+    here.type_error(matcher, "a string", hint, note=VOID)
     raise FileDroppedError
 
 
@@ -226,25 +223,22 @@ def validate_handler(
     document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
 ) -> ValidatedHook:
     """Validate a handler and make its hook. `ends_in` is the time of SessionEnd hooks, `plugin` the plugin's root."""
-    checked = ValidatedHook()
+    checked = ValidatedHook(entry.path)
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
     if event is None:
-        expected = (
-            "an event that other agents have, too (this one only Claude Code itself fires: the hook never runs here)"
-        )
-        at.warn(entry.event, expected, "leave it to Claude Code")
+        at.warn(f"only Claude Code has the event `{entry.event}`: hookrun never runs this hook")
         return checked
     if not isinstance(entry.handler, dict):
-        at.type_error(entry.handler, "a handler: an object with type and command", "write one, or remove the item")
+        at.type_error(entry.handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
         checked.for_file = [*checked.problems]
         return checked
     calls = fire_calls(str(entry.handler.get("command")))
     if calls:  # our own installation: it runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
         if others:
-            expected = "a handler for each (what calls hookrun is never run as a hook)"
-            at.at("command").warn(f"`hookrun fire` beside {', '.join(others)}", expected, "write two handlers")
+            message = f"hookrun never runs a handler that calls `hookrun fire`, so {', '.join(others)} does not run"
+            at.at("command").warn(message, "write a handler for each")
         return checked
 
     given = _given(entry.handler, at)
@@ -254,7 +248,7 @@ def validate_handler(
     if scope.layer in TRUSTED_LAYERS:
         reject_relative_paths({kind: target}, at)
     _doubtful(entry, given, at)
-    errors = [str(problem) for problem in checked.problems if problem.severity == "error"]
+    errors = [problem.text for problem in checked.problems if problem.severity == "error"]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
     fields |= _meaning(entry, given, ends_in, default=fields.get("on_failure"))
     claude: dict[str, object] = {"event": entry.event}
@@ -295,9 +289,7 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
         if key in FIELDS:
             validate_into(given, FIELDS[key], value, at)
         elif key not in KNOWN and (near := _near(key)):
-            at.at(key).warn(
-                f"the unknown key {quote(key)}", "a field that Claude Code knows", "correct it", nearest=near
-            )
+            at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", f"did you mean {quote(near)}?")
     return given
 
 
@@ -308,23 +300,22 @@ def _near(key: str) -> str | None:
 def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, at: Location) -> str | None:
     """Return why hookrun cannot run a valid handler, or None; report one that Claude Code would reject."""
     if type_ in UNSUPPORTED_HANDLERS:
-        found = f"a handler of type {quote(type_)}"
-        at.at("type").warn(found, "command or http (hookrun cannot run this one; Claude Code can)", "leave it there")
-        return f"{at.document.path}: {found}, which only Claude Code can run"
+        message = f"only Claude Code can run handlers of type {quote(type_)}"
+        at.at("type").warn(message)
+        return f"{at.document.path}: {message}"
     if not isinstance(type_, str) or type_ not in HANDLER_TARGETS:
-        expected = '"command" or "http", or "prompt", "agent" or "mcp_tool" for Claude Code alone'
         where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
-        near = closest(type_, [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]) if isinstance(type_, str) else None
-        found = f"type {quote(type_)}" if type_ is not None else "no type"
-        where.report(found, f"{expected} {VOID}", "correct it", nearest=near)
+        message = f"unknown handler type {quote(type_)}" if type_ is not None else "the handler has no `type`"
+        hint = did_you_mean(type_, [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS], 'write "type": "command" or "http"')
+        where.report(f"{message}{VOID}", hint)
         return None
     needed = HANDLER_TARGETS[str(type_)]
     if needed not in given and isinstance(entry.handler, dict) and needed not in entry.handler:
-        at.report(f"no {needed}", f'a handler of type "{type_}" to have one {VOID}', f'add "{needed}"')
+        at.report(f'a handler of type "{type_}" needs `{needed}`{VOID}', f"add `{needed}`")
     if given.get("shell") == "powershell" and "args" not in given:
-        found = 'shell "powershell"'
-        at.at("shell").warn(found, "bash, or args (hookrun runs no PowerShell)", "call pwsh with args")
-        return f"{at.document.path}: {found}, which hookrun does not run"
+        message = "hookrun does not run PowerShell commands"
+        at.at("shell").warn(message, "run `pwsh` with `args`")
+        return f"{at.document.path}: {message}"
     return None
 
 
@@ -389,27 +380,20 @@ def _only(allowed: list[str], text: str) -> str:
 
 def _doubtful(entry: HandlerEntry, given: dict[str, object], at: Location) -> None:
     """Warn about values that Claude Code accepts but that are rarely intended."""
-    timeout = given.get("timeout")
-    if isinstance(timeout, float) and timeout >= MILLISECONDS:
-        found = f"{timeout:g} seconds"
-        at.at("timeout").warn(found, "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}")
+    at.at("timeout").warn_milliseconds(given.get("timeout"))
     if "if" in given and entry.event in TOOL_EVENTS:
         lint_rule(str(given["if"]), at.at("if"))
     elif "if" in given:
-        expected = f"if only on {', '.join(sorted(TOOL_EVENTS))} (here the hook never runs)"
-        at.at("if").warn(f"if on {entry.event}", expected, "remove it")
+        message = f"`if` works only on events with a tool: on {entry.event} the hook never runs"
+        at.at("if").warn(message, "remove it")
     handler = entry.handler if isinstance(entry.handler, dict) else {}
     if handler.get("onFailure", "continue") not in ("continue", "block"):
-        at.at("onFailure").warn(
-            quote(handler["onFailure"]), '"continue" or "block" (it is read as block)', "correct it"
-        )
+        message = f"unknown `onFailure` {quote(handler['onFailure'])} is read as block"
+        at.at("onFailure").warn(message, 'write "continue" or "block"')
     for name in headers if isinstance(headers := given.get("headers"), dict) else ():
         if name.lower() in OF_THE_BODY:
-            expected = "no header that says where the body ends (it is ignored)"
-            at.at("headers", name).warn(f"the header {quote(name)}", expected, "remove it")
+            at.at("headers", name).warn(f"the header {quote(name)} is ignored: hookrun sets it itself", "remove it")
     if handler.get("once") is True:
-        at.at("once").warn("once", "nothing (Claude Code obeys it in skills only)", "remove it")
+        at.at("once").warn("`once` has an effect only in skills", "remove it")
     if given.get("asyncRewake") is True:
-        at.at("asyncRewake").warn(
-            "asyncRewake", "nothing to wake: here it is the same as async", "expect no more of it"
-        )
+        at.at("asyncRewake").warn("hookrun treats `asyncRewake` as `async`: it never wakes the model")

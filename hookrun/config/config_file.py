@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
-from hookrun.text import closest, quote
+from hookrun.events import EVENTS
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
@@ -74,10 +75,10 @@ class ConfigFile:
         data = self.document.data if self.document is not None else None
         return data.get(key) if isinstance(data, dict) else None
 
-    def report(self, path: KeyPath, found: str, expected: str, advice: str) -> None:
+    def report(self, path: KeyPath, message: str, hint: str) -> None:
         """Report an error about the value at `path`."""
         if self.document is not None:
-            self.problems.append(self.document.problem(path, found, expected, advice))
+            self.problems.append(self.document.problem(path, message, hint))
 
 
 def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
@@ -101,23 +102,23 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
 
 def internal_problem(path: str, error: Exception) -> Diagnostic:
     """Return the diagnostic for an internal error while reading a file."""
-    found = f"something that cannot be read ({type(error).__name__})"
-    return Diagnostic(path, 1, 1, "", found, "plain declarations", "simplify the file, and please report this")
+    message = f"internal error while reading the file: {type(error).__name__}"
+    return Diagnostic(path, 1, 1, "", message, "simplify the file, and please report this")
 
 
 def _load(file: ConfigFile) -> None:
     file.document = read(file.path)
     data = file.document.data
     if not isinstance(data, dict):
-        Location(file.document, (), file.problems).type_error(data, "an object at the top", 'write {"hooks": [...]}')
+        Location(file.document, (), file.problems).type_error(data, "an object", 'write {"hooks": [...]}')
         return
     _check_top(file, data)
     if "hooks" in data:
         _take_hooks(file, file.document, data["hooks"])
     elif file.claudes and (events := [key for key in data if key in NATIVE_EVENTS]):
         at = Location(file.document, (events[0],), file.problems)
-        expected = 'events within "hooks" (Claude Code runs nothing of what stands beside it)'
-        at.report(f"{events[0]} at the top", expected, 'write {"hooks": {...}} around them')
+        message = f"`{events[0]}` is not inside `hooks`, so Claude Code ignores it"
+        at.report(message, 'move the events into "hooks": {...}')
     if "hookrun" in data and not file.claudes:
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
@@ -134,15 +135,14 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
     name = file.path.rpartition("/")[2]
     strict = name in OURS_ALONE
     if not (strict or name in SHARED or any(key in data for key in TOP)):
-        at.warn("neither hooks nor hookrun", "hooks in a file that is named", 'write {"hooks": [...]} into it')
+        at.warn("the file has neither `hooks` nor `hookrun`", 'add "hooks": [...]')
     for key in data:
         if key in TOP or key == "$schema":
             continue
         if strict:
-            at.unknown_key(key, "hooks or hookrun", list(TOP))
-        elif not any(name in data for name in TOP) and closest(key, TOP):
-            found, expected = f"the key {quote(key)}", "hooks or hookrun (this key is left to other programs)"
-            at.at(key).warn(found, expected, "rename it if it is meant for hookrun", nearest=closest(key, TOP))
+            at.unknown_key(key, "key", TOP, did_you_mean(key, TOP, f"use {one_of(TOP)}"))
+        elif not any(name in data for name in TOP) and (hint := did_you_mean(key, TOP)):
+            at.at(key).warn(f"hookrun ignores the key {quote(key)}", hint)
 
 
 def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
@@ -154,21 +154,24 @@ def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:
             if key != "hooks":
-                Location(document, path, file.problems).unknown_key(key, "only hooks", ["hooks"])
+                Location(document, path, file.problems).unknown_key(key, "key", ["hooks"])
         path, hooks = ("hooks", "hooks"), hooks["hooks"]
     if isinstance(hooks, list) and not file.claudes:
         file.entries, file.entries_path = hooks, path
-    elif file.claudes:
-        Location(document, path, file.problems).type_error(hooks, "a map of events", "write {} for no hooks")
-    else:
-        Location(document, path, file.problems).type_error(hooks, "a list of hooks", "write [] for no hooks")
+        return
+    expected, hint = "a list of hooks", "write [] for no hooks"
+    if file.claudes:
+        expected, hint = "an object of events", "write {} for no hooks"
+    elif event := next((key for key in hooks if key in EVENTS), None) if isinstance(hooks, dict) else None:
+        hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'
+    Location(document, path, file.problems).type_error(hooks, expected, hint)
 
 
 def _check_version(file: ConfigFile) -> None:
     wanted = file.settings.get("min_version")
     if isinstance(wanted, str) and _version(wanted) > _version(__version__):
-        advice = f"install hookrun {wanted} or newer"
-        file.report(("hookrun", "min_version"), f"hookrun {__version__}", f"at least {wanted}", advice)
+        message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"
+        file.report(("hookrun", "min_version"), message, "upgrade hookrun")
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Describe an error or warning in a configuration file: where, what was found and expected, what to do."""
+"""Describe an error or a warning in a configuration file: where it is, what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -6,43 +6,55 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.text import escape, quote
+from hookrun.files import relative_path
+from hookrun.text import closest, escape, one_line, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrun.config.parse import KeyPath
+    from hookrun.model import Hook
 
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error or warning (`severity`) at a place in a file; `line` and `column` are 1-based."""
+    """An error or warning (`severity`) at a place in a file; `line` and `column` are 1-based.
+
+    `message` is one line in lower case without a full stop. `hint` says what to do about it.
+    """
 
     path: str
     line: int
     column: int
     key: str
-    found: str
-    expected: str
-    advice: str
-    nearest: str | None = None
+    message: str
+    hint: str | None = None
     severity: str = "error"
 
+    @classmethod
+    def of_hook(cls, hook: Hook, message: str, hint: str | None = None) -> Diagnostic:
+        """Return a warning about a hook, at the line of its entry."""
+        return cls(hook.source, hook.line, 1, hook.name, message, hint, "warning")
+
     def __str__(self) -> str:
-        """Return the diagnostic as one line that is safe to print."""
-        return f"{self.where}: {self.what}"
+        """Return the diagnostic as a message to print: one line, and a second one for the hint."""
+        return f"{self.where}: {self._message}"
 
     @property
     def where(self) -> str:
-        """`path:line:column`, safe to print."""
-        return escape(f"{self.path}:{self.line}:{self.column}")
+        """`path:line:column`, the path as short as it can be, safe to print."""
+        return escape(f"{relative_path(self.path)}:{self.line}:{self.column}")
 
     @property
-    def what(self) -> str:
-        """The message without its place, on one line that is safe to print."""
-        key = f"{self.key}: " if self.key else ""
-        meant = f"; did you mean {quote(self.nearest)}?" if self.nearest is not None else ""
-        return escape(f"{key}found {self.found}, expected {self.expected}{meant}; {self.advice}")
+    def text(self) -> str:
+        """The diagnostic on one line with the whole path, for records."""
+        return one_line(f"{self.path}:{self.line}:{self.column}: {self._message}")
+
+    @property
+    def _message(self) -> str:
+        return f"{escape(self.message)}\nhint: {escape(self.hint)}" if self.hint else escape(self.message)
 
     def to_dict(self) -> dict[str, object]:
         """Return all parts by name, and the whole as `text`."""
@@ -52,12 +64,16 @@ class Diagnostic:
             "line": self.line,
             "column": self.column,
             "key": self.key,
-            "found": self.found,
-            "expected": self.expected,
-            "nearest": self.nearest,
-            "advice": self.advice,
-            "text": str(self),
+            "message": self.message,
+            "hint": self.hint,
+            "text": self.text,
         }
+
+
+def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the hint that names the closest of the valid names; `otherwise` if none is close."""
+    near = closest(name, names) if isinstance(name, str) else None
+    return f"did you mean {quote(near)}?" if near else otherwise
 
 
 def type_name(value: object) -> str:
@@ -70,7 +86,7 @@ def type_name(value: object) -> str:
         list: "a list",
         dict: "an object",
     }
-    return names.get(type(value), "nothing")
+    return names.get(type(value), "null")
 
 
 def key_text(path: KeyPath) -> str:
@@ -84,3 +100,9 @@ def key_text(path: KeyPath) -> str:
         else:
             text += f"[{quote(step)}]"
     return text
+
+
+def field_name(path: KeyPath) -> str:
+    """Return a key path in backquotes, without the item of a list that it begins in: `when.agent`, `args[0]`."""
+    indexes = [at for at, step in enumerate(path[:-1]) if isinstance(step, int)]
+    return f"`{key_text(path[indexes[-1] + 1 :] if indexes else path)}`" if path else "the file"

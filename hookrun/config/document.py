@@ -14,6 +14,7 @@ from hookrun.config.parse import KeyPath, ParseError, PositionedData, parse_json
 MAX_BYTES = 16 << 20
 """Limit on the size of a file."""
 
+EMPTY = "the file is empty"
 YAML_SUFFIXES = (".yaml", ".yml")
 BLANK = re.compile(r"[\s\ufeff]*")
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -56,20 +57,12 @@ class Document:
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
-    def problem(  # the parts of a message; the rare ones are keywords
-        self,
-        key_path: KeyPath,
-        found: str,
-        expected: str,
-        advice: str,
-        *,
-        at_key: bool = False,
-        nearest: str | None = None,
-        severity: str = "error",
+    def problem(
+        self, key_path: KeyPath, message: str, hint: str | None, *, at_key: bool = False, severity: str = "error"
     ) -> Diagnostic:
         """Return a diagnostic about the value (or, `at_key`, its key) at `key_path`."""
         line, column = self.key_position(key_path) if at_key else self.position(key_path)
-        return Diagnostic(self.path, line, column, key_text(key_path), found, expected, advice, nearest, severity)
+        return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
@@ -82,7 +75,7 @@ def read(path: str) -> Document:
     text = decode(path, _read_bytes(path))
     blank = BLANK.match(text)
     if blank and blank.end() == len(text):
-        raise _error(path, "an empty file", "an object with hooks", 'write {"hooks": []}, or remove the file')
+        raise _error(path, EMPTY, 'write {"hooks": []}, or remove the file')
     is_yaml = path.endswith(YAML_SUFFIXES)
     try:
         if is_yaml:
@@ -93,27 +86,27 @@ def read(path: str) -> Document:
             parsed = parse_json(text)
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
-        raise SourceError(Diagnostic(path, line, column, "", error.found, error.expected, error.advice)) from error
+        raise SourceError(Diagnostic(path, line, column, "", error.message, error.hint)) from error
     if is_yaml and parsed.data is None:
-        raise _error(path, "a file without data", "a mapping with hooks", 'write "hooks: []", or remove the file')
+        raise _error(path, EMPTY, "write `hooks: []`, or remove the file")
     return Document(path, text, parsed)
 
 
-def _error(path: str, found: str, expected: str, advice: str) -> SourceError:
-    return SourceError(Diagnostic(path, 1, 1, "", found, expected, advice))
+def _error(path: str, message: str, hint: str) -> SourceError:
+    return SourceError(Diagnostic(path, 1, 1, "", message, hint))
 
 
 def _read_bytes(path: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError as error:
-        raise _error(path, "no such file", "a file with hooks", "create it, or correct the path") from error
+        raise _error(path, "no such file", "create it, or correct the path") from error
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            found = "a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no regular file"
-            raise _error(path, found, "a regular file", "name a JSON or YAML file")
+            message = "is a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "not a regular file"
+            raise _error(path, message, "name a JSON or YAML file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
     except OSError as error:
@@ -121,25 +114,25 @@ def _read_bytes(path: str) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > MAX_BYTES:
-        raise _error(path, f"more than {MAX_BYTES >> 20} MiB", "a smaller file", "split it with hookrun.include")
+        raise _error(path, f"larger than {MAX_BYTES >> 20} MiB", "split it with `hookrun.include`")
     return data
 
 
 def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return _error(path, f"an unreadable file ({reason})", "a readable file", "correct its permissions or its path")
+    return _error(path, f"cannot read the file: {reason}", "check its permissions (`ls -l`) and its path")
 
 
 def decode(path: str, data: bytes) -> str:
     """Return the bytes as text without a byte-order mark. Raises SourceError unless they are UTF-8."""
-    advice = "save the file as UTF-8"
+    hint = "save the file as UTF-8"
     if data.startswith(WIDE_MARKS):
-        raise _error(path, "UTF-16 text", "UTF-8 text", advice)
+        raise _error(path, "the file is UTF-16", hint)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
         line, column = line_and_column(before, len(before))
-        found = f"the byte 0x{data[error.start]:02x}"
-        raise SourceError(Diagnostic(path, line, column, "", found, "UTF-8 text", advice)) from error
+        message = f"invalid UTF-8 byte 0x{data[error.start]:02x}"
+        raise SourceError(Diagnostic(path, line, column, "", message, hint)) from error
     return text.removeprefix("\ufeff")

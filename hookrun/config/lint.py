@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES
 from hookrun.config.document import MAX_BYTES
-from hookrun.config.schema import CONTEXT_FIELDS, MILLISECONDS
+from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.state import config_directory
-from hookrun.text import closest, quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -45,18 +45,14 @@ def warn_suspicious(
     values: dict[str, object], events: list[str], entry: dict[str, object], at: Location, own: Collection[str]
 ) -> None:
     """Warn about values of a hook that are valid but rarely intended; `own` are the events of a program."""
-    timeout = values.get("timeout")
-    if "timeout" in entry and isinstance(timeout, float) and timeout >= MILLISECONDS:
-        expected, advice = "seconds (these are probably milliseconds)", f"write {timeout / 1000:g}"
-        at.at("timeout").warn(f"{timeout:g} seconds", expected, advice)
+    if "timeout" in entry:
+        at.at("timeout").warn_milliseconds(values.get("timeout"))
     agents = _texts(values.get("agents"))
     for agent in agents if "agents" in entry else ():
         if agent not in KNOWN_AGENTS:
-            found = f"the unknown agent {quote(agent)}"
-            near = closest(agent, KNOWN_AGENTS)
-            at.at("agents").warn(found, "an agent that hookrun knows", "correct it", nearest=near)
+            at.at("agents").warn(*_unknown_agent(agent))
     if "," in str(values.get("name", "")):
-        at.at("name").warn('a "," in the name', "a name that HOOKRUN_SKIP can list", "use another character")
+        at.at("name").warn("`HOOKRUN_SKIP` cannot list a name with a comma", "use another character")
     matcher = _texts(values.get("matcher"))
     # A program's own events carry its own tools and fields, and an agent that is not known has its own, too.
     foreign = any(event in own for event in events) or any(agent not in KNOWN_AGENTS for agent in agents)
@@ -65,6 +61,11 @@ def warn_suspicious(
         conditions = values.get(name)
         for path, patterns in conditions.items() if isinstance(conditions, dict) and not foreign else ():
             _lint_condition(str(path), _texts(patterns), at.at(name, path), _Scope(events, agents or AGENTS, matcher))
+
+
+def _unknown_agent(name: str) -> tuple[str, str]:
+    hint = did_you_mean(name, KNOWN_AGENTS) or f"use {one_of(AGENTS)}"
+    return f"unknown agent {quote(name)}", hint
 
 
 def _texts(value: object) -> list[str]:
@@ -76,13 +77,11 @@ def _texts(value: object) -> list[str]:
 
 def _lint_matcher(matcher: list[str], events: list[str], at: Location, agents: Collection[str] | None) -> None:
     if matcher and agents is not None and not any(event in WITH_TOOL for event in events):
-        found = f"a matcher on {', '.join(events)}"
-        at.warn(found, "a matcher only on events with a tool (here it never matches)", "remove it")
+        at.warn(f"{', '.join(events)} has no tool, so the matcher never matches", "remove it")
         return
     for each in matcher:
         if each != each.strip():
-            found = f"spaces around {quote(each)}"
-            at.warn(found, "the tool's name as it is (spaces never match)", "remove the spaces")
+            at.warn(f"{quote(each)} never matches because of its spaces", f"write {quote(each.strip())}")
         elif agents is not None:
             _lint_tool(each, at, {*ARGUMENTS, *_names(agents)})
 
@@ -101,26 +100,25 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     if rule is not None:
         tool = min(_canonical(rule[1]))
         condition = {"tool_args." + ARGUMENTS.get(tool, ("command",))[0]: f"{rule[2]}*"}
-        expected = "a glob on the tool's name (a permission rule never matches)"
-        advice = f'write "matcher": {quote(tool)}, and "when": {quote(condition)}'
-        at.warn(f"the permission rule {shown}", expected, advice)
+        hint = f'write "matcher": {quote(tool)}, and "when": {quote(condition)}'
+        at.warn(f"a permission rule is not a matcher: {shown} never matches", hint)
         return
     if EXPRESSION.search(pattern):
         plain = re.sub(r"\.[*+]", "*", pattern).strip("^$()")
-        expected = "a glob on the tool's name (as a glob, this regular expression matches no tool)"
-        advice = f"write {quote(plain)}" if not EXPRESSION.search(plain) else "write globs, with | between them"
-        at.warn(shown, expected, advice if plain != "*" else 'write "*", or remove the matcher')
+        hint = f"write {quote(plain)}" if not EXPRESSION.search(plain) else "write globs, with | between them"
+        message = f"a matcher is a glob, not a regular expression: {shown} never matches"
+        at.warn(message, hint if plain != "*" else 'write "*", or remove the matcher')
         return
     if pattern.startswith(MCP):
-        expected = "the whole name of an MCP server's tool (a server's name matches nothing)"
-        at.warn(shown, expected, f"write {quote(pattern.rstrip('_*') + '__*')}")
+        hint = f"write {quote(pattern.rstrip('_*') + '__*')}"
+        at.warn(f"{shown} names an MCP server and no tool: it never matches", hint)
         return
     owners = [each for each in KNOWN_AGENTS if any(glob(pattern, name) for name in native_tools(each))]
     if owners:
         tables = [native_tools(each) for each in owners]
         tools = dict.fromkeys(f"`{ours}`" for table in tables for name, ours in table.items() if glob(pattern, name))
-        only = f"{' and '.join(map(title, owners))}'s name only"
-        at.warn(shown, f"hookrun's name of the tool: this is {only}", f"write {' or '.join(tools)}")
+        message = f"{shown} matches only in {one_of(map(title, owners), 'and')}"
+        at.warn(message, f"write {' or '.join(tools)} to match the tool in every agent")
         return
     word = re.sub(r"[*?]|\[[^]]*\]", "", pattern)
     names = {name.lower(): name for name in (*_names(AGENTS), *ARGUMENTS)}
@@ -128,8 +126,8 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     could_be = "*" in pattern or is_separated
     near = get_close_matches(word.lower(), names, n=1, cutoff=NEAR if is_separated else 0.7 if could_be else 0.6)
     if near or not could_be:
-        expected = f"a tool that an agent has (this never matches); hookrun's names are {', '.join(ARGUMENTS)}"
-        at.warn(shown, expected, "correct it", nearest=names[near[0]] if near else None)
+        hint = f"did you mean {quote(names[near[0]])}?" if near else f"hookrun's names are {', '.join(ARGUMENTS)}"
+        at.warn(f"no agent has a tool {shown}: it never matches", hint)
 
 
 MCP = "mcp__"
@@ -193,12 +191,11 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
     first, _, rest = path.partition(".")
     if first not in CONTEXT_FIELDS:
         instead = MISNAMED.get(first)
-        near = None if instead else closest(first, CONTEXT_FIELDS)
-        if instead or near is not None:
-            advice = f"write {instead}" if instead else "correct it if it is mistyped"
-            at.warn(f"the unknown context field {quote(first)}", "a path into the context", advice, nearest=near)
+        hint = f"write {quote(instead)}" if instead else did_you_mean(first, CONTEXT_FIELDS)
+        if hint:
+            at.warn(f"unknown context field {quote(first)}", hint)
     elif not rest and FIELDS.get(first) is dict:
-        at.warn(f"{first}, which is an object", "a path into it (an object never matches)", f"write {first}.NAME")
+        at.warn(f"{quote(first)} is an object, which never matches", f'write "{first}.NAME"')
     elif first == "tool_args":
         _lint_argument(rest.partition(".")[0], at, hook.matcher)
     for pattern in patterns:
@@ -208,11 +205,10 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
         elif path == "agent_tool_name":
             _lint_tool(pattern, at, set(_names(hook.agents)))
         elif path == "agent" and not any(glob(pattern, each) for each in KNOWN_AGENTS):
-            near = closest(pattern, KNOWN_AGENTS)
-            at.warn(f"the unknown agent {quote(pattern)}", "an agent that hookrun knows", "correct it", nearest=near)
+            at.warn(*_unknown_agent(pattern))
         elif path == "event" and not any(glob(pattern, each) for each in hook.events):
-            expected = f"an event of the hook, by hookrun's name: {', '.join(hook.events)} (this never matches)"
-            at.warn(quote(pattern), expected, "correct it", nearest=closest(pattern, [*hook.events, *ALIASES]))
+            events = did_you_mean(pattern, [*hook.events, *ALIASES], f"the hook runs on {', '.join(hook.events)}")
+            at.warn(f"{quote(pattern)} matches no event of this hook", events)
 
 
 def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
@@ -223,9 +219,8 @@ def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
     shared = list(dict.fromkeys(each for tool in sorted(tools) for each in ARGUMENTS[tool]))
     if name in shared or any(name in PASSED_THROUGH[tool] for tool in tools) or name.isdecimal():
         return
-    found = f"the unknown argument {quote(name)}"
-    expected = f"an argument of {' or '.join(sorted(tools))}: {', '.join(shared)}"
-    at.warn(found, expected, "correct it (as it is, the condition never holds)", nearest=closest(name, shared))
+    message = f"{one_of(sorted(tools))} has no argument {quote(name)}: the condition never matches"
+    at.warn(message, did_you_mean(name, shared, f"use {one_of(shared)}"))
 
 
 def _canonical(alternative: str) -> set[str]:
@@ -257,10 +252,8 @@ def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnost
         for name in _listed(directory):
             path = f"{directory.rstrip('/')}/{name}"
             if mistaken.fullmatch(name) and name not in names and path not in read and _has_hooks(path):
-                expected = f"one of {', '.join(names)} (hookrun does not read this file)"
-                yield Diagnostic(
-                    path, 1, 1, "", f"the name {quote(name)}", expected, f"rename it to {names[0]}", severity="warning"
-                )
+                message = f"hookrun does not read a file named {quote(name)}"
+                yield Diagnostic(path, 1, 1, "", message, f"rename it to {names[0]}", "warning")
 
 
 def _listed(directory: str) -> list[str]:

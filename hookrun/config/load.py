@@ -168,8 +168,8 @@ def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
-        expected = f"hooks in one file only: {first} has some as well"
-        file.report(("hooks",), f"hooks in {file.path}", expected, "move all of them into one of the two")
+        message = f"hooks in two files of the {file.layer} layer: {first} has some as well"
+        file.report(("hooks",), message, "move all of them into one file, or use `hookrun.include`")
     seen: set[str] = set()
     for file in files:
         _take(file, [], seen, examined)
@@ -187,15 +187,13 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
         if target in {*chain, real}:
-            file.report(where, f"{quote(text)}, which leads back here", "no circles", "remove this include")
+            file.report(where, f"circular include of {quote(text)}", "remove this include")
         elif len(chain) + 1 > MAX_INCLUDES:
-            file.report(
-                where, f"more than {MAX_INCLUDES} files deep", "fewer levels of include", "include it further up"
-            )
+            file.report(where, f"includes nested more than {MAX_INCLUDES} levels deep", "include the file further up")
         elif target not in seen and len(seen) >= MAX_FILES:
-            file.report(where, f"more than {MAX_FILES} files", "fewer files in a layer", "put their hooks together")
+            file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, file, where)
+            included = _load_included(path, text, file, where)
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
@@ -208,16 +206,16 @@ def included_path(base: str, text: str, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
-def _load_included(path: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
+def _load_included(path: str, text: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
     """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
-        by.report(where, f"{quote(path)}, which does not exist", "an existing file", "create it, or correct the path")
+        by.report(where, f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file
-    by.report(where, f"{quote(path)}, which has no hooks", "a file with hooks", 'write {"hooks": [...]} into it')
+    by.report(where, f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
     return None
 
 
@@ -233,10 +231,10 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
     variables = claude_env.by_layer([*above, *examined.files])
     for file in above:
-        declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
+        declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
     for file in examined.files:
-        declarations.problems += [str(problem) for problem in file.problems if problem.severity == "error"]
+        declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
@@ -245,7 +243,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         except Exception as error:  # as in `load`
             problem = internal_problem(file.path, error)
             examined.problems.append(problem)
-            declarations.problems.append(str(problem))
+            declarations.problems.append(problem.text)
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
@@ -271,7 +269,7 @@ def _check_entries(
     scope.reads_commands = not untrusted or examined.may_read
     for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
-        declarations.problems += [str(problem) for problem in checked.for_file]
+        declarations.problems += [problem.text for problem in checked.for_file]
         if checked.hook is not None and untrusted:
             examined.read_hooks += 1
             texts = (*checked.hook.target, *(checked.hook.env or {}).values())

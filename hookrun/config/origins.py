@@ -50,7 +50,9 @@ def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
     found = []
     for hook in examined.declarations.hooks:
         file, path = written.get(id(hook), (None, ()))
-        values = _of_entry(hook, file, path, examined) if file is not None and path else _of_another(hook)
+        values = (
+            _of_entry(hook, file, path, examined) if file is not None and file.handlers is None else _of_another(hook)
+        )
         found.append((hook, list(values)))
     return found
 

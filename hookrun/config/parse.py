@@ -20,14 +20,13 @@ MAX_VALUES = 50_000
 
 
 class ParseError(Exception):
-    """A text that cannot be parsed: at `offset` (in characters) is what was `found` instead of what was `expected`."""
+    """A text that cannot be parsed, the place as `offset` (in characters)."""
 
-    def __init__(self, offset: int, found: str, expected: str, advice: str) -> None:
-        super().__init__(f"found {found}, expected {expected}; {advice}")
+    def __init__(self, offset: int, message: str, hint: str) -> None:
+        super().__init__(f"{message}\nhint: {hint}")
         self.offset = offset
-        self.found = found
-        self.expected = expected
-        self.advice = advice
+        self.message = message
+        self.hint = hint
 
 
 class PositionedData:
@@ -59,13 +58,12 @@ class PositionedData:
 
 def too_deep(offset: int) -> ParseError:
     """Return the error for a value nested deeper than MAX_DEPTH."""
-    return ParseError(offset, f"more than {MAX_DEPTH} levels", "fewer levels of nesting", "flatten the file")
+    return ParseError(offset, f"nested more than {MAX_DEPTH} levels deep", "flatten the file")
 
 
 def too_many(offset: int) -> ParseError:
     """Return the error for a document with more than MAX_VALUES values."""
-    found = f"more than {MAX_VALUES} values"
-    return ParseError(offset, found, "a file of sensible size", "move what is not for hookrun to another file")
+    return ParseError(offset, f"more than {MAX_VALUES} values in a file", "move unrelated data to another file")
 
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -77,15 +75,13 @@ MISTAKEN = {
     "True": "write true",
     "False": "write false",
     "None": "write null",
-    "NaN": "JSON has no such number: write a finite one",
-    "Infinity": "JSON has no such number: write a finite one",
-    "-Infinity": "JSON has no such number: write a finite one",
+    "NaN": "write a finite number",
+    "Infinity": "write a finite number",
+    "-Infinity": "write a finite number",
     "undefined": "write null, or leave the key out",
     "'": 'use double quotes: "..."',
-    "#": "JSON has no comments: remove it, or use YAML",
-    "/": "JSON has no comments: remove it, or use YAML",
 }
-"""Common mistakes for a value -> advice."""
+"""Common mistakes for a value -> hint."""
 
 
 def parse_json(text: str) -> PositionedData:
@@ -95,7 +91,7 @@ def parse_json(text: str) -> PositionedData:
     parser.parsed.data, end = parser.value(start, (), 0)
     end = parser.skip(end)
     if end < len(text):
-        parser.refuse(end, "the end of the file", "remove what follows the value")
+        parser.refuse(end, "remove everything after the first value")
     return parser.parsed
 
 
@@ -111,18 +107,15 @@ class JsonParser:
         match = SPACE.match(self.text, offset)
         return match.end() if match else offset
 
-    def refuse(self, offset: int, expected: str, advice: str) -> None:
+    def refuse(self, offset: int, hint: str) -> None:
         """Raise ParseError for the unexpected word at `offset`."""
         word = WORD.match(self.text, offset)
         if word is None:
-            raise ParseError(
-                offset, "the end of the file", expected, "finish the file: a bracket or quote is left open"
-            )
+            raise ParseError(offset, "unexpected end of file", "close every bracket and string")
         found = word.group()
         if self.text[offset : offset + 2] in {"//", "/*"} or found == "#":
-            advice = MISTAKEN["#"]
-            raise ParseError(offset, "a comment", expected, advice)
-        raise ParseError(offset, quote(found), expected, MISTAKEN.get(found, advice))
+            raise ParseError(offset, "JSON has no comments", "remove the comment, or use YAML")
+        raise ParseError(offset, f"unexpected {quote(found)}", MISTAKEN.get(found, hint))
 
     def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
         """Return the value at `offset`."""
@@ -139,9 +132,7 @@ class JsonParser:
             return self.number(number), number.end()
         word = WORD.match(self.text, offset)
         if word is None or word.group() not in LITERALS:
-            self.refuse(
-                offset, "a JSON value", "write a string in double quotes, a number, true, false, null, {} or []"
-            )
+            self.refuse(offset, "write a string in double quotes, a number, true, false, null, {} or []")
             return None, offset
         return LITERALS[word.group()], word.end()
 
@@ -152,8 +143,8 @@ class JsonParser:
         except json.JSONDecodeError as error:
             raise _string_error(self.text, offset, error) from error
         if half := SURROGATE.search(text):
-            found = f"half of a surrogate pair (\\u{ord(half.group()):04x})"
-            raise ParseError(offset, found, "whole characters", "write the character itself or both halves")
+            message = f"half of a surrogate pair: \\u{ord(half.group()):04x}"
+            raise ParseError(offset, message, "write the character itself, or both halves")
         return text, end
 
     def number(self, match: re.Match[str]) -> int | float:
@@ -164,7 +155,7 @@ class JsonParser:
         except ValueError:
             value = float("inf")
         if isinstance(value, float) and not isfinite(value):
-            raise ParseError(match.start(), quote(text), "a number of sensible size", "write a smaller number")
+            raise ParseError(match.start(), f"number out of range: {quote(text)[1:-1]}", "write a smaller number")
         return value
 
     def elements(self, offset: int, path: KeyPath, depth: int) -> tuple[list[object], int]:
@@ -184,14 +175,13 @@ class JsonParser:
         while self.text[offset : offset + 1] != "}":
             key_offset = offset
             if self.text[offset : offset + 1] != '"':
-                self.refuse(offset, "a key in double quotes", "put the key in double quotes")
+                self.refuse(offset, "put the key in double quotes")
             key, offset = self.string(offset)
             if key in items:
-                found = f"the key {quote(key)} a second time"
-                raise ParseError(key_offset, found, "each key once in an object", "remove one of the two")
+                raise ParseError(key_offset, f"duplicate key {quote(key)}", "remove one of the two")
             offset = self.skip(offset)
             if self.text[offset : offset + 1] != ":":
-                self.refuse(offset, f'":" after the key {quote(key)}', 'put ":" between key and value')
+                self.refuse(offset, f'put ":" after the key {quote(key)}')
             items[key], offset = self.value(self.skip(offset + 1), (*path, key), depth, key_offset)
             offset = self.separator(offset, "}")
         return items, offset + 1
@@ -203,20 +193,18 @@ class JsonParser:
         if char == close:
             return offset
         if char != ",":
-            self.refuse(offset, f'"," or "{close}"', 'put "," between two items')
+            self.refuse(offset, f'put "," between items, or "{close}" after the last one')
         following = self.skip(offset + 1)
         if self.text[following : following + 1] == close:
-            raise ParseError(offset, f'"," before "{close}"', "no comma after the last item", "remove the comma")
+            raise ParseError(offset, f'trailing comma before "{close}"', "remove the comma")
         return following
 
 
 def _string_error(text: str, offset: int, error: json.JSONDecodeError) -> ParseError:
     if error.msg.startswith("Unterminated"):
-        return ParseError(offset, "a string that does not end", 'a closing "', 'close the string with "')
+        return ParseError(offset, "unterminated string", 'close the string with "')
     if "control character" in error.msg:
-        found = f"the control character {quote(text[error.pos : error.pos + 1])} in a string"
-        return ParseError(
-            error.pos, found, "control characters to be escaped", "write \\n for a line break, \\t for a tab"
-        )
-    found = f"the escape {quote(text[error.pos : error.pos + 2])}"
-    return ParseError(error.pos, found, "an escape that JSON knows", "write \\\\ for a backslash")
+        message = f"control character {quote(text[error.pos : error.pos + 1])} in a string"
+        return ParseError(error.pos, message, "write \\n for a line break, \\t for a tab")
+    message = f"invalid escape {quote(text[error.pos : error.pos + 2])}"
+    return ParseError(error.pos, message, "write \\\\ for a backslash")

@@ -39,12 +39,8 @@ def _measure(text: str) -> bool:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise ParseError(
-                    _offset(event),
-                    "a second document",
-                    "one document in a file",
-                    'remove the "---" and what follows, or make it a file of its own',
-                )
+                hint = 'remove the "---" and everything after it, or move it to another file'
+                raise ParseError(_offset(event), "more than one YAML document", hint)
         elif isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -63,15 +59,14 @@ def _offset(thing: yaml.Event | yaml.Node) -> int:
 
 
 def _error(text: str, error: yaml.YAMLError) -> ParseError:
-    expected = "valid YAML"
     mark = getattr(error, "problem_mark", None)
     offset = mark.index if mark is not None else getattr(error, "position", 0)
-    found = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     if text[offset : offset + 1] == "\t":
-        return ParseError(offset, "a tab", expected, "indent with spaces")
-    if "mapping values" in found:
-        return ParseError(offset, '":" inside of a value', expected, 'quote a value that holds ": "')
-    return ParseError(offset, found, expected, "correct the line; quote a value with special characters in it")
+        return ParseError(offset, "tab in the indentation", "indent with spaces")
+    if "mapping values" in problem:
+        return ParseError(offset, 'unexpected ":" in a value', 'quote a value that contains ": "')
+    return ParseError(offset, f"invalid YAML: {problem}", "quote values with special characters")
 
 
 class _YamlBuilder:
@@ -103,8 +98,7 @@ class _YamlBuilder:
     def enter(self, node: yaml.Node) -> None:
         """Enter a node. Raises ParseError if it contains itself."""
         if id(node) in self.open:
-            found = "an alias to a value that holds the alias"
-            raise ParseError(_offset(node), found, "values that end", "remove the alias inside of its own anchor")
+            raise ParseError(_offset(node), "an alias refers to a value that contains it", "remove the alias")
         self.open.add(id(node))
 
     def mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
@@ -124,9 +118,7 @@ class _YamlBuilder:
                 continue
             key = self.key(key_node)
             if key in own:
-                found = f"the key {quote(key)} a second time"
-                offset = _offset(key_node)
-                raise ParseError(offset, found, "each key once in a mapping", "remove one of the two")
+                raise ParseError(_offset(key_node), f"duplicate key {quote(key)}", "remove one of the two")
             own[key] = (key_node, value)
         return {**merged, **own}
 
@@ -136,7 +128,7 @@ class _YamlBuilder:
         pairs: dict[str, Pair] = {}
         for source in sources:
             if not isinstance(source, yaml.MappingNode):
-                raise ParseError(_offset(source), "something else", "a mapping after <<", "name a mapping's anchor")
+                raise ParseError(_offset(source), "`<<` needs a mapping", "use the alias of a mapping")
             self.merged += 1 + len(source.value)
             if self.merged > MAX_VALUES:
                 raise too_many(_offset(source))
@@ -149,11 +141,11 @@ class _YamlBuilder:
     def key(self, node: yaml.Node) -> str:
         offset = _offset(node)
         if not isinstance(node, yaml.ScalarNode):
-            raise ParseError(offset, "a list or mapping as a key", "a string as a key", "write a plain key")
+            raise ParseError(offset, "a list or mapping cannot be a key", "write a plain key")
         value = self.scalar(node)
         if not isinstance(value, str):
-            found = f"the key {node.value} (read as {quote(value)}, {type_name(value)})"
-            raise ParseError(offset, found, "a string as a key", f'quote it: "{node.value}"')
+            message = f"YAML reads the key `{node.value}` as {type_name(value)}: {quote(value)}"
+            raise ParseError(offset, message, f'quote it: "{node.value}"')
         return value
 
     def scalar(self, node: yaml.ScalarNode) -> object:
@@ -166,13 +158,13 @@ class _YamlBuilder:
         try:
             value: object = self.constructor.construct_object(node)
         except Exception as error:
-            raise ParseError(offset, quote(text), "a value that YAML can read", "quote it") from error
+            raise ParseError(offset, f"invalid YAML value {quote(text)}", "quote it") from error
         if isinstance(value, float) and not isfinite(value):
-            raise ParseError(offset, quote(text), "a finite number", "write a finite number, or quote it")
+            raise ParseError(offset, f"number out of range: {text}", "write a finite number, or quote it")
         return value
 
 
 def _check_tag(node: yaml.Node, name: str) -> None:
     if node.tag != TAG + name:
-        found = f"the tag {quote(node.tag.removeprefix(TAG))}"
-        raise ParseError(_offset(node), found, "plain data without tags", "remove the tag")
+        message = f"unsupported YAML tag {quote(node.tag.removeprefix(TAG))}"
+        raise ParseError(_offset(node), message, "remove the tag")

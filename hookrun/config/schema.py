@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hookrun.events import EVENTS
+from hookrun.text import one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
         case Integer(low, high):
             return f"an integer from {low} to {high}"
         case Choice(values):
-            return " or ".join(f'"{value}"' for value in values)
+            return one_of(f'"{value}"' for value in values)
         case Scalar():
             return "a string, number or boolean"
         case AnyObject():
@@ -199,27 +200,27 @@ CONTEXT_FIELDS = (
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
-EVENT = Str("the name of an event", OWN_EVENT.pattern, known=tuple(EVENTS))
-WORD = Str("a string without NUL", NO_NUL)
+EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(EVENTS))
+WORD = Str("a string", NO_NUL)
 PATH = Str("a path", SOME_NO_NUL)
 DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
-ACCOUNT = Str("the name or number of an account", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
-PATTERN = Str('names or globs with "|" between them', ALTERNATIVES)
-PATTERN_OR_EMPTY = Str('names or globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
+ACCOUNT = Str("an account name or number", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+PATTERN = Str('globs with "|" between them', ALTERNATIVES)
+PATTERN_OR_EMPTY = Str('globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = MapOf(
     Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
     ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
-    "an object of dotted context path and glob",
+    'an object such as {"tool_args.command": "rm *"}',
     least=1,
 )
 
 HOOK_FIELDS = (
     Field(
         "event",
-        ListOf(EVENT, "an event or a list of different events", alone=EVENT, unique=True),
-        "When the hook runs: one event or several, by canonical name or by any agent's name for it.",
+        ListOf(EVENT, "an event or a list of events", alone=EVENT, unique=True),
+        "Events that run the hook: hookrun's names, or any agent's.",
     ),
-    Field("command", Str("a shell command line", NOT_BLANK), "A command line that `/bin/sh` runs.", runs=True),
+    Field("command", Str("a shell command line", NOT_BLANK), "A shell command line, run by `/bin/sh`.", runs=True),
     Field(
         "args",
         ListOf(WORD, "a list of a program and its arguments", first=PATH),
@@ -229,90 +230,99 @@ HOOK_FIELDS = (
     Field(
         "python",
         Str('"package.module:function"', rf"{DOTTED}:{DOTTED}"),
-        "A Python function that is called with the context.",
+        "A Python function, called with the context.",
         runs=True,
     ),
     Field(
         "url",
         Str("an http or https URL", r"https?://[^\u0000-\u0020\u007f/?#]+(?:[/?#][^\u0000-\u0020\u007f]*)?"),
-        "An address that the context is posted to.",
+        "A URL to post the context to.",
         runs=True,
     ),
-    Field("interpreter", PATH, "The Python that runs a `python` hook, instead of hookrun's own."),
+    Field("interpreter", PATH, "The Python interpreter of a `python` hook, instead of hookrun's own."),
     Field(
         "headers",
         MapOf(
-            Str("the name of an HTTP header", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
+            Str("an HTTP header name", r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
             Str("a string without control characters", f"{NO_CONTROLS}*"),
-            "an object of header name and value",
+            'an object such as {"Name": "value"}',
         ),
-        "Headers of the request to `url`; `$NAME` stands for a variable named in `allowed_env`.",
+        "Headers of the request. `$NAME` is replaced by an environment variable listed in `allowed_env`.",
     ),
     Field(
         "allowed_env",
-        ListOf(Str("the name of a variable", IDENTIFIER), "a list of names of variables", least=0),
-        "The environment variables that `headers` may use.",
+        ListOf(Str("a variable name", IDENTIFIER), "a list of variable names", least=0),
+        "Environment variables that `headers` may use.",
     ),
     Field(
         "matcher",
-        ListOf(PATTERN, "a glob on the tool's name or a list of globs, none of them empty", alone=PATTERN_OR_EMPTY),
-        "Only for these tools: globs, `|` between alternatives or a list, case-sensitive.",
+        ListOf(PATTERN, "one or more globs, none of them empty", alone=PATTERN_OR_EMPTY),
+        "Run only for these tools: case-sensitive globs, as a list or separated by `|`.",
     ),
-    Field("when", CONDITIONS, "Only if all of these places in the context look like this."),
-    Field("unless", CONDITIONS, "Not if all of these places in the context look like this."),
-    Field("timeout", Number(0), "How many seconds the hook may take.", default=30),
-    Field("priority", Integer(0, 1000), "Lower runs first; equal ones run as declared.", default=500),
-    Field("parallel", Bool(), "Neighbours in order that all say true run side by side.", default=False),
+    Field("when", CONDITIONS, "Run only if all of these context fields match their globs."),
+    Field("unless", CONDITIONS, "Do not run if all of these context fields match their globs."),
+    Field("timeout", Number(0), "Timeout in seconds.", default=30),
+    Field("priority", Integer(0, 1000), "Lower numbers run first, equal ones in the order of the file.", default=500),
+    Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
-    Field("exclusive", Bool(), "Never run two at once in one project on one machine.", default=False),
-    Field("on_failure", Choice(("continue", "block")), "What it means when this hook fails.", default="continue"),
+    Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
+    Field(
+        "on_failure",
+        Choice(("continue", "block")),
+        "When the hook fails: `continue` warns, `block` blocks the call.",
+        default="continue",
+    ),
     Field(
         "mode",
         Choice(("enforce", "advise", "off")),
-        "`advise` turns a block into a message and tells a change without making it; `off` never runs.",
+        "`advise` only reports what the hook would block or change; `off` disables it.",
         default="enforce",
     ),
-    Field("background", Bool(), "Start the hook and do not wait for it: it has no say.", default=False),
-    Field("dialect", Choice(("hookrun", "claude")), "Which JSON the hook reads and writes.", default="hookrun"),
+    Field("background", Bool(), "Do not wait for the hook: it cannot block or change anything.", default=False),
+    Field(
+        "dialect", Choice(("hookrun", "claude")), "The JSON format that the hook reads and writes.", default="hookrun"
+    ),
     Field(
         "agents",
-        ListOf(
-            Str("the name of an agent", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")
-        ),
-        "Only for these agents.",
+        ListOf(Str("an agent name", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")),
+        "Run only for these agents.",
     ),
     Field(
         "env",
-        MapOf(Str("the name of a variable", r"[^=\u0000]+"), WORD, "an object of variable and value"),
-        "Variables that are added to the hook's environment.",
+        MapOf(Str("a variable name", r"[^=\u0000]+"), WORD, 'an object such as {"NAME": "value"}'),
+        "Environment variables to add.",
     ),
     Field(
         "env_policy",
         Choice(("inherit", "scrub", "clean")),
-        "What the hook inherits: everything, everything but what looks like a credential, or next to nothing.",
+        "Environment variables to inherit: all (`inherit`), all but credentials (`scrub`), or almost none (`clean`).",
         default="inherit",
     ),
     Field(
         "cwd",
         Str('"project", "event" or a path', SOME_NO_NUL),
-        "Where the hook runs: at the project's root, where the agent is, or in this directory (relative to the root).",
+        "The working directory: the project's root (`project`), the agent's directory (`event`), or a path.",
         default="project",
     ),
-    Field("files", ListOf(PATH, "a list of globs", least=0), "Files that belong to the hook besides its script."),
+    Field(
+        "files",
+        ListOf(PATH, "a list of globs", least=0),
+        "Files that the hook uses besides its script: part of its approval.",
+    ),
     Field(
         "state",
         ListOf(Str("a relative path", r"(?![/~])[^\u0000]+"), "a list of relative paths", least=0),
-        "Files that the hook may change: data, relative to the root.",
+        "Data files that may change without a new approval, relative to the root.",
     ),
-    Field("payload", Bool(), "Put the agent's whole message into the context.", default=False),
-    Field("max_output", Integer(1, 64 << 20), "How many bytes of each output stream are kept.", default=1 << 20),
+    Field("payload", Bool(), "Add the agent's whole message to the context.", default=False),
+    Field("max_output", Integer(1, 64 << 20), "Bytes to keep of each output stream.", default=1 << 20),
     Field(
         "name",
         Str("a name without control characters", f"{NO_CONTROLS}+"),
-        "What the hook is called, once in a file; made from the command when absent.",
+        "The hook's name, unique in the file. Derived from the command by default.",
     ),
-    Field("description", Str("a string"), "What the hook is for, for people."),
-    Field("metadata", AnyObject(), "Anything, for tools."),
+    Field("description", Str("a string"), "What the hook is for."),
+    Field("metadata", AnyObject(), "Data for other tools."),
 )
 """Every field of a hook."""
 
@@ -323,8 +333,8 @@ NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", 
 """Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (
-    Field("max_bytes", Integer(65536), "How large the log may grow before it is set aside.", default=10485760),
-    Field("keep", Integer(1), "How many logs that were set aside are kept.", default=5),
+    Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
+    Field("keep", Integer(1), "Number of rotated logs to keep.", default=5),
 )
 """The fields of the setting `audit`."""
 
@@ -335,59 +345,58 @@ SETTINGS = (
     Field(
         "defaults",
         Record(DEFAULTS_FIELDS, "an object of hook fields"),
-        "Fields for every hook of this file and of the files it includes; a hook's own field counts more.",
+        "Default fields for the hooks of this file and of the files it includes.",
     ),
     Field(
         "on_error",
         Choice(("continue", "block")),
-        "Whether an agent goes on or is refused when hookrun itself is in trouble (managed and user layer only).",
+        "After an internal error: `continue`, or `block` the call (managed and user layer only).",
         default="continue",
     ),
     Field(
         "audit",
         BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
-        "Whether the audit log is kept, and how much of it (managed and user layer only).",
+        "Keep an audit log, and how much of it (managed and user layer only).",
         default=True,
     ),
     Field(
         "record_context",
         Bool(),
-        "Whether the whole context, up to 1 MiB, goes into the audit log too (managed and user layer only).",
+        "Record the whole context, up to 1 MiB, in the audit log (managed and user layer only).",
         default=False,
     ),
     Field(
         "project_env_policy",
         Choice(("inherit", "scrub", "clean")),
-        "What a project's hooks inherit at most: `scrub` where it is not set (managed and user layer only).",
+        "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
     ),
     Field(
         "trusted",
         ListOf(
             Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
         ),
-        "Digests of projects' hooks that are approved, besides those that `hookrun trust` approved (managed and user "
-        "layer only).",
+        "Digests of approved project hooks, besides those approved with `hookrun trust` (managed and user layer only).",
     ),
     Field(
         "trusted_owners",
         ListOf(ACCOUNT, "a list of accounts", least=0),
-        "Accounts whose files a project's hook may be, besides yours and root (managed and user layer only).",
+        "Accounts that may own the files of project hooks, besides you and root (managed and user layer only).",
     ),
     Field(
         "include",
         ListOf(PATH, "a list of paths", least=0),
-        "Further files of the same layer, relative to this file.",
+        "More files of the same layer, relative to this file.",
     ),
-    Field("include_claude", Bool(), "Whether hooks in Claude Code's own settings are taken in as well.", default=False),
+    Field("include_claude", Bool(), "Also run the hooks in Claude Code's settings.", default=False),
     Field(
         "events",
-        ListOf(OWN_EVENT, "a list of different names of your own events", least=0, unique=True),
-        "Events of the program that fires them, beyond those that are known.",
+        ListOf(OWN_EVENT, "a list of names of your own events", least=0, unique=True),
+        "Names of your program's own events.",
     ),
     Field(
         "min_version",
         Str('a version such as "1.2.3"', r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"),
-        "The oldest hookrun that these declarations are written for.",
+        "The oldest version of hookrun that can read this file.",
     ),
 )
 """Every setting under `hookrun`."""

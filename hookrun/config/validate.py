@@ -28,7 +28,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook
-from hookrun.text import closest, quote
+from hookrun.text import closest, one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,9 +41,7 @@ MAX_PROJECT_HOOKS = 500
 """Hooks of a project whose commands are read, so that they can be approved."""
 
 SETTING_FIELDS = names(SETTINGS)
-CLAUDE_FORM = "Claude Code's form of hooks in a list"
-LIST_FORM = "hooks that each have their own event, or Claude Code's form as a map of events"
-CLAUDE_ADVICE = 'write each hook as {"event": ..., "matcher": ..., "command": ...}, or {"PreToolUse": [...]}'
+CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form: "hooks": {"PreToolUse": [...]}'
 
 
 @dataclass(eq=False, slots=True)
@@ -64,7 +62,7 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     checked = ValidatedHook(path)
     at = Location(document, path, checked.for_file)
     if not isinstance(entry, dict):
-        at.type_error(entry, "an object with an event and a command", "write a hook, or remove the item")
+        at.type_error(entry, "an object", 'write {"event": ..., "command": ...}, or remove it')
         checked.problems = checked.for_file
         return checked
     events = _events(entry, at, scope)
@@ -89,7 +87,7 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     errors = [problem for problem in checked.problems if problem.severity == "error"]
     # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
     # file, is a problem of the whole fire.
-    checked.hook.error = "; ".join(map(str, errors)) or None
+    checked.hook.error = "; ".join(problem.text for problem in errors) or None
     return checked
 
 
@@ -110,23 +108,23 @@ def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
     """Return the canonical names of the entry's valid events; report the others."""
     if "event" not in entry:
         if "hooks" in entry:
-            at.report(CLAUDE_FORM, LIST_FORM, CLAUDE_ADVICE)
+            at.report("a group in Claude Code's form in a list of hooks", CLAUDE_GROUP)
             return []
         near = closest("event", [key for key in entry if key not in FIELDS])
-        advice = f"rename {quote(near)} to event" if near else 'add "event": "pre_tool_use" or another event'
-        at.report("no event", "every hook to name its event", advice)
+        hint = f'rename {quote(near)} to "event"' if near else 'add "event": "pre_tool_use" or another event'
+        at.report("the hook has no event", hint)
         return []
     value = entry["event"]
     here = at.at("event")
     if not isinstance(value, list):
         return [name for name in [_event(value, here, scope)] if name]
     if not value:
-        here.type_error(value, "an event or a list of different events", "name at least one event")
+        here.type_error(value, "an event or a list of events", "add an event")
     found: list[str] = []
     for index, item in enumerate(value):
         name = _event(item, here.at(index), scope)
         if name in found:
-            here.at(index).report(f"{quote(item)}, which is {name} a second time", "each event once", "remove it")
+            here.at(index).report(f"duplicate event {quote(item)}", "remove it")
         elif name:
             found.append(name)
     return found
@@ -139,8 +137,8 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
     try:
         return resolve_event(value, scope.events)
     except UnknownEventError as error:
-        expected = "an event that is known or declared under hookrun.events"
-        at.report(f"the unknown event {quote(value)}", expected, "correct it", nearest=error.closest)
+        near = f"did you mean {quote(error.closest)}?" if error.closest else None
+        at.report(f"unknown event {quote(value)}", near or "declare your program's own events in `hookrun.events`")
         return None
 
 
@@ -153,7 +151,8 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
         if key in FIELDS:
             validate_into(values, FIELDS[key], value, at)
         else:
-            at.unknown_key(key, "a field of a hook", list(FIELDS), near=likely_field(key))
+            synonym = f"did you mean {quote(SYNONYMS[key])}?" if key in SYNONYMS else None
+            at.unknown_key(key, "hook field", FIELDS, synonym)
     if "matcher" in values:
         split_matcher(values)
     return values
@@ -185,8 +184,7 @@ def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None
     name = values.get("name")
     if isinstance(name, str):
         if name in scope.named:
-            found = f"the name {quote(name)} a second time"
-            at.at("name").report(found, "each name once in a file", "choose another name")
+            at.at("name").report(f"duplicate hook name {quote(name)}", "choose another name")
         scope.named.add(name)
 
 
@@ -205,8 +203,8 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
     env = fields.get("env")
     code = words_of(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", "")), scope)
     for path in state_that_is_code(code, texts(fields, "state")):
-        found, expected = f"{quote(path)} under state", "a file that the hook only reads or writes (it is run as code)"
-        at.at("state").report(found, expected, "remove it from state")
+        message = f"the hook executes {quote(path)}, so it cannot be in `state`"
+        at.at("state").report(message, "remove it from `state`")
     return Hook.from_dict(
         {
             **fields,
@@ -248,12 +246,11 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
         if key == "defaults":
             settings[key] = _defaults(item, at.at(key), layer)
         elif key not in SETTING_FIELDS:
-            advice = "put it into the hook, or under defaults" if key in FIELDS else "correct or remove it"
-            at.unknown_key(key, "a setting", list(SETTING_FIELDS), advice)
+            hint = "move it into a hook or into `hookrun.defaults`" if key in FIELDS else None
+            at.unknown_key(key, "setting", SETTING_FIELDS, hint)
         elif key in TRUSTED_SETTINGS and layer not in TRUSTED_LAYERS:
-            found = f"{key} in a {layer} declaration"
-            expected = "only the managed or user layer to set it"
-            at.at(key).report(found, expected, "remove it, or set it in your own file")
+            message = f"`{key}` cannot be set in a {layer} file"
+            at.at(key).report(message, "set it in your own config (~/.config/hookrun/hooks.json), or remove it")
         else:
             validate_into(settings, SETTING_FIELDS[key], item, at)
     return settings, at.problems
@@ -269,9 +266,9 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
         if key in allowed:
             validate_into(defaults, allowed[key], item, at)
         elif key in NOT_IN_DEFAULTS:
-            at.unknown_key(key, "a field that makes sense for every hook", [], "write it in each hook")
+            at.at(key).report(f"`defaults` cannot set `{key}`", "set it in each hook")
         else:
-            at.unknown_key(key, "a field of a hook", list(allowed))
+            at.unknown_key(key, "hook field", allowed)
     if layer in TRUSTED_LAYERS:
         before = len(at.problems)
         reject_relative_paths(defaults, at)
@@ -293,20 +290,20 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
     if not written and any(likely_field(key) in KINDS for key in entry if key not in FIELDS):
         return
     if len(written) != 1:
-        found = " and ".join(written) or "nothing to run"
-        advice = "keep one of them" if written else 'add "command": "./hooks/my_hook.sh" or another of them'
-        at.report(found, f"exactly one of {', '.join(KINDS)}", advice)
+        if written:
+            at.report(f"a hook cannot have {one_of((f'`{kind}`' for kind in written), 'and')}", "keep one of them")
+        else:
+            at.report("the hook has nothing to run", f"add {one_of(f'`{kind}`' for kind in KINDS)}")
 
 
 def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
     """Report fields that are valid alone but not together."""
     for name, kind in REQUIRES.items():
         if name in entry and kind not in entry:
-            at.at(name).report(f"{name} without {kind}", f"{name} only beside {kind}", "remove it")
+            at.at(name).report(f"`{name}` needs `{kind}`", f"add `{kind}`, or remove `{name}`")
     if values.get("background") is True and values.get("on_failure") == "block":
         where = at.at("on_failure" if "on_failure" in entry else "background")
-        expected = "a background hook to have no say"
-        where.report('background with on_failure "block"', expected, "remove one of the two")
+        where.report("a background hook cannot block", 'remove `background`, or `on_failure: "block"`')
     _headers(values, at)
     _host(values, at)
     if scope.layer in TRUSTED_LAYERS:
@@ -318,14 +315,12 @@ def _headers(values: dict[str, object], at: Location) -> None:
     allowed = texts(values, "allowed_env")
     for name, text in headers.items() if isinstance(headers, dict) else ():
         if name.lower() in OF_THE_BODY:
-            expected = "no header that says where the body ends (hookrun sets it)"
-            at.at("headers", name).report(f"the header {quote(name)}", expected, "remove it")
+            at.at("headers", name).report(f"hookrun sets the header {quote(name)} itself", "remove it")
         for match in HEADER_VARIABLE.finditer(str(text)):
             variable = match.group(1) or match.group(2)
             if variable not in allowed:
-                found = f"the variable {variable}"
-                advice = f'add "allowed_env": ["{variable}"]'
-                at.at("headers", name).report(found, "only variables named in allowed_env", advice)
+                message = f"environment variable `{variable}` is not in `allowed_env`"
+                at.at("headers", name).report(message, f'add "allowed_env": ["{variable}"]')
 
 
 def _host(values: dict[str, object], at: Location) -> None:
@@ -341,16 +336,18 @@ def _host(values: dict[str, object], at: Location) -> None:
         at.at("url").type_error(url, "an http or https URL with a host", "write http://host/path")
 
 
+RELATIVE = "relative path in a user or managed hook, which could run a project's file"
+ABSOLUTE = "write the absolute path"
+
+
 def reject_relative_paths(values: dict[str, object], at: Location) -> None:
     """Report paths of managed and user hooks that a project could replace: these run in its directory."""
-    expected = "an absolute path in managed and user declarations (a relative one would run a project's file)"
-    advice = "write the whole path"
     for kind in ("command", "args"):
         for word in command_words.relative_words(kind, target_of(values, kind)):
-            at.at(kind).report(f"the relative path {quote(word)}", expected, advice)
+            at.at(kind).report(f"{RELATIVE}: {quote(word)}", ABSOLUTE)
     interpreter = values.get("interpreter")
     if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):
-        at.at("interpreter").report(f"the relative path {quote(interpreter)}", expected, advice)
+        at.at("interpreter").report(f"{RELATIVE}: {quote(interpreter)}", ABSOLUTE)
     _fixed_directory(values, at)
 
 
@@ -359,12 +356,10 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
     if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
         return
     if "python" in values:
-        found = f"python with the working directory {quote(cwd)}"
-        expected = "an absolute cwd beside python in managed and user declarations (else a project's is imported)"
-        at.at("python").report(found, expected, "add the module's directory as cwd")
+        message = "without an absolute `cwd`, a user or managed `python` hook could import a project's module"
+        at.at("python").report(message, "set `cwd` to the module's directory")
     elif cwd not in {"project", "event"}:
-        expected = '"project", "event" or an absolute path in managed and user declarations'
-        at.at("cwd").report(f"the relative path {quote(cwd)}", expected, "write the whole path")
+        at.at("cwd").report(f"{RELATIVE}: {quote(cwd)}", f'{ABSOLUTE}, "project" or "event"')
 
 
 def likely_field(key: str) -> str | None:

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, type_name
+from hookrun.config.diagnostics import Diagnostic, did_you_mean, field_name
 from hookrun.config.schema import (
+    MILLISECONDS,
     AnyObject,
     Bool,
     BoolOr,
@@ -24,11 +25,16 @@ from hookrun.config.schema import (
     Str,
     describe,
 )
-from hookrun.text import closest, quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
+
+
+EMPTY = {'""': "an empty string", "[]": "an empty list", "{}": "an empty object"}
 
 
 class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown
@@ -47,38 +53,32 @@ class Location:
         """Return a place further inside; its diagnostics go to the same list."""
         return Location(self.document, (*self.path, *steps), self.problems)
 
-    def report(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
+    def report(self, message: str, hint: str | None = None) -> None:
         """Report an error about the value."""
-        self.problems.append(self.document.problem(self.path, found, expected, advice, nearest=nearest))
+        self.problems.append(self.document.problem(self.path, message, hint))
 
-    def warn(self, found: str, expected: str, advice: str, *, nearest: str | None = None) -> None:
+    def warn(self, message: str, hint: str | None = None) -> None:
         """Report a warning about the value."""
-        self.problems.append(
-            self.document.problem(self.path, found, expected, advice, nearest=nearest, severity="warning")
-        )
+        self.problems.append(self.document.problem(self.path, message, hint, severity="warning"))
 
-    def unknown_key(
-        self,
-        key: str,
-        expected: str,
-        valid: list[str],
-        advice: str = "correct or remove it",
-        *,
-        near: str | None = None,
-    ) -> None:
-        """Report an unknown key of the object."""
-        found = f"the unknown key {quote(key)}"
-        near = near or closest(key, valid)
-        path = (*self.path, key)
-        self.problems.append(self.document.problem(path, found, expected, advice, at_key=True, nearest=near))
+    def unknown_key(self, key: str, what: str, valid: Iterable[str], hint: str | None = None) -> None:
+        """Report a key of the object that is not a `what`; the hint is by default the closest valid one."""
+        hint = hint or did_you_mean(key, valid, "remove it")
+        message = f"unknown {what} {quote(key)}"
+        self.problems.append(self.document.problem((*self.path, key), message, hint, at_key=True))
 
-    def type_error(
-        self, value: object, expected: str, advice: str | None = None, *, near: str | None = None
-    ) -> Invalid:
-        """Report a value of another type than expected, and return the exception for the caller to raise."""
-        found = f"{quote(value)} ({type_name(value)})"
-        self.report(found, expected, advice or _advice(value, expected), nearest=near)
+    def type_error(self, value: object, expected: str, hint: str | None = None, *, note: str = "") -> Invalid:
+        """Report a value that is not as expected, and return the exception for the caller to raise."""
+        shown = EMPTY.get(quote(value), quote(value))
+        message = f"{field_name(self.path)} must be {expected}, not {shown}{note}"
+        self.report(message, hint or _hint(value, expected))
         return Invalid()
+
+    def warn_milliseconds(self, timeout: object) -> None:
+        """Warn about a timeout in seconds that was probably meant in milliseconds."""
+        if isinstance(timeout, float) and timeout >= MILLISECONDS:
+            hint = f"write {timeout / 1000:g} if you mean milliseconds"
+            self.warn(f"a timeout of {timeout:g} seconds is probably too long", hint)
 
 
 def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, PLR0911  # one line for each shape
@@ -101,20 +101,21 @@ def check(shape: Shape, value: object, at: Location) -> object:  # noqa: C901, P
         case AnyObject():
             return _object(value, at, describe(shape))
         case Record():
-            return record(shape, value, at)
+            return _record(shape, value, at, describe(shape))
         case BoolOr(inner):
-            return value if isinstance(value, bool) else record(inner, value, at, describe(shape))
+            return value if isinstance(value, bool) else _record(inner, value, at, describe(shape))
 
 
-def record(shape: Record, value: object, at: Location, expected: str | None = None) -> dict[str, object]:
+def _record(shape: Record, value: object, at: Location, expected: str) -> dict[str, object]:
     """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
     fields = {each.name: each for each in shape.fields}
     result: dict[str, object] = {}
-    for key, item in _object(value, at, expected or shape.says).items():
+    for key, item in _object(value, at, expected).items():
         if key in fields:
             validate_into(result, fields[key], item, at)
         else:
-            at.unknown_key(key, _one_of(shape, fields), list(fields))
+            hint = did_you_mean(key, fields, f"use {one_of(fields)}")
+            at.unknown_key(key, f"{at.path[-1]} field", fields, hint)
     return result
 
 
@@ -124,11 +125,6 @@ def validate_into(result: dict[str, object], field_: Field, value: object, at: L
         result[field_.name] = check(field_.shape, value, at.at(field_.name))
     except Invalid:
         return
-
-
-def _one_of(shape: Record, fields: dict[str, Field]) -> str:
-    few = 4
-    return " or ".join(fields) if len(fields) <= few else f"a field of {shape.says}"
 
 
 def _flag(value: object, at: Location) -> bool:
@@ -156,17 +152,20 @@ MAX_NUMBER = 1.7976931348623157e308
 def _text(shape: Str, value: object, at: Location) -> str:
     if not isinstance(value, str):
         raise at.type_error(value, describe(shape))
+    if "\0" in value:
+        at.report(f"{field_name(at.path)} contains a NUL character", "remove it")
+        raise Invalid
     if shape.pattern is not None and not re.fullmatch(shape.pattern, value):
-        raise at.type_error(value, describe(shape), near=closest(value, shape.known) if shape.known else None)
+        raise at.type_error(value, describe(shape), did_you_mean(value, shape.known))
     if value in shape.but_not:
-        raise at.type_error(value, f"{describe(shape)} that is not known already", "leave it out: it exists")
+        at.report(f"{quote(value)} is already known", "remove it")
+        raise Invalid
     return value
 
 
 def _choice(shape: Choice, value: object, at: Location) -> str:
     if not isinstance(value, str) or value not in shape.values:
-        near = closest(value, shape.values) if isinstance(value, str) else None
-        raise at.type_error(value, describe(shape), near=near)
+        raise at.type_error(value, describe(shape), did_you_mean(value, shape.values))
     return value
 
 
@@ -183,7 +182,8 @@ def _many(shape: ListOf, value: object, at: Location) -> list[str]:
         try:
             return [_one(shape.alone, value, Location(at.document, at.path))]
         except Invalid:
-            raise at.type_error(value, describe(shape), near=_near(shape.alone, value)) from None
+            known = shape.alone.known if isinstance(shape.alone, Str) else ()
+            raise at.type_error(value, describe(shape), did_you_mean(value, known)) from None
     if not isinstance(value, list) or len(value) < shape.least:
         raise at.type_error(value, describe(shape))
     before = len(at.problems)
@@ -196,7 +196,7 @@ def _many(shape: ListOf, value: object, at: Location) -> list[str]:
         except Invalid:
             continue
         if shape.unique and text in seen:
-            here.report(f"{quote(text)} a second time", "each only once", "remove one of the two")
+            here.report(f"{quote(text)} is listed twice", "remove one of the two")
         seen.add(text)
         items.append(text)
     if any(problem.severity == "error" for problem in at.problems[before:]):
@@ -208,19 +208,15 @@ def _one(shape: Str | Scalar, value: object, at: Location) -> str:
     return _text(shape, value, at) if isinstance(shape, Str) else _scalar(value, at)
 
 
-def _near(shape: Str | Scalar, value: object) -> str | None:
-    return closest(value, shape.known) if isinstance(shape, Str) and isinstance(value, str) and shape.known else None
-
-
 def _table(shape: MapOf, value: object, at: Location) -> dict[str, object]:
     items = _object(value, at, describe(shape))
     if len(items) < shape.least:
-        raise at.type_error(value, describe(shape), "write at least one, or leave the field out")
+        raise at.type_error(value, describe(shape), "add a key, or remove the field")
     before = len(at.problems)
     result: dict[str, object] = {}
     for key, item in items.items():
         if shape.key.pattern is not None and not re.fullmatch(shape.key.pattern, key):
-            at.unknown_key(key, describe(shape.key), [])
+            at.at(key).report(f"invalid key {quote(key)} in {field_name(at.path)}", f"use {describe(shape.key)}")
             continue
         try:
             result[key] = check(shape.value, item, at.at(key))
@@ -237,9 +233,9 @@ def _object(value: object, at: Location, expected: str) -> dict[str, object]:
     return value
 
 
-def _advice(value: object, expected: str) -> str:
+def _hint(value: object, expected: str) -> str | None:
     if value is None:
-        return "write a value, or leave the field out"
+        return "write a value, or remove the field"
     if isinstance(value, str) and value.strip().lower() in {"true", "false"} and "true" in expected:
         return "remove the quotes"
     if isinstance(value, str) and expected.startswith(("a number", "an integer")):
@@ -250,4 +246,4 @@ def _advice(value: object, expected: str) -> str:
         return "quote it"
     if isinstance(value, str) and expected.startswith("a list"):
         return f"write [{quote(value)}]"
-    return "write that instead"
+    return None

@@ -10,6 +10,7 @@ from hookrun import audit_reader
 from hookrun.edit.file_change import FileError
 from hookrun.shell import project_line
 from hookrun.state import NoHomeError, account_home
+from hookrun.text import one_line
 from hookrun.wiring import plan, presence
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -105,7 +106,7 @@ def inspect_agent(
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
-            state.unreadable[scope] = str(error)
+            state.unreadable[scope] = one_line(str(error))
     state.fired, state.callers = last_fired(spot.home, agent.NAME)
     return state
 

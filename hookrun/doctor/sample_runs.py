@@ -94,17 +94,14 @@ def _judged(
     outcome, answer = answered(hook, context)
     event = str((hook.claude or {}).get("event", hook.events[0]))
     if isinstance(answer.result, Failure):
-        found = f"{answer.result.kind} on a sample of {event}: {answer.result.detail}"
-        yield _warning(hook, found, "an answer that Claude Code reads", "correct what it prints or how it ends")
+        yield Diagnostic.of_hook(hook, f"`{hook.name}` failed on a sample of {event}: {answer.result.detail}")
     for note in (*outcome.notes, *answer.notes):
-        found = f"on a sample of {event}: {note}"
-        yield _warning(hook, found, "an answer that counts as a whole", "see what it prints")
+        yield Diagnostic.of_hook(hook, f"`{hook.name}` on a sample of {event}: {note}")
     if "stop_hook_active" in context and _goes_on(answer.result):
         _, again = answered(hook, {**context, "stop_hook_active": True})
         if _goes_on(again.result):
-            found = f"that it keeps the turn from ending at {event} also when stop_hook_active is true"
-            expected = "a hook that lets the turn end once it has said what is to be done"
-            yield _warning(hook, found, expected, "exit 0 where stop_hook_active is true in its input")
+            message = f"`{hook.name}` blocks {event} even when stop_hook_active is true, so the turn never ends"
+            yield Diagnostic.of_hook(hook, message, "exit 0 where stop_hook_active is true in the input")
 
 
 def _goes_on(given: Verdict | Failure) -> bool:
@@ -120,7 +117,3 @@ def _answered(
     stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
     (outcome,) = runner([(hook, stdin)])
     return outcome, interpret(hook, hook.events[0], context, outcome)
-
-
-def _warning(hook: Hook, found: str, expected: str, advice: str) -> Diagnostic:
-    return Diagnostic(hook.source, hook.line, 1, hook.name, found, expected, advice, severity="warning")

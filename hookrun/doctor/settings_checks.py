@@ -12,7 +12,7 @@ from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
-from hookrun.text import quote
+from hookrun.text import one_line, quote
 from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
 from hookrun.wiring.targets import SettingsFile, agent_directory, resolve_path
 
@@ -60,7 +60,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         config = Toml(existing(where).text())
     except (FileError, ParseError) as error:
         cause = f"whether {agent.title} trusts the hooks is unknown"
-        yield Finding("trust", PROBLEM, f"{where}: {error}", cause, "correct it")
+        yield Finding("trust", PROBLEM, f"{where}: {one_line(str(error))}", cause, "correct it")
         return
     skips = f"{agent.title} skips them in silence"
     for scope, found in agent.wired.items():

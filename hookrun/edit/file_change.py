@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import files
-from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.document import MAX_BYTES, SourceError, decode
 from hookrun.text import diff, escape
 
@@ -21,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class FileError(Exception):
-    """A file cannot be read, edited or written; the message says where, what was found, and what to do."""
+    """A file cannot be read, edited or written; the message says why, and in a hint what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +53,26 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
     """
     real = os.path.realpath(path)
     if within is not None and not files.is_within(real, os.path.realpath(within)):
-        raise FileError(
-            f"{path}: found a symbolic link out of the project, to {real}, expected a file in it; "
-            "put a file in its place, or wire the agent with --scope user"
-        )
+        message = f"{path} is a symbolic link to a file outside the project: {real}"
+        raise FileError(f"{message}\nhint: replace it with a file, or install with `--scope user`")
     try:
         fd = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError) as error:
         if isinstance(error, NotADirectoryError):
-            raise _unexpected(real, "a file in the place of a directory above it", "a directory") from error
+            raise FileError(f"{real}: a parent of this path is a file\nhint: move that file away") from error
         return ExistingFile(real, None)
     except OSError as error:
-        raise _unexpected(real, f"an unreadable file ({error.strerror})", "one that can be read") from error
+        raise FileError(f"cannot read {real}: {error.strerror}") from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _unexpected(real, "no regular file", "a file with settings")
+            raise FileError(f"{real} is not a regular file\nhint: move it away")
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
     finally:
         os.close(fd)
     if len(data) > MAX_BYTES:
-        raise _unexpected(real, f"more than {MAX_BYTES >> 20} MiB", "settings of sensible size")
+        raise FileError(f"{real} is larger than {MAX_BYTES >> 20} MiB")
     return ExistingFile(real, data)
-
-
-def _unexpected(path: str, found: str, expected: str) -> FileError:
-    return FileError(str(Diagnostic(path, 1, 1, "", found, expected, "look at what lies there")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +109,7 @@ def apply(change: FileChange) -> None:
     if not change.has_effect:
         return
     if existing(change.path).data != change.now.data:
-        raise FileError(f"{change.path}: somebody has changed it just now; nothing was written; run it again")
+        raise FileError(f"{change.path} has just been changed by another program\nhint: nothing was written; try again")
     if change.after is None:
         remove_file(change.path, change.directories)
         return
@@ -135,7 +128,7 @@ def apply_all(changes: Iterable[FileChange]) -> None:
         back = [(each, _revert(each, directories)) for each, directories in reversed(begun)]
         left = [each.path for each, is_back in back[1:] if not is_back]  # the first of these is whole or not there
         if left:
-            raise FileError(f"{error}; {', '.join(left)} could not be taken back: look at it") from error
+            raise FileError(f"{error}\nnote: could not restore {', '.join(left)}") from error
         raise
 
 

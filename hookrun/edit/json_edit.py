@@ -69,7 +69,7 @@ class Json(SpanEditor):
         data, end = spans.value(spans.skip(0), (), 0)
         end = spans.skip(end)
         if end < len(spans.text):
-            spans.refuse(end, "the end of the file", "remove what follows the value")
+            spans.refuse(end, "remove everything after the first value")
         super().__init__(text, data)
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:

@@ -52,7 +52,7 @@ class Toml:
             if edited.at((*key, name)) == value:
                 return edited
         around = ".".join(key[:-1])
-        raise ParseError(0, f"{around} written inline", f"tables with headers, as [{around}]", "write it as tables")
+        raise ParseError(0, f"`{around}` is an inline table", f"write it with a header: [{around}]")
 
     def remove(self, key: TableKey) -> Toml:
         """Remove the table `key`, header and all, with one blank line before it. What is inline stays."""
@@ -126,4 +126,4 @@ def _parse_error(text: str, message: str) -> ParseError:
     if place is not None:
         lines = text.split("\n")
         offset = sum(len(line) + 1 for line in lines[: int(place.group(1)) - 1]) + int(place.group(2)) - 1
-    return ParseError(offset, f"a mistake ({what})", "valid TOML", "correct it")
+    return ParseError(offset, f"invalid TOML: {what}", "correct the line")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import hooks_from_data, split_matcher
@@ -169,7 +169,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
         if value is not None and field is not None:
             validate_into(values, field, list(value) if isinstance(value, tuple) else value, at)
     if problems:
-        raise RegistrationError("\n".join(map(str, problems)))
+        raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
         split_matcher(values)
     if options.get("timeout", 0) is None:
@@ -185,11 +185,8 @@ class _Source:
         self._line = line
         self._name = escape(name)
 
-    def problem(self, path: KeyPath, found: str, expected: str, advice: str, **more: Any) -> Diagnostic:
-        key = f"handler {self._name}: {'.'.join(map(str, path))}"
-        return Diagnostic(
-            self._path, self._line, 1, key, found, expected, advice, **{k: more[k] for k in more if k != "at_key"}
-        )
+    def problem(self, path: KeyPath, message: str, hint: str | None, **_more: object) -> Diagnostic:
+        return Diagnostic(self._path, self._line, 1, key_text(path), f"handler `{self._name}`: {message}", hint)
 
 
 def _place_of(function: object) -> tuple[str, int]:
@@ -219,7 +216,7 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
         raise RegistrationError(f"hooks: {error}: pass a list of hook entries as in a config file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
-    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    errors = [problem.text for problem in problems if problem.severity == "error"]
     if errors:
         raise RegistrationError("\n".join(errors))
     for hook in hooks:

@@ -114,7 +114,7 @@ class DeclarationFile:
         problems = validate_hook(document, (*self._entries_path, index), entries[index], scope).problems
         for problem in problems:
             if problem.severity == "error":
-                raise ScaffoldError(f"{problem}; nothing was written")
+                raise ScaffoldError(f"{problem}\nnote: nothing was written")
         return problems
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.document import EMPTY, Document, SourceError, read
 from hookrun.config.schema import (
     EVENT,
     HOOK_FIELDS,
@@ -30,7 +30,7 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
-from hookrun.text import quote
+from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -115,7 +115,6 @@ WORKDIR = "${WORKDIR}"
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 """Fields that give a case a temporary working directory."""
 
-NO_DATA = frozenset({"an empty file", "a file without data"})
 NO_DEADLINE = float("inf")
 
 OF_CASE, OF_EXPECT, OF_FILE = names(CASE_FIELDS), names(EXPECT_FIELDS), names(FILE_FIELDS)
@@ -195,19 +194,18 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
         document = file.document = read(file.path)
     except SourceError as error:
         problem = dataclasses.replace(error.problem, path=file.shown)
-        if problem.found in NO_DATA:
-            advice = "write {cases: [...]}, or remove the file"
-            problem = dataclasses.replace(problem, expected="an object with cases", advice=advice)
+        if problem.message == EMPTY:
+            problem = dataclasses.replace(problem, hint="write {cases: [...]}, or remove the file")
         file.problems.append(problem)
         return file
     document.path = file.shown
     at = Location(document, (), file.problems)
     if not isinstance(document.data, dict):
-        at.type_error(document.data, "an object with cases", "write cases: and below it a list")
+        at.type_error(document.data, "an object with `cases`", "write `cases:` and a list below it")
         return file
     for key in document.data:
         if key not in OF_FILE:
-            at.unknown_key(key, "config, defaults or cases", list(OF_FILE))
+            at.unknown_key(key, "key", OF_FILE, did_you_mean(key, OF_FILE, f"use {one_of(OF_FILE)}"))
     found: dict[str, object] = {}
     if "config" in document.data:
         validate_into(found, OF_FILE["config"], document.data["config"], at)
@@ -221,15 +219,15 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
 def _take_cases(file: CaseFile, data: dict[str, object], at: Location, defaults: dict[str, object]) -> None:
     listed = data.get("cases")
     if not isinstance(listed, list):
-        at.at("cases").type_error(listed, "a list of cases", "write cases: and below it a list")
+        at.at("cases").type_error(listed, "a list of cases", "write `cases:` and a list below it")
         return
     taken: dict[str, int] = {}
     for index, entry in enumerate(listed):
         case = _case(file, index, entry, defaults)
         if case.name in taken:
-            found = f"the name {quote(case.name)} a second time"
             first = file.position(taken[case.name])[0]
-            case.place("name").report(found, f"each name once in a file (line {first} has it)", "choose another name")
+            message = f"duplicate case name {quote(case.name)}, first used in line {first}"
+            case.place("name").report(message, "choose another name")
         taken.setdefault(case.name, index)
         file.cases.append(case)
 
@@ -238,13 +236,13 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     case = Case(file, index, f"case {index + 1}")
     at = case.place()
     if not isinstance(entry, dict):
-        at.type_error(entry, "an object with name, event and expect", "write a case, or remove the item")
+        at.type_error(entry, "an object with `name`, `event` and `expect`")
         return case
     own = _fields(entry, at)
     if "name" in own:
         case.name = str(own["name"])
     elif "name" not in entry:
-        at.report("no name", "every case to have one", "add a name that says what the hook is to do")
+        at.report("the case has no name", "add a `name` that says what the hook should do")
     values = {**defaults, **own}
     for name in MERGED_FIELDS:
         before, after = defaults.get(name), own.get(name)
@@ -253,7 +251,7 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
     if "event" in values:
         case.event = str(values["event"])
     elif "event" not in entry:
-        at.report("no event", "every case to name its event", "add event: pre_tool_use or another event")
+        at.report("the case has no event", "add `event: pre_tool_use` or another event")
     if "expect" in entry:
         case.expect = _expect(entry["expect"], at.at("expect"))
     _set_environment(case, values)
@@ -265,24 +263,23 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
 
 def _needs_no_directory(case: Case) -> None:
     """Report what only makes sense with a temporary directory."""
-    advice = "add workdir: temporary, or write something else"
-    expected = "a case with a temporary directory, which it is about"
+    hint = "add `workdir: temporary`"
     if "files" in case.expect:
-        case.place("expect", "files").report("files", expected, advice)
+        case.place("expect", "files").report("`files` needs a temporary directory", hint)
     if WORKDIR in json.dumps([case.context, case.env]):
-        case.place().report(WORKDIR, expected, advice)
+        case.place().report(f"`{WORKDIR}` needs a temporary directory", hint)
 
 
 def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[str, object]:
     """Return the valid fields of a case or of the defaults; report the others."""
     found: dict[str, object] = {}
     if not isinstance(entry, dict):
-        at.type_error(entry, "an object of fields for every case", "write {}, or remove it")
+        at.type_error(entry, "an object with fields of a case", "write {}, or remove it")
         return found
     for key, value in entry.items():
         if key not in OF_CASE or (in_defaults and key in NOT_IN_DEFAULTS):
             valid = [name for name in OF_CASE if not in_defaults or name not in NOT_IN_DEFAULTS]
-            at.unknown_key(key, "a field for every case" if in_defaults else "a field of a case", valid)
+            at.unknown_key(key, "field of `defaults`:" if in_defaults else "field of a case:", valid)
         elif key != "expect":
             validate_into(found, OF_CASE[key], value, at)
     return found
@@ -292,11 +289,11 @@ def _expect(value: object, at: Location) -> dict[str, object]:
     """Return the valid expectations; report the others."""
     found: dict[str, object] = {}
     if not isinstance(value, dict):
-        at.type_error(value, "an object with at least one of " + ", ".join(OF_EXPECT))
+        at.type_error(value, f"an object with {one_of(OF_EXPECT)}")
         return found
     for key, item in value.items():
         if key not in OF_EXPECT:
-            at.unknown_key(key, "something that can be expected", list(OF_EXPECT))
+            at.unknown_key(key, "field of `expect`:", OF_EXPECT)
         elif key == "files" and isinstance(item, dict):
             found[key] = _files_expected(item, at.at(key))
         elif (item is None and key in NULLABLE) or (key == "fired" and isinstance(item, bool)):
@@ -325,8 +322,8 @@ def _set_environment(case: Case, values: dict[str, object]) -> None:
     case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
-            found = f"the path {quote(path)}"
-            case.place("files", path).report(found, "a path within the working directory", "write a relative path")
+            message = f"{quote(path)} is outside the working directory"
+            case.place("files", path).report(message, "write a relative path")
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -345,9 +342,8 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
         try:
             context = contexts.from_file(case.reads[0], NO_DEADLINE)
         except contexts.ContextError as error:
-            found, _, expected = str(error).partition(": expected ")
-            wanted = expected.removesuffix(", or - for stdin") or "a context that can be read"
-            case.place("context_file").report(found, wanted, "correct the file or its path")
+            message, _, hint = str(error).partition("\nhint: ")
+            case.place("context_file").report(message, hint or "correct the file or its path")
     if isinstance(given := values.get("context"), dict):
         context = {**context, **given}
     for name, short in (("tool_name", "tool"), ("tool_args", "args")):

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from hookrun.config.diagnostics import Diagnostic, key_text, type_name
+from hookrun.config.diagnostics import Diagnostic, field_name, key_text
 from hookrun.config.document import line_and_column
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError
@@ -173,9 +173,9 @@ class SettingsFile:
             return entries.add_handlers(text, self.layout, self._agent, wanted).text
         except LayoutError as error:
             line, column = line_and_column(text.text, text.offset(error.path))
-            found = f"{quote(error.found)} ({type_name(error.found)})"
-            advice = "correct it, or move it away; nothing was changed"
-            problem = Diagnostic(self.path, line, column, key_text(error.path), found, error.expected, advice)
+            message = f"{field_name(error.path)} must be {error.expected}, not {quote(error.found)}"
+            hint = "correct it, or move it away; nothing was changed"
+            problem = Diagnostic(self.path, line, column, key_text(error.path), message, hint)
             raise FileError(str(problem)) from error
 
     def _handler_for(self, line: WiredLine) -> dict[str, object]:
@@ -237,10 +237,8 @@ class OwnedFile:
 
     def _refuse_foreign(self, now: ExistingFile) -> None:
         if now.data is not None and now.data.strip() and not self.has_ours(now):
-            raise FileError(
-                f"{self.path}:1:1: found a file that hookrun has not written, or that was changed since, "
-                "expected none; declare what it does as a hook of hookrun's, move it away, and install again"
-            )
+            message = f"{self.path} was not written by hookrun, or has been changed since"
+            raise FileError(f"{message}\nhint: declare what it does as a hook, move the file away, and install again")
 
 
 class ScriptFile(OwnedFile):
@@ -304,5 +302,4 @@ class PluginFile(OwnedFile):
 def to_problem(path: str, text: str, error: ParseError) -> Diagnostic:
     """Return a parser's error as a problem of a file, which is left as it is."""
     line, column = line_and_column(text, error.offset)
-    advice = f"{error.advice}; nothing was changed"
-    return Diagnostic(path, line, column, "", error.found, error.expected, advice)
+    return Diagnostic(path, line, column, "", error.message, f"{error.hint}; nothing was changed")

@@ -85,7 +85,7 @@ def test_no_agent_at_all(project: Project) -> None:
 def test_settings_that_cannot_be_read(project: Project) -> None:
     """The location of the mistake is reported."""
     _edit(settings_file(project, "claude"), lambda _: "{,}")
-    assert f"{settings_file(project, 'claude')}:1:2: found" in _found(project, "claude", "settings")["found"]
+    assert "~/.claude/settings.json:1:2: unexpected" in _found(project, "claude", "settings")["found"]
 
 
 @pytest.mark.parametrize(

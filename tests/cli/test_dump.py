@@ -95,7 +95,7 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
 def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Project) -> None:
     """It is in force as a failure, and so it is shown."""
     (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
-    assert 'found the unknown key "cmd"' in hookrun(project, "dump").stdout
+    assert 'unknown hook field "cmd"' in hookrun(project, "dump").stdout
     assert yaml.safe_load(hookrun(project, "dump", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
 
 
@@ -125,7 +125,7 @@ def test_settings_of_the_user_are_no_part_of_one_declaration_file(project: Proje
 def test_a_hook_that_is_declared_wrongly_is_told_on_stderr_too(project: Project, command: str) -> None:
     """Who reads the output as a program sees that it is not as it should be."""
     project.hooks({"name": "a", "command": "true", "timout": 3})
-    assert 'found the unknown key "timout"' in hookrun(project, command, "--json").stderr
+    assert 'unknown hook field "timout"' in hookrun(project, command, "--json").stderr
 
 
 def test_a_file_that_cannot_be_read_is_an_error(project: Project) -> None:

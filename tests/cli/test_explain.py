@@ -242,8 +242,8 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     ("arguments", "said"),
     [
         (("pre_tool_us",), "unknown event 'pre_tool_us': did you mean pre_tool_use?"),
-        (("stop", "--agent", "claud"), 'unknown agent "claud": did you mean claude?'),
-        (("stop", "--hook", "gard"), 'no hook is called "gard" here; did you mean "guard"?'),
+        (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
+        (("stop", "--hook", "gard"), 'hint: did you mean "guard"?'),
         (("stop", "--arg", "x"), '--arg "x": expected NAME=TEXT or NAME:=JSON'),
         (("stop", "--arg", "x:=["), "the value after := is not JSON"),
         (("stop", "--ctx", "none.json"), "none.json: No such file or directory"),

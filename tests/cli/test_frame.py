@@ -247,7 +247,8 @@ def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook")]
+    ("name", "said"),
+    [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook named")],
 )
 def test_what_cannot_be_removed(project: Project, name: str, said: str) -> None:
     """It is said why, and nothing is written."""

@@ -186,7 +186,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
         "only Claude Code can run",
         "runs once",
         "not about a tool",
-        "only Claude Code itself",
+        "only Claude Code has the event",
     ):
         assert reason in notes
 
@@ -226,14 +226,14 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     [
         (".claude/settings.json", None, "no such file"),
         (".claude/settings.json", "{}", "found no hooks, expected them in Claude Code's form"),
-        (".claude/settings.json", '{"hooks": []}', "expected a map of events"),
+        (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
         ("hookrun.yaml", "hooks: []", "found declarations in YAML"),
         ("coder.json", "{", "fix it first"),
         ("coder.json", '{"hooks": {}}', "found hooks that is no list"),
     ],
 )
 def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | None, message: str) -> None:
-    """In one line, with status 1."""
+    """In at most three lines, with status 1."""
     settings(project, Stop=[group()])
     if text is None:
         (project.root / name).unlink()
@@ -242,7 +242,7 @@ def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | No
     done = hookrun(project, "migrate", "--write", "--yes")
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) <= 3
 
 
 def test_settings_that_were_included_are_not_any_more(project: Project) -> None:

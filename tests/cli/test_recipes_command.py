@@ -160,7 +160,7 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     done = recipes.hookrun("add", "say-no", "--user")
     assert (done.status, done.stderr) == (0, "")
     twice = recipes.hookrun("add", "say-no", "--dry-run")
-    assert "say-no is declared in the layer user as well: it runs twice" in twice.stderr
+    assert "say-no is in the config of the user too: its hooks run twice" in twice.stderr
     assert not (recipes.project.root / "coder.json").exists()
     own = recipes.project.home / ".config" / "hookrun" / "hooks.json"
     assert json.loads(own.read_text())["hooks"][0]["cwd"] == "/"
@@ -263,9 +263,9 @@ def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Rec
     [
         (("add", "say-noo"), "did you mean say-no?"),
         (("add", "say-no", "--option", "wort=x"), "did you mean word?"),
-        (("add", "say-no", "--option", "word"), "expected NAME=VALUE"),
-        (("add", "say-no", "protect-hooks", "--option", "word=x"), "add them one by one"),
-        (("recipes", "update", "say-no"), "say-no is not declared in"),
+        (("add", "say-no", "--option", "word"), '"word" is not NAME=VALUE'),
+        (("add", "say-no", "protect-hooks", "--option", "word=x"), "add the recipes one by one"),
+        (("recipes", "update", "say-no"), 'has no recipe "say-no"'),
         (("recipes", "remove", "say-no"), 'found no recipe "say-no" declared'),
         (("recipes", "sho"), "did you mean `hookrun recipes show`?"),
         (("add",), "missing argument"),

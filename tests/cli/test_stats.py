@@ -203,7 +203,7 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     ("arguments", "says"),
     [
         (("--db", "/nowhere/x.db"), "--db /nowhere/x.db does not exist"),
-        (("--home", "/nowhere"), "--home /nowhere is no directory"),
+        (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
         (("--days", "0"), "days is 0, expected a number above 0"),
         (("--days", "nan"), "days is nan, expected a number above 0"),
         (("--days", "many"), '"many" is not a number'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +25,7 @@ def test_no_declarations(project: Project) -> None:
     """Without a file there is nothing wrong, and what to do is said."""
     done = hookrun(project, "validate")
     assert (done.status, done.stderr) == (0, "")
-    assert "no hooks are declared here: create coder.json" in done.stdout
+    assert "no config file found: run `hookrun init`" in done.stdout
 
 
 def test_errors_have_their_place(project: Project) -> None:
@@ -35,9 +36,14 @@ def test_errors_have_their_place(project: Project) -> None:
     assert done.status == 1
     lines = done.stdout.splitlines()
     assert lines[-1] == "checked 3 hooks in 2 files: 3 errors, 0 warnings"
-    assert lines[0].startswith(f"{project.home}/.config/hookrun/hooks.json:1:")
-    assert all(": error: hooks[" in line for line in lines[:-1])
-    assert "hooks[0].timeout: found " in lines[1]
+    assert lines[0].startswith("error: ~/.config/hookrun/hooks.json:1:")
+    assert lines[1:-1] == [
+        "hint: write the absolute path",
+        'error: coder.json:1:84: `timeout` must be a number greater than 0, not "5"',
+        "hint: write a number without quotes or unit",
+        'error: coder.json:1:113: unknown event "stp"',
+        'hint: did you mean "stop"?',
+    ]
 
 
 def test_warnings_do_not_fail(project: Project) -> None:
@@ -45,28 +51,34 @@ def test_warnings_do_not_fail(project: Project) -> None:
     project.hooks({"command": "true", "timeout": 5000})
     done = hookrun(project, "validate")
     assert done.status == 0
-    assert "warning: hooks[0].timeout: found 5000 seconds" in done.stdout
+    assert (
+        "warning: coder.json:1:84: a timeout of 5000 seconds is probably too long\nhint: write 5 if you mean"
+        in done.stdout
+    )
     assert done.stdout.endswith("0 errors, 1 warning\n")
 
 
 @pytest.mark.parametrize(
     ("hook", "message"),
     [
-        ({"command": "./none.sh"}, "none.sh does not exist"),
-        ({"command": "./plain.sh"}, "is not executable"),
-        ({"command": "python3 none.py"}, "its script"),
-        ({"args": ["no-such-program-anywhere"]}, "is not on PATH"),
-        ({"command": '"$HOOKRUN_PROJECT_DIR"/none.sh'}, "none.sh does not exist"),
+        ({"command": "./none.sh"}, "`none.sh` does not exist\nhint: create it, or correct the command"),
+        ({"command": "./plain.sh"}, "`plain.sh` is not executable\nhint: run `chmod +x plain.sh`"),
+        ({"command": "./sub"}, "`sub` is a directory\nhint: correct the command"),
+        ({"command": "python3 none.py"}, "`none.py` does not exist\nhint: create it"),
+        ({"args": ["no-such-program-anywhere"]}, "command not found: `no-such-program-anywhere`\nhint: install it"),
+        ({"command": '"$HOOKRUN_PROJECT_DIR"/none.sh'}, "`none.sh` does not exist"),
     ],
 )
 def test_program_that_is_not_there(project: Project, hook: dict[str, object], message: str) -> None:
     """What a hook plainly names and cannot be run now is a warning."""
     project.script("plain.sh", "#!/bin/sh\n", 0o644)
+    (project.root / "sub").mkdir()
     project.hooks(hook)
     done = hookrun(project, "validate")
     assert done.status == 0
-    assert "warning: hook: found that its" in done.stdout
-    assert message in done.stdout
+    kind = next(iter(hook))
+    column = (project.root / "coder.json").read_text().index(json.dumps(hook[kind])) + 1
+    assert f"warning: coder.json:1:{column}: {message}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -101,7 +113,7 @@ def test_named_file(project: Project) -> None:
     assert hookrun(project, "validate", "--config", "other.yaml").status == 0
     done = hookrun(project, "validate", "--config", "none.yaml")
     assert done.status == 1
-    assert f"{project.root}/none.yaml:1:1: error: found no such file" in done.stdout
+    assert "error: none.yaml:1:1: no such file" in done.stdout
 
 
 def test_named_file_without_hooks(project: Project) -> None:
@@ -109,7 +121,7 @@ def test_named_file_without_hooks(project: Project) -> None:
     project.script("other.json", '{"hook": []}')
     done = hookrun(project, "validate", "--config", "other.json")
     assert done.status == 0
-    assert "other.json:1:1: warning: found neither hooks nor hookrun" in done.stdout
+    assert "warning: other.json:1:1: the file has neither `hooks` nor `hookrun`" in done.stdout
 
 
 def test_home_can_be_named(project: Project) -> None:
@@ -119,7 +131,7 @@ def test_home_can_be_named(project: Project) -> None:
     assert hookrun(project, "validate", "--home", str(project.home), HOME="/nowhere").status == 1
     done = hookrun(project, "validate", "--home", "none")
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: --home none is no directory")
+    assert done.stderr.startswith('error: --home: no such directory: "none"')
 
 
 def test_json(project: Project) -> None:
@@ -139,10 +151,8 @@ def test_json(project: Project) -> None:
             "line": 1,
             "column": 73,
             "key": "hooks[0].mod",
-            "found": 'the unknown key "mod"',
-            "expected": "a field of a hook",
-            "nearest": "mode",
-            "advice": "correct or remove it",
+            "message": 'unknown hook field "mod"',
+            "hint": 'did you mean "mode"?',
         },
     ]
 
@@ -165,4 +175,4 @@ def test_working_directory_that_is_gone(project: Project) -> None:
     project.command = lambda *_: command  # type: ignore[method-assign]  # the same process behind a shell
     done = hookrun_process(project)
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: the working directory does not exist any more")
+    assert done.stderr.startswith("error: the working directory was removed")

@@ -33,9 +33,9 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
 @pytest.mark.parametrize(
     ("event", "matcher", "message"),
     [
-        ("PreToolUse", "bash", 'found "bash", expected a tool\'s name as Claude Code has it'),
+        ("PreToolUse", "bash", 'Claude Code has no tool "bash": it never matches'),
         ("PreToolUse", "Bash|Wrte", 'did you mean "Write"?'),
-        ("PreToolUse", "MultiEdit", "Claude Code has no MultiEdit any more; Edit does that"),
+        ("PreToolUse", "MultiEdit", 'Claude Code no longer has the tool "MultiEdit"\nhint: write "Edit"'),
         ("PreToolUse", "mcp__memory", 'write "mcp__memory__.*"'),
         ("PreToolUse", "Bash(git *)", 'write "matcher": "Bash", and "if": "Bash(git *)" in the hook'),
         (
@@ -44,21 +44,21 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
             'write "matcher": "Edit|Write", and a hook for each of "if": "Edit(*.py)", "Write(*.py)"',
         ),
         ("PreToolUse", "Bash(git:*)|Write", 'write "matcher": "Bash", and "if": "Bash(git:*)" in the hook'),
-        ("PreToolUse", "^(Edit|MultiEdit)$", "Claude Code has no MultiEdit any more; Edit does that"),
-        ("PreToolUse", "^bash$", 'fits none that Claude Code is known to have); did you mean "Bash"?'),
-        ("PreToolUse", "edit.*", 'fits none that Claude Code is known to have); did you mean "Edit"?'),
-        ("PreToolUse", "*.py", "it matches nothing"),
-        ("PreToolUse", r"(a)\1", "is not supported: it matches nothing"),
+        ("PreToolUse", "^(Edit|MultiEdit)$", 'Claude Code no longer has the tool "MultiEdit"\nhint: write "Edit"'),
+        ("PreToolUse", "^bash$", 'matches no known tool of Claude Code\nhint: did you mean "Bash"?'),
+        ("PreToolUse", "edit.*", 'matches no known tool of Claude Code\nhint: did you mean "Edit"?'),
+        ("PreToolUse", "*.py", "invalid regular expression"),
+        ("PreToolUse", r"(a)\1", "is not supported"),
         (
             "PreToolUse",
             ["Bash", "Edit"],
-            'Claude Code rejects the whole file: none of its hooks is run); write "Bash|Edit"',
+            '(Claude Code rejects the whole file)\nhint: write "Bash|Edit"',
         ),
         ("PreToolUse", 5, "Claude Code rejects the whole file"),
-        ("Stop", "Bash", "found a matcher on Stop, expected none (it is ignored: the hook always runs)"),
+        ("Stop", "Bash", "Claude Code ignores the matcher of Stop: the hook always runs"),
         ("SessionStart", "start", 'did you mean "startup"?'),
-        ("PreTool", "Bash", 'found the unknown event "PreTool"'),
-        ("PostToolBatch", None, "this one only Claude Code itself fires: the hook never runs here"),
+        ("PreTool", "Bash", 'Claude Code has no event "PreTool"'),
+        ("PostToolBatch", None, "only Claude Code has the event `PostToolBatch`: hookrun never runs this hook"),
     ],
 )
 def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher: object, message: str) -> None:
@@ -83,23 +83,23 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
 @pytest.mark.parametrize(
     ("event", "fields", "message"),
     [
-        ("PreToolUse", {"timeout": 5000}, "found 5000 seconds, expected seconds (these are probably milliseconds)"),
-        ("PreToolUse", {"timeout_ms": 5000}, 'found the unknown key "timeout_ms"'),
+        ("PreToolUse", {"timeout": 5000}, "a timeout of 5000 seconds is probably too long"),
+        ("PreToolUse", {"timeout_ms": 5000}, 'unknown key "timeout_ms"'),
         ("PreToolUse", {"comand": "x"}, 'did you mean "command"?'),
-        ("PreToolUse", {"onFailure": "deny"}, "it is read as block"),
-        ("PreToolUse", {"once": True}, "Claude Code obeys it in skills only"),
-        ("PreToolUse", {"asyncRewake": True}, "nothing to wake"),
+        ("PreToolUse", {"onFailure": "deny"}, 'unknown `onFailure` "deny" is read as block'),
+        ("PreToolUse", {"once": True}, "`once` has an effect only in skills"),
+        ("PreToolUse", {"asyncRewake": True}, "it never wakes the model"),
         ("PreToolUse", {"if": "bash(git *)"}, 'did you mean "Bash"?'),
-        ("PreToolUse", {"if": "Bash(git"}, "expected one permission rule"),
-        ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "at no words in parentheses there: this never fits"),
-        ("Stop", {"if": "Bash"}, "here the hook never runs"),
-        ("PreToolUse", {"type": "prompt", "prompt": "x"}, "hookrun cannot run this one; Claude Code can"),
-        ("PreToolUse", {"type": "shell"}, 'found type "shell"'),
-        ("PreToolUse", {"shell": "powershell"}, "hookrun runs no PowerShell"),
+        ("PreToolUse", {"if": "Bash(git"}, "invalid permission rule"),
+        ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "Claude Code matches WebFetch only without arguments"),
+        ("Stop", {"if": "Bash"}, "`if` works only on events with a tool: on Stop the hook never runs"),
+        ("PreToolUse", {"type": "prompt", "prompt": "x"}, 'only Claude Code can run handlers of type "prompt"'),
+        ("PreToolUse", {"type": "shell"}, 'unknown handler type "shell"'),
+        ("PreToolUse", {"shell": "powershell"}, "hookrun does not run PowerShell commands"),
         (
             "PreToolUse",
             {"type": "http", "url": "http://localhost/", "headers": {"content-length": "3"}},
-            'found the header "content-length", expected no header that says where the body ends (it is ignored)',
+            'the header "content-length" is ignored',
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_group_s_matcher_by_another_name(tmp_path: Path, key: str) -> None:
     found = ConfigFiles(str(tmp_path), str(tmp_path))
     found.add("project", str(path))
     (problem,) = load_config(found).problems
-    assert f'found the unknown key "{key}"' in str(problem)
+    assert f'unknown key "{key}"' in str(problem)
     assert 'did you mean "matcher"?' in str(problem)
 
 
@@ -128,7 +128,7 @@ def test_what_costs_the_whole_file_in_claude_code_is_said_to(project: Project, g
     path = project.root / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"Stop": [group]}}))
-    assert "Claude Code takes nothing from the whole file" in hookrun(project, "validate", str(path)).stdout
+    assert "(Claude Code rejects the whole file)" in hookrun(project, "validate", str(path)).stdout
 
 
 @pytest.mark.parametrize("name", [".claude/settings.json", "plug/hooks/hooks.json"])
@@ -140,9 +140,9 @@ def test_events_that_stand_at_the_top_are_told(project: Project, name: str) -> N
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"PreToolUse": [{"hooks": [COMMAND]}]}))
     done = hookrun(project, "validate", name)
-    assert (done.status, 'found PreToolUse at the top, expected events within "hooks"' in done.stdout) == (1, True)
+    assert (done.status, "`PreToolUse` is not inside `hooks`, so Claude Code ignores it" in done.stdout) == (1, True)
     fired = project.fire(None, "--config", name)
-    assert "PreToolUse at the top" in fired.stderr
+    assert "`PreToolUse` is not inside `hooks`" in fired.stderr
 
 
 def settings(project: Project, **commands: str) -> str:
@@ -160,7 +160,7 @@ def test_scripts_that_are_missing_or_relative(project: Project) -> None:
     path = settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/.claude/hooks/none.sh', Stop="sh .claude/hooks/there.sh")
     done = hookrun(project, "validate", path)
     assert done.status == 0
-    assert "none.sh does not exist" in done.stdout
+    assert "none.sh` does not exist" in done.stdout
     assert 'write "$CLAUDE_PROJECT_DIR"/.claude/hooks/there.sh' in done.stdout
     assert done.stdout.endswith("checked 2 hooks in 1 file: 0 errors, 2 warnings\n")
 
@@ -182,7 +182,7 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
     """It is only looked at, not run; one that refuses in another way is left alone."""
     project.script("guard.sh", text)
     done = hookrun(project, "validate", settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/guard.sh'))
-    assert ("probably 2 was meant" in done.stdout) is doubtful
+    assert ("`guard.sh` exits with 1, which does not block the call" in done.stdout) is doubtful
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
 def test_variables_that_nobody_sets(project: Project, line: str, name: str) -> None:
     """People expect them; what they would hold is on stdin."""
     done = hookrun(project, "validate", settings(project, PreToolUse=line))
-    assert f"found {name}, expected input on stdin, as JSON" in done.stdout
+    assert f"Claude Code does not set `{name}`: the input is JSON on stdin" in done.stdout
 
 
 def test_a_script_of_the_exec_form_is_no_relative_path(project: Project) -> None:
@@ -208,7 +208,7 @@ def test_a_script_of_the_exec_form_is_no_relative_path(project: Project) -> None
 def test_a_script_that_is_missing_where_the_line_goes_first(project: Project) -> None:
     """`cd` into the project names where what follows is looked for, for whoever fires as well."""
     path = settings(project, PreToolUse='cd "$CLAUDE_PROJECT_DIR" && sh .claude/hooks/none.sh')
-    assert "none.sh does not exist" in hookrun(project, "validate", path).stdout
+    assert "none.sh` does not exist" in hookrun(project, "validate", path).stdout
     fired = project.fire(None, "--config", path)
     assert "hook none failed (missing)" in fired.stderr
 
@@ -218,7 +218,7 @@ def test_probe_tells_of_a_stop_hook_that_never_lets_go(project: Project) -> None
     looks = "grep -q 'stop_hook_active.: *true' && exit 0; echo more >&2; exit 2"
     assert "stop_hook_active" not in hookrun(project, "validate", settings(project, Stop=looks), "--probe").stdout
     path = settings(project, Stop="echo more >&2; exit 2")
-    assert "also when stop_hook_active is true" in hookrun(project, "validate", path, "--probe").stdout
+    assert "blocks Stop even when stop_hook_active is true" in hookrun(project, "validate", path, "--probe").stdout
 
 
 def test_probe_judges_answers(project: Project) -> None:
@@ -237,8 +237,8 @@ def test_probe_judges_answers(project: Project) -> None:
     assert done.status == 0
     assert "on a sample of PreToolUse: hookSpecificOutput" in done.stdout
     assert "hookEventName" in done.stdout
-    assert "exit_code on a sample of PostToolUse: it exited with status 1" in done.stdout
-    assert 'bad_verdict on a sample of Stop: decision is "deny"' in done.stdout
+    assert "failed on a sample of PostToolUse: it exited with status 1" in done.stdout
+    assert 'failed on a sample of Stop: decision is "deny"' in done.stdout
     assert "UserPromptSubmit" not in done.stdout
     assert not (project.root / "here").exists()
 

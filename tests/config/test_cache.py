@@ -328,13 +328,13 @@ def test_a_missing_included_file_is_seen_when_it_appears(project: Project) -> No
     """An include that is not there is a problem, from the cache too, until it is there, and again when it goes."""
     include(project, "later.json")
     for _ in range(2):
-        assert any("which does not exist" in problem for problem in load(project).problems)
+        assert any("included file not found" in problem for problem in load(project).problems)
     poison(cache_file(project))
     assert said(project) == [POISONED]
     write_included(project.root / "later.json", "included1")
     assert (load(project).problems, said(project)) == ([], [DECLARED, "included1"])
     (project.root / "later.json").unlink()
-    assert any("which does not exist" in problem for problem in load(project).problems)
+    assert any("included file not found" in problem for problem in load(project).problems)
 
 
 def test_an_included_file_that_changed_a_moment_ago_is_not_kept(project: Project) -> None:

@@ -37,9 +37,9 @@ def doubts(path: Path, fields: dict[str, object]) -> list[str]:
         ("bash|wirte", 'did you mean "write"?'),
         ("run_shel_command", 'did you mean "run_shell_command"?'),
         ("deploy", "hookrun's names are bash, read, write, edit, delete, glob, grep"),
-        ("Shell", "this is Cursor's name only; write `bash`"),
-        ("exec", "this is Devin's name only; write `bash`"),
-        ("run_terminal_command", "this is Grok Build's name only; write `bash`"),
+        ("Shell", "matches only in Cursor\nhint: write `bash`"),
+        ("exec", "matches only in Devin\nhint: write `bash`"),
+        ("run_terminal_command", "matches only in Grok Build\nhint: write `bash`"),
         (".*", 'write "*", or remove the matcher'),
         ("^Bash$", 'write "Bash"'),
         ("(Edit|Write)", 'write "Edit"'),
@@ -54,27 +54,30 @@ def doubts(path: Path, fields: dict[str, object]) -> list[str]:
 )
 def test_a_matcher_that_no_tool_has(tmp_path: Path, matcher: str, says: str) -> None:
     """The warning names what would match."""
-    assert any(says in each and "hooks[0].matcher: found" in each for each in doubts(tmp_path, {"matcher": matcher}))
+    assert any(says in each for each in doubts(tmp_path, {"matcher": matcher}))
 
 
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"when": {"tool_args.comand": "*rm*"}}, 'expected an argument of bash: command; did you mean "command"?'),
+        (
+            {"when": {"tool_args.comand": "*rm*"}},
+            'bash has no argument "comand": the condition never matches',
+        ),
         ({"unless": {"tool_args.comand": "*rm*"}}, 'did you mean "command"?'),
         ({"matcher": "Bash", "when": {"tool_args.comand": "*rm*"}}, 'did you mean "command"?'),
-        ({"matcher": "run_shell_command", "when": {"tool_args.cmd": "x"}}, "expected an argument of bash: command"),
-        ({"matcher": "write|edit", "when": {"tool_args.path": "x"}}, "an argument of edit or write: file_path,"),
-        ({"when": {"tool_args.file_path": "*.env"}}, "expected an argument of bash: command"),
-        ({"when": {"tool_args": "*rm*"}}, "write tool_args.NAME"),
-        ({"when": {"command": "*rm*"}}, "write tool_args.command"),
-        ({"when": {"tool_input.command": "*rm*"}}, "write tool_args"),
-        ({"when": {"tool": "bash"}}, "write tool_name"),
-        ({"when": {"tool_name": "Bash"}}, "name only; write `bash`"),
+        ({"matcher": "run_shell_command", "when": {"tool_args.cmd": "x"}}, 'bash has no argument "cmd"'),
+        ({"matcher": "write|edit", "when": {"tool_args.path": "x"}}, 'edit or write has no argument "path"'),
+        ({"when": {"tool_args.file_path": "*.env"}}, 'bash has no argument "file_path"'),
+        ({"when": {"tool_args": "*rm*"}}, 'write "tool_args.NAME"'),
+        ({"when": {"command": "*rm*"}}, 'write "tool_args.command"'),
+        ({"when": {"tool_input.command": "*rm*"}}, 'write "tool_args"'),
+        ({"when": {"tool": "bash"}}, 'write "tool_name"'),
+        ({"when": {"tool_name": "Bash"}}, "hint: write `bash` to match the tool in every agent"),
         ({"when": {"tool_name": ["bash", "Bahs"]}}, 'did you mean "bash"?'),
         ({"when": {"agent": "claud"}}, 'did you mean "claude"?'),
         ({"when": {"event": "PreToolUse"}}, 'did you mean "pre_tool_use"?'),
-        ({"matcher": "Bash", "agents": "gemini"}, "name only; write `bash`"),
+        ({"matcher": "Bash", "agents": "gemini"}, "hint: write `bash` to match the tool in every agent"),
     ],
 )
 def test_a_condition_that_cannot_hold(tmp_path: Path, fields: dict[str, object], says: str) -> None:

@@ -158,11 +158,11 @@ def test_the_local_settings_own_variables_are_said_not_to_reach_the_others(house
     ("env", "taken", "found"),
     [
         ({"A": 1, "B": True, "C": "x"}, {"A": "1", "B": "true", "C": "x"}, ""),
-        (["A"], None, "env: found"),
-        ({"A": None, "B": "x"}, {"B": "x"}, "env.A: found null"),
-        ({"A": {"b": 1}}, None, "env.A: found"),
-        ({"A=B": "x", "": "x", "C": "a\0b"}, None, 'env["A=B"]: found'),
-        ({f"A{n}": "x" * 1000 for n in range(80)}, None, "env: found more than 64 KiB"),
+        (["A"], None, "`env` must be an object of names and values"),
+        ({"A": None, "B": "x"}, {"B": "x"}, "`env.A` must be a string, not null"),
+        ({"A": {"b": 1}}, None, "`env.A` must be a string"),
+        ({"A=B": "x", "": "x", "C": "a\0b"}, None, 'invalid environment variable "A=B"'),
+        ({f"A{n}": "x" * 1000 for n in range(80)}, None, "more than 64 KiB of variables"),
     ],
 )
 def test_variables_that_cannot_be_given_are_reported(

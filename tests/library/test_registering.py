@@ -199,31 +199,34 @@ def test_a_programs_own_events(fire: Fire) -> None:
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ({"priority": 1001}, "priority: found 1001 (an integer), expected an integer from 0 to 1000"),
-        ({"priority": -1}, "priority: found -1 (an integer), expected an integer from 0 to 1000"),
-        ({"priority": "1"}, 'priority: found "1" (a string), expected an integer from 0 to 1000'),
-        ({"priority": True}, "priority: found true (a boolean)"),
-        ({"timeout": 0}, "timeout: found 0 (an integer), expected a number greater than 0"),
-        ({"timeout": "5"}, 'timeout: found "5" (a string), expected a number greater than 0'),
-        ({"timeout": float("inf")}, "timeout: found Infinity"),
-        ({"timeout": float("nan")}, "timeout: found NaN"),
-        ({"on_failure": "blok"}, 'on_failure: found "blok" (a string), expected "continue" or "block"; did you mean'),
+        ({"priority": 1001}, "`priority` must be an integer from 0 to 1000, not 1001"),
+        ({"priority": -1}, "`priority` must be an integer from 0 to 1000, not -1"),
+        ({"priority": "1"}, '`priority` must be an integer from 0 to 1000, not "1"'),
+        ({"priority": True}, "`priority` must be an integer from 0 to 1000, not true"),
+        ({"timeout": 0}, "`timeout` must be a number greater than 0, not 0"),
+        ({"timeout": "5"}, '`timeout` must be a number greater than 0, not "5"'),
+        ({"timeout": float("inf")}, "not Infinity"),
+        ({"timeout": float("nan")}, "not NaN"),
+        ({"on_failure": "blok"}, '`on_failure` must be "continue" or "block", not "blok"; did you mean'),
         ({"mode": "advice"}, 'did you mean "advise"?'),
-        ({"matcher": 5}, "matcher: found 5 (an integer), expected a glob on the tool's name"),
+        ({"matcher": 5}, "`matcher` must be one or more globs, none of them empty, not 5"),
         ({"matcher": ["a", ""]}, "matcher"),
-        ({"when": "x"}, 'when: found "x" (a string), expected an object of dotted context path and glob'),
-        ({"when": {"tool_args.command": {}}}, "when.tool_args.command: found {} (an object), expected a glob"),
+        ({"when": "x"}, '`when` must be an object such as {"tool_args.command": "rm *"}, not "x"'),
+        (
+            {"when": {"tool_args.command": {}}},
+            '`when["tool_args.command"]` must be a glob or a list of globs, not an empty object',
+        ),
         ({"when": {}}, "when"),
         ({"unless": {"": "x"}}, "unless"),
-        ({"agents": 3}, "agents: found 3 (an integer), expected an agent or a list of agents"),
-        ({"parallel": "yes"}, 'parallel: found "yes" (a string), expected true or false'),
-        ({"always": 1}, "always: found 1 (an integer), expected true or false"),
+        ({"agents": 3}, "`agents` must be an agent or a list of agents, not 3"),
+        ({"parallel": "yes"}, '`parallel` must be true or false, not "yes"'),
+        ({"always": 1}, "`always` must be true or false, not 1"),
         ({"thread": "yes"}, "thread"),
         ({"enabled": "no"}, "enabled"),
-        ({"metadata": 3}, "metadata: found 3 (an integer), expected an object"),
-        ({"description": 3}, "description: found 3 (an integer), expected a string"),
-        ({"name": "a\nb"}, "name: found"),
-        ({"name": 5}, "name: found 5"),
+        ({"metadata": 3}, "`metadata` must be an object, not 3"),
+        ({"description": 3}, "`description` must be a string, not 3"),
+        ({"name": "a\nb"}, "`name` must be"),
+        ({"name": 5}, "`name` must be a name without control characters, not 5"),
         ({"on_error": 3}, "on_error is"),
         ({"nam": "x"}, 'unknown option "nam": did you mean name?'),
         ({"prioritty": 1}, 'unknown option "prioritty": did you mean priority?'),
@@ -244,7 +247,7 @@ def test_a_message_says_where_and_everything_at_once(engine: Engine) -> None:
         engine.register("stop", guard, name="n", priority=1001, mode="x")
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
-    assert all(line.startswith(f"{__file__}:{guard.__code__.co_firstlineno}:1: handler n: ") for line in lines)
+    assert all(line.startswith(f"{__file__}:{guard.__code__.co_firstlineno}:1: handler `n`: ") for line in lines)
     assert issubclass(RegistrationError, ValueError)
 
 

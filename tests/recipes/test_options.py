@@ -50,6 +50,6 @@ def test_a_wrong_value_is_not_declared(project: Project) -> None:
     for command in (["add"], ["recipes", "add"]):
         done = hookrun(project, *command, "no-force-push", "--option", "lease=maybe")
         assert (done.status, done.stdout) == (1, "")
-        assert "found 'maybe' for the option lease of no-force-push, expected yes or no" in done.stderr
+        assert 'option "lease" of recipe "no-force-push" cannot be "maybe"' in done.stderr
         assert not (project.root / "coder.json").exists()
     assert hookrun(project, "add", "no-force-push", "--option", "lease=yes").status == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +12,6 @@ from hookrun.recipes.protect_hooks import DECLARATION, missing
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Fired, Project
 
 
@@ -153,12 +150,3 @@ def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
     assert is_missing()
     project.user_hooks(DECLARATION)
     assert not is_missing()
-
-
-def test_the_declaration_of_the_page_is_the_recipes(tmp_path: Path) -> None:
-    """What docs/guides/security.md says is to be pasted is what the recipe is."""
-    from tests.conftest import ROOT
-
-    text = (ROOT / "docs" / "guides" / "security.md").read_text()
-    pasted = json.loads(text.partition("```json\n")[2].partition("```")[0])
-    assert pasted == {"hooks": [DECLARATION]}

@@ -98,18 +98,18 @@ def test_a_persons_own_file_is_found(project: Project) -> None:
     (own / "hooks.yml").write_text(YAML)
     declaring = user_file(str(project.home))
     assert (declaring.path, declaring.layer) == (str(own / "hooks.yml"), "user")
-    with pytest.raises(ScaffoldError, match="absolute path in managed and user declarations"):
+    with pytest.raises(ScaffoldError, match="relative path in a user or managed hook"):
         declaring.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
 
 
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("coder.json", '{"hooks": [', "coder.json:1:12: found the end of the file"),
-        ("coder.json", '{"hooks": "none"}', "expected a list of hooks"),
+        ("coder.json", '{"hooks": [', "coder.json:1:12: unexpected end of file"),
+        ("coder.json", '{"hooks": "none"}', "`hooks` must be a list of hooks"),
         ("coder.json", '{"hooks": {"PreToolUse": [{"hooks": []}]}}', "Claude Code's form"),
         ("hookrun.yaml", "hooks: []\nhoks: 1\n", "hoks"),
-        ("hookrun.yaml", "a: &a []\nhooks: *a\n", "expected hooks or hookrun"),
+        ("hookrun.yaml", "a: &a []\nhooks: *a\n", 'unknown key "a"'),
     ],
 )
 def test_a_file_that_is_not_understood_is_not_touched(project: Project, name: str, text: str, reason: str) -> None:
@@ -161,7 +161,7 @@ def test_all_files_are_written_or_none(project: Project) -> None:
     paths = [str(project.root / "new" / "deep" / "one"), str(project.root / "there")]
     changes = [FileChange(path, existing(path), b"after") for path in paths]
     bad = str(project.root / "file" / "below")
-    with pytest.raises(FileError, match=r"file in the place of a directory|Not a directory"):
+    with pytest.raises(FileError, match=r"parent of this path is a file|Not a directory"):
         apply_all([*changes, FileChange(bad, existing(str(project.root / "none")), b"x")])
     assert sorted(each.name for each in project.root.iterdir()) == [".git", "file", "there"]
     assert (project.root / "there").read_text() == "before"
@@ -174,6 +174,6 @@ def test_what_somebody_else_wrote_meanwhile_stays(project: Project) -> None:
     path, first = project.root / "there", project.root / "first"
     changes = [FileChange(str(each), existing(str(each)), b"ours") for each in (first, path)]
     path.write_text("theirs")
-    with pytest.raises(FileError, match="somebody has changed it"):
+    with pytest.raises(FileError, match="changed by another program"):
         apply_all(changes)
     assert (path.read_text(), first.exists()) == ("theirs", False)

@@ -18,7 +18,7 @@ GOOD = "cases: [{name: a, event: stop, expect: {action: continue}}]\n"
 def problems(project: Project, text: str) -> list[str]:
     """Return everything that is said about a file with this text."""
     file = text_file(project, text)
-    return [str(problem) for problem in [*file.problems, *(each for case in file.cases for each in case.problems)]]
+    return [problem.text for problem in [*file.problems, *(each for case in file.cases for each in case.problems)]]
 
 
 def test_a_file_is_read(project: Project) -> None:
@@ -69,34 +69,37 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "a.hooktest.yaml:1:1: found an empty file, expected an object with cases"),
-        ("- a\n", "a.hooktest.yaml:1:1: found"),
-        ("cases: {}\n", "a.hooktest.yaml:1:8: cases: found {} (an object), expected a list of cases"),
-        ("config: x\n", "a.hooktest.yaml:1:1: cases: found null"),
-        ("casess: []\ncases: []\n", 'a.hooktest.yaml:1:1: casess: found the unknown key "casess"'),
-        ("cases:\n- event: stop\n", "a.hooktest.yaml:2:3: cases[0]: found no name"),
-        ("cases:\n- name: a\n", "a.hooktest.yaml:2:3: cases[0]: found no event"),
+        ("", "a.hooktest.yaml:1:1: the file is empty; write {cases: [...]}, or remove the file"),
+        ("- a\n", "a.hooktest.yaml:1:1: the file must be an object with `cases`"),
+        ("cases: {}\n", "a.hooktest.yaml:1:8: `cases` must be a list of cases, not an empty object"),
+        ("config: x\n", "a.hooktest.yaml:1:1: `cases` must be a list of cases, not null"),
+        ("casess: []\ncases: []\n", 'a.hooktest.yaml:1:1: unknown key "casess"'),
+        ("cases:\n- event: stop\n", "a.hooktest.yaml:2:3: the case has no name"),
+        ("cases:\n- name: a\n", "a.hooktest.yaml:2:3: the case has no event"),
         (
             "cases:\n- name: a\n  event: stop\n  tol: x\n",
-            'a.hooktest.yaml:4:3: cases[0].tol: found the unknown key "tol"',
+            'a.hooktest.yaml:4:3: unknown field of a case: "tol"',
         ),
-        ("cases:\n- {name: a, event: stop, tool: 1}\n", "a.hooktest.yaml:2:32: cases[0].tool: found 1 (an integer)"),
+        ("cases:\n- {name: a, event: stop, tool: 1}\n", "a.hooktest.yaml:2:32: `tool` must be a string, not 1"),
         ("cases:\n- {name: a, event: stop, agents: [claud]}\n", 'did you mean "claude"?'),
         ("cases:\n- {name: a, event: stop, expect: {action: blok}}\n", 'did you mean "block"?'),
-        ("cases:\n- {name: a, event: stop, expect: {failure: time}}\n", "expect.failure: found"),
+        ("cases:\n- {name: a, event: stop, expect: {failure: time}}\n", "`expect.failure` must be"),
         ("cases:\n- {name: a, event: stop, expect: {masage: x}}\n", 'did you mean "message"?'),
-        ("cases:\n- {name: a, event: stop, files: {/etc/x: a}}\n", "expected a path within the working directory"),
-        ("cases:\n- {name: a, event: stop, files: {../x: a}}\n", "expected a path within the working directory"),
+        ("cases:\n- {name: a, event: stop, files: {/etc/x: a}}\n", '"/etc/x" is outside the working directory'),
+        ("cases:\n- {name: a, event: stop, files: {../x: a}}\n", '"../x" is outside the working directory'),
         (
             "cases:\n- {name: a, event: stop, context_file: gone.json}\n",
-            "gone.json: No such file or directory, expected a file with a JSON context; correct",
+            "gone.json: No such file or directory",
         ),
         (
             "cases:\n- {name: a, event: stop, context: {user_prompt: 1}}\n",
-            "cases[0].context.user_prompt: found 1 (an integer), expected a string or null",
+            "`context.user_prompt` must be a string or null, not 1",
         ),
-        ("defaults: {name: a}\ncases: []\n", 'a.hooktest.yaml:1:12: defaults.name: found the unknown key "name"'),
-        ("cases:\n- {name: a, event: stop}\n- {name: a, event: stop}\n", "each name once in a file (line 2 has it)"),
+        ("defaults: {name: a}\ncases: []\n", 'a.hooktest.yaml:1:12: unknown field of `defaults`: "name"'),
+        (
+            "cases:\n- {name: a, event: stop}\n- {name: a, event: stop}\n",
+            'duplicate case name "a", first',
+        ),
         ("cases: [\n", "a.hooktest.yaml:"),
     ],
 )
@@ -117,4 +120,4 @@ def test_a_file_that_is_not_there_is_a_problem(project: Project) -> None:
     """Nothing is raised."""
     file = load(str(project.root / "gone.hooktest.json"), "gone.hooktest.json")
     (problem,) = file.problems
-    assert str(problem).startswith("gone.hooktest.json:1:1: found no such file")
+    assert str(problem).startswith("gone.hooktest.json:1:1: no such file")

@@ -172,7 +172,7 @@ def test_a_directory_that_a_case_does_not_have_is_no_text(project: Project) -> N
     """No hook is given a name instead of a path."""
     project.hooks(GUARD)
     ran = one(project, {**LIST, "args": {"command": "cat ${WORKDIR}/a"}, "expect": {"action": "continue"}})
-    assert "add workdir: temporary" in ran.problems[0]
+    assert "add `workdir: temporary`" in ran.problems[0]
 
 
 def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
