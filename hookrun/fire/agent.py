@@ -342,7 +342,8 @@ class AgentFire:
             return said
         if session.count_stop_block(home, self.message.session_id, which):
             return said
-        told = f"the turn ends now, after {session.MAX_STOP_BLOCKS} blocks in a row, although: {said.reason}"
+        times = session.MAX_STOP_BLOCKS
+        told = f"the turn may end now, after being blocked {times} times in a row: {said.reason}"
         return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
 
     def _own_failure(self) -> Reply:

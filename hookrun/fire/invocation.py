@@ -95,7 +95,7 @@ class FireInvocation:
         try:
             return resolve_event(given, self.compiled.events if self.compiled is not None else ())
         except UnknownEventError as error:
-            raise FireError(f"{error}\nnote: custom events are listed under `hookrun.events`") from None
+            raise FireError(f"{error}\nhint: list custom events under `hookrun.events`") from None
 
     def project_root(self) -> str:
         """Return the project's root: the directory of its config, else the repository, else the working directory."""
@@ -173,7 +173,7 @@ class EventFire:
         self.chain = self.chain or HookChain(self.event, self.context, candidates, off=lambda _: None)
         names = ", ".join(hook.name for hook in guards)
         return Verdict(
-            "block", f"the agent passes only the beginning of these arguments to hooks ({names}): use smaller parts"
+            "block", f"the agent passes only the beginning of these arguments to hooks ({names}): do it in smaller parts"
         )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:

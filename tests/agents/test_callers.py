@@ -241,7 +241,7 @@ def test_a_new_tool_of_claude_code_s_is_claude_code_s() -> None:
     found = claude.read(payload, "")
     caller, text = take_unknown_tool(found, payload)
     assert caller is None
-    assert "NewShell is taken for `bash`" in str(text)
+    assert "`NewShell` is treated as `bash`" in str(text)
     assert (found.calls[0].fields["tool_name"], found.calls[0].fields["agent"]) == ("bash", "claude")
 
 

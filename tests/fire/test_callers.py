@@ -133,7 +133,7 @@ def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: 
     """Once a session and tool; `doctor` says it as well."""
     claude.project.hooks({"matcher": "read", "command": "exit 2"})
     told = claude.fire(shell(claude, "unknown"))
-    assert "run_it is taken for `bash`" in told.person
+    assert "`run_it` is treated as `bash`" in told.person
     assert claude.fire(shell(claude, "unknown")).stdout == b""
     assert "is taken" in claude.fire(shell(claude, "unknown", session_id="s2")).person
 

@@ -159,7 +159,7 @@ def test_an_allow_is_only_for_the_arguments_its_hook_saw(project: Project, paral
     )
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.action) == (0, "modify")
-    assert "does not count" in json.dumps(fired.record("grant")["notes"])
+    assert "its allow was ignored" in json.dumps(fired.record("grant")["notes"])
     project.hooks(
         {"name": "rewrite", "command": patches(command="git push --force")}, {"name": "grant", "command": allow}
     )

@@ -184,7 +184,7 @@ def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> Non
     engine.register("pre_tool_use", answers(Verdict.patch({"command": "rm"})), name="b")
     result = fire(engine)
     assert result.action == "modify"
-    assert any("does not count" in note for note in result.runs[0].notes)
+    assert any("its allow was ignored" in note for note in result.runs[0].notes)
 
 
 @pytest.mark.parametrize("value", [{"p": b"bytes"}, {"p": object()}, {"p": {1, 2}}])
